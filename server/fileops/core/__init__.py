@@ -1,0 +1,1 @@
+"""Plain functions over frozen values: no asyncio, no clock, no disk."""

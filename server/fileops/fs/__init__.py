@@ -1,0 +1,1 @@
+"""Where files live: the disk, memory, and the watcher behind them."""

@@ -1,0 +1,1 @@
+"""The LSP side: pygls and lsprotocol stop here."""

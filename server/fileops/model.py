@@ -1,0 +1,345 @@
+"""The values that cross rooms. All frozen; nothing here reads a clock, a disk or a client."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+NewlineStyle = Literal["\n", "\r\n", "mixed"]
+Source = Literal["disk", "buffer"]
+StaleReason = Literal["modified", "deleted", "replaced"]
+
+DEFAULT_SESSION = "default"  # the session of a request that names none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """How a file's bytes are text. `bom` is b"" where the file has none."""
+
+    encoding: Encoding = "utf-8"
+    bom: bytes = b""
+
+    @property
+    def unit_bytes(self) -> int:
+        """Width of a code unit: 1, 2 or 4."""
+        return {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}[self.encoding]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """The whole content of a file, as bytes (BOM included) and the way to read them."""
+
+    data: bytes
+    format: TextFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What stat says of a file. Times in nanoseconds since the epoch."""
+
+    dev: int
+    ino: int
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    mode: int
+    uid: int
+    gid: int
+    n_links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A file's content at one moment; a missing file is a snapshot too (`stamp` None, `data` empty).
+
+    path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to tell a stamp that
+    is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None.
+    """
+
+    path: str
+    stamp: Stamp | None
+    data: bytes
+    taken_ns: int
+    source: Source = "disk"
+    version: int | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self.stamp is not None or self.source == "buffer"
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Replace bytes [start, end) of the original by `new`. Offsets in bytes, BOM included."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes [start, end) of a text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange:
+    """1-based, both ends included."""
+
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One wish of a caller, as given."""
+
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+    expected_replacements: int | None = None
+    strategy: str = "exact"
+
+
+DiffersIn = Literal[
+    "tabs", "indentation", "trailing_blanks", "quotes", "invisible", "case", "escapes", "words", "invalid_bytes",
+    "line_ends", "line_numbers",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The place that an unmatched text most likely meant. A hint: it is never applied.
+
+    similarity: 0 to 1. diff: unified diff from the caller's text to the text that stands there.
+    """
+
+    start_line: int
+    end_line: int
+    similarity: float
+    diff: str
+    differs_in: tuple[DiffersIn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunkLine:
+    """text: without its newline, with a carriage return that stands before it."""
+
+    kind: Literal[" ", "-", "+"]
+    text: str
+    no_newline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines are 1-based as in a unified diff: a side of zero lines starts at the line before it."""
+
+    id: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[HunkLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a list of splices does to a text, for people. Derived from the splices, never from two whole files.
+
+    unified: the diff as `patch` takes it, "" where nothing is to be shown. exact: whether JSON text carries the
+    bytes unharmed. snippet: the numbered lines that an edit answers with. n_added, n_removed: lines.
+    first_changed_line: 1-based, in the new text.
+    """
+
+    operation: Literal["create", "modify"]
+    unified: str
+    exact: bool
+    truncated: bool
+    hunks: tuple[Hunk, ...]
+    n_added: int
+    n_removed: int
+    first_changed_line: int
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An edit fully resolved against one snapshot, written nowhere yet.
+
+    splices: sorted, not overlapping, over `snapshot.data`. n_replacements: per edit, in order.
+    matches: the name of what found each edit's text ("exact", "newline", or a strategy's). creates: no file stood.
+    match_lines: per edit, 1-based line of each replaced place in the text that step saw.
+    """
+
+    snapshot: Snapshot
+    format: TextFormat
+    splices: tuple[Splice, ...]
+    edits: tuple[Edit, ...]
+    n_replacements: tuple[int, ...]
+    matches: tuple[str, ...]
+    match_lines: tuple[tuple[int, ...], ...]
+    creates: bool
+    change: Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitReport:
+    """How a change reached its place.
+
+    method: "swap" (temp file renamed over), "in_place" (journalled), "create", "delete", "buffer" (through the
+    editor), "none" (nothing to write). durability: "synced" (file and folder), "file_synced" (the folder's sync
+    is not to be had), "not_synced", "editor".
+    """
+
+    method: Literal["swap", "in_place", "create", "delete", "buffer", "remote", "none"]
+    durability: Literal["synced", "file_synced", "not_synced", "editor"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """snapshot: what stands now, with the stamp taken from the handle that was written."""
+
+    snapshot: Snapshot
+    report: CommitReport
+
+
+# --- decisions on a proposed edit -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Apply as proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Apply, and ask no more in this session (mode `auto_edit`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Write nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """Nobody answered. Write nothing."""
+
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Modify:
+    """Write this text instead; the person's words, with LF or the file's line ends."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SomeHunks:
+    """Apply only the hunks with these ids."""
+
+    hunk_ids: tuple[str, ...]
+
+
+Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
+ApprovalMode = Literal["default", "auto_edit", "yolo"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A plan put before a person. file_path: as the caller gave it. Texts are None over 1 MB."""
+
+    title: str
+    description: str
+    file_path: str
+    session_id: str
+    change: Change
+    original_text: str | None
+    proposed_text: str | None
+
+
+# --- events ---------------------------------------------------------------------------------------------------
+# file_path is the path as that session last gave it; timestamp in seconds since the epoch.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BecameStale:
+    """source: "external", "buffer" or "session:ID"."""
+
+    file_path: str
+    session_id: str
+    reason: StaleReason
+    source: str
+    timestamp: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidRead:
+    file_path: str
+    session_id: str
+    timestamp: float
+    size: int
+    modified: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidEdit:
+    """content_length: characters of the new content."""
+
+    file_path: str
+    session_id: str
+    timestamp: float
+    content_length: int
+    edit_id: str
+    source: str = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidConflict:
+    """last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then."""
+
+    file_path: str
+    session_id: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatcherHealth:
+    state: Literal["ok", "degraded"]
+    reason: str
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth
+
+
+# --- settings -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    max_lines: int = 2000
+    max_line_chars: int = 2000
+    max_file_kb: int = 256
+    max_chars: int = 60000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `initializationOptions` may say; defaults as in docs/PROTOCOL.md."""
+
+    freshness: Literal["mtime", "content"] = "mtime"
+    confine: Literal["edits", "all", "off"] = "edits"
+    roots: Sequence[str] = ()
+    approval_mode: ApprovalMode = "default"
+    approval_timeout_s: float = 600.0
+    fill_empty_files: bool = False
+    notebooks: Literal["refuse", "text"] = "refuse"
+    limits: Limits = Limits()

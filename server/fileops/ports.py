@@ -1,0 +1,111 @@
+"""What the service needs of the world, as Protocols. Adapters live in `fs/` and `lsp/`.
+
+A FileSystem is synchronous and is called from worker threads; every path given to it, `resolve` apart, is
+canonical: absolute, without a symlink in any component. It refuses to follow one (`PathMoved`), so what was
+decided about a canonical path holds for what is opened. OSErrors are translated to `FileOpsError`s inside it.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from fileops.model import Committed, Decision, Event, Question, Snapshot, Source, Splice, Stamp
+
+
+class ContentStream(Protocol):
+    """An open file, read front to back. Use as a context manager."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """From the open handle, taken before the first byte was read."""
+        ...
+
+    @property
+    def taken_ns(self) -> int: ...
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def version(self) -> int | None: ...
+
+    def read(self, max_bytes: int) -> bytes:
+        """Up to max_bytes, b"" only at the end."""
+        ...
+
+    def seek(self, offset_bytes: int) -> None: ...
+
+    def __enter__(self) -> "ContentStream": ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class CommitHooks(Protocol):
+    """Called by `replace` inside the file's lock."""
+
+    def before(self) -> None:
+        """After the compare, before the first step that cannot be taken back. Raise to give up unharmed."""
+        ...
+
+    def after(self, committed: Committed) -> None:
+        """Directly after the commit. Must not raise."""
+        ...
+
+
+class FileSystem(Protocol):
+    def resolve(self, path: str) -> str:
+        """The canonical path: symlinks followed, `.` and `..` gone; also for a path that does not exist (yet).
+
+        Raises: FileMissing (a name no file can have), IoFailure (more than 40 links).
+        """
+        ...
+
+    def stat(self, path: str) -> Stamp | None:
+        """None where nothing stands. Raises: IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
+        ...
+
+    def open(self, path: str) -> ContentStream:
+        """Raises: FileMissing, IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
+        ...
+
+    def read(self, path: str) -> Snapshot:
+        """The whole content, from one handle; a missing file gives a snapshot with stamp None.
+
+        Raises: IsDirectory, NotRegularFile, PermissionRefused, PathMoved.
+        """
+        ...
+
+    def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+        """Compare-and-swap: put the splices in place if the file still is the one in the snapshot.
+
+        A snapshot of a missing file creates it (with missing parents), exclusively. Whole or not at all, durable.
+        Raises: Stale (it is another file or content now), AlreadyExists (creation lost), PathMoved, and the
+        FileOpsErrors of writing; then nothing changed. Whatever `hooks.before` raises passes through unharmed.
+        """
+        ...
+
+    def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
+        """Compare-and-delete, for taking back a creation. Raises as `replace`."""
+        ...
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        """The file's lock within this process, as `replace` takes it. Reentrant in one thread."""
+        ...
+
+
+class Approver(Protocol):
+    async def decide(self, question: Question) -> Decision:
+        """Ask the person. Cancelling the call withdraws the question."""
+        ...
+
+
+class Events(Protocol):
+    def publish(self, event: Event) -> None:
+        """From any thread; order of publication per thread is kept. Never raises, never blocks."""
+        ...
+
+
+class Clock(Protocol):
+    def time_ns(self) -> int:
+        """Wall clock, nanoseconds since the epoch."""
+        ...

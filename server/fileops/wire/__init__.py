@@ -1,0 +1,1 @@
+"""The protocol in code: wire shapes, their translation, the ordered tool definitions."""
