@@ -1,0 +1,72 @@
+"""What a caller asks and what he is told, as values. The wire shapes of both are in `wire/`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fileops.core.window import Window
+from fileops.errors import FileOpsError
+from fileops.model import DEFAULT_SESSION, Change, CommitReport, Edit, Source, TextFormat
+
+Tool = Literal["read", "edit", "multi_edit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """offset: 1-based first line; limit: lines, at least 1; None where the caller gave none."""
+
+    file_path: str
+    offset: int | None = None
+    limit: int | None = None
+    session_id: str = DEFAULT_SESSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditRequest:
+    """One `edit` (exactly one of `edits`) or one `multi_edit`."""
+
+    file_path: str
+    edits: tuple[Edit, ...]
+    tool: Literal["edit", "multi_edit"] = "edit"
+    dry_run: bool = False
+    session_id: str = DEFAULT_SESSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOutcome:
+    """output: the text for the model. The other fields are None where the read failed (`error` says why).
+
+    mtime_ns is None for a buffer without a file. past_end: the offset lies behind the last line; the file counts
+    as read.
+    """
+
+    output: str
+    error: FileOpsError | None = None
+    window: Window | None = None
+    format: TextFormat | None = None
+    size_bytes: int | None = None
+    mtime_ns: int | None = None
+    source: Source | None = None
+    document_version: int | None = None
+    past_end: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOutcome:
+    """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
+
+    n_replacements: all places replaced, over all edits. matches, match_lines: per edit. commit: None unless
+    something was committed. edit_id: names the applied edit in the history.
+    """
+
+    output: str
+    error: FileOpsError | None = None
+    change: Change | None = None
+    n_replacements: int = 0
+    created: bool = False
+    applied_to: Source | None = None
+    matches: tuple[str, ...] = ()
+    match_lines: tuple[tuple[int, ...], ...] = ()
+    modified_by_user: bool = False
+    edit_id: str | None = None
+    commit: CommitReport | None = None
+    dry_run: bool = False
