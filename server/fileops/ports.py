@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model import Committed, Decision, Event, Question, Snapshot, Source, Splice, Stamp
+from fileops.model import Committed, Decision, Event, Plan, Question, Snapshot, Source, Splice, Stamp
 
 
 class ContentStream(Protocol):
@@ -94,6 +94,11 @@ class FileSystem(Protocol):
 
 
 class Approver(Protocol):
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a person to be asked at all."""
+        ...
+
     async def decide(self, question: Question) -> Decision:
         """Ask the person. Cancelling the call withdraws the question."""
         ...
@@ -102,6 +107,23 @@ class Approver(Protocol):
 class Events(Protocol):
     def publish(self, event: Event) -> None:
         """From any thread; order of publication per thread is kept. Never raises, never blocks."""
+        ...
+
+
+class EditJournal(Protocol):
+    """Where applied edits are kept so that they can be shown and taken back."""
+
+    def record(
+        self,
+        *,
+        edit_id: str,
+        session_id: str,
+        given_path: str,
+        plan: Plan,
+        committed: Committed,
+        timestamp: float,
+    ) -> None:
+        """After each commit, from the worker thread that made it. Must not raise. timestamp: seconds."""
         ...
 
 

@@ -1,0 +1,317 @@
+"""One edit in a worker thread: look, check, plan, and, unless a person has to be asked, commit.
+
+Knows the order of checks of an edit. A plan that needs a decision goes back as a Proposal; `settle` continues with
+it. Everything is tried again from the look when the file moved between look and commit, so what is committed was
+always planned on what stood there.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, assert_never
+
+from fileops.cancellation import CancelToken
+from fileops.core import approval, diff, edit, outputs, splices, text
+from fileops.core.roots import Roots
+from fileops.errors import (
+    AlreadyExists,
+    ApprovalTimedOut,
+    BinaryFile,
+    FileMissing,
+    FileOpsError,
+    IoFailure,
+    ModifiedExternally,
+    NotebookFile,
+    PathMoved,
+    Rejected,
+    Stale,
+)
+from fileops.freshness import Freshness
+from fileops.model import (
+    Always,
+    ApprovalMode,
+    CommitReport,
+    Committed,
+    Decision,
+    DidEdit,
+    Modify,
+    Once,
+    Plan,
+    Question,
+    Reject,
+    Settings,
+    Snapshot,
+    SomeHunks,
+    Splice,
+    Text,
+    TextFormat,
+    TimedOut,
+)
+from fileops.ports import Clock, EditJournal, Events, FileSystem
+from fileops.reading import canonical_path
+from fileops.requests import EditOutcome, EditRequest
+
+MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
+MAX_SHOWN_BYTES = 1_000_000  # of a text put before a person, as docs/PROTOCOL.md says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A plan that waits for a person. Nothing is held meanwhile."""
+
+    plan: Plan
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Who may write where, and who is asked, at the moment of the request."""
+
+    roots: Roots | None
+    mode: ApprovalMode
+    can_ask: bool
+
+
+@dataclass(slots=True)
+class _Hooks:
+    """Ties the commit to the cancel and to the trackers, inside the file's lock."""
+
+    token: CancelToken
+    on_committed: Callable[[Committed], None]
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def after(self, committed: Committed) -> None:
+        self.on_committed(committed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editor:
+    fs: FileSystem
+    freshness: Freshness
+    events: Events
+    clock: Clock
+    settings: Settings
+    journal: EditJournal
+
+    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
+        """Raises: Cancelled."""
+        return self._guarded(request, lambda: self._attempt(request, policy, token))
+
+    def settle(
+        self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
+    ) -> EditOutcome | Proposal:
+        """Go on with a decided proposal; again a Proposal where what was decided upon is not what stands now.
+
+        Raises: Cancelled.
+        """
+        return self._guarded(request, lambda: self._settle(request, policy, token, proposal, decision))
+
+    def _guarded(
+        self, request: EditRequest, work: Callable[[], EditOutcome | Proposal]
+    ) -> EditOutcome | Proposal:
+        try:
+            return work()
+        except FileOpsError as error:
+            return EditOutcome(
+                output=outputs.failure_text(error, request.tool, request.file_path),
+                error=error,
+                dry_run=request.dry_run,
+            )
+
+    # --- look, check, plan ---------------------------------------------------------------------------------
+
+    def _attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
+        for _ in range(MAX_TRIES):
+            token.check()
+            try:
+                plan = self._look_and_plan(request, policy.roots)
+                if request.dry_run or not (plan.splices or plan.creates):
+                    return self._outcome(request, plan, None, edit_id=None)
+                if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
+                    return Proposal(plan=plan, question=_question(request, plan))
+                return self._commit(request, plan, token)
+            except (Stale, PathMoved):
+                token.abandon_commit()
+        raise IoFailure(
+            reason="the file changes faster than it can be edited", hint="Try again when it is quiet."
+        )
+
+    def _look_and_plan(self, request: EditRequest, roots: Roots | None) -> Plan:
+        canonical = canonical_path(self.fs, request.file_path, roots)
+        snapshot = self._look(request, canonical)
+        fmt = text.detect_format(snapshot.data)
+        if snapshot.exists:
+            if text.is_binary(snapshot.data, fmt):
+                raise BinaryFile
+            if self.settings.notebooks == "refuse" and canonical.lower().endswith(".ipynb"):
+                raise NotebookFile
+        return edit.plan(
+            snapshot, fmt, request.edits,
+            file_path=request.file_path, limits=self.settings.limits, is_sequence=request.tool == "multi_edit",
+        )  # fmt: skip
+
+    def _look(self, request: EditRequest, canonical: str) -> Snapshot:
+        """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""
+        session_id, wants_creation = request.session_id, request.edits[0].old_string == ""
+        if (
+            not self.freshness.is_tracked(session_id, canonical)
+            and (stamp := self.fs.stat(canonical)) is not None
+        ):
+            is_fillable = wants_creation and self.settings.fill_empty_files and stamp.size_bytes == 0
+            if wants_creation and request.tool == "edit" and not is_fillable:
+                raise AlreadyExists
+            self.freshness.require_tracked(session_id, canonical)
+        snapshot = self.fs.read(canonical)
+        if not snapshot.exists:
+            if wants_creation:
+                return snapshot
+            if not request.dry_run:
+                self.freshness.note_missing(session_id, canonical)
+            raise FileMissing
+        is_fillable = wants_creation and self.settings.fill_empty_files and not snapshot.data
+        if wants_creation and not is_fillable and request.tool == "edit":
+            raise AlreadyExists
+        self.freshness.require_fresh(session_id, snapshot, dry_run=request.dry_run)
+        if wants_creation and not is_fillable:
+            raise AlreadyExists
+        return snapshot
+
+    # --- decide --------------------------------------------------------------------------------------------
+
+    def _settle(
+        self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
+    ) -> EditOutcome | Proposal:
+        plan = proposal.plan
+        match decision:
+            case Reject():
+                raise Rejected
+            case TimedOut(timeout_s):
+                raise ApprovalTimedOut(timeout_s=timeout_s)
+            case Once() | Always():
+                wanted = plan.splices
+            case Modify(person_text):
+                content = Text(data=plan.snapshot.data, format=plan.format)
+                wanted = approval.modified_splices(content, person_text)
+            case SomeHunks(hunk_ids):
+                wanted = approval.hunk_splices(plan, hunk_ids)
+            case _:
+                assert_never(decision)
+        if not wanted and not plan.creates:
+            raise Rejected
+        decided = plan if wanted == plan.splices else self._replanned(request, plan, wanted)
+        try:
+            return self._commit(request, decided, token, modified_by_user=decided is not plan)
+        except (Stale, PathMoved):
+            token.abandon_commit()
+        # The file moved while the person thought. If that was this session's own other edit, the wish still
+        # stands and what it comes to is the same: go on. Whatever else moved it is refused in the look.
+        try:
+            again = self._look_and_plan(request, policy.roots)
+        except AlreadyExists:
+            raise
+        except FileMissing as error:
+            raise ModifiedExternally from error
+        if decided is plan and _same_lines(again, plan):
+            return self._attempt(request, replace(policy, can_ask=False), token)
+        return Proposal(plan=again, question=_question(request, again))
+
+    def _replanned(self, request: EditRequest, plan: Plan, wanted: tuple[Splice, ...]) -> Plan:
+        change = diff.change_of(
+            plan.snapshot.data, plan.format, wanted,
+            file_path=request.file_path, operation="create" if plan.creates else "modify",
+            limits=self.settings.limits,
+        )  # fmt: skip
+        return replace(plan, splices=wanted, change=change)
+
+    # --- commit --------------------------------------------------------------------------------------------
+
+    def _commit(
+        self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
+    ) -> EditOutcome:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        edit_id = uuid.uuid4().hex
+
+        def note(committed: Committed) -> None:
+            self.freshness.note_write(request.session_id, request.file_path, committed)
+
+        committed = self.fs.replace(plan.snapshot, plan.splices, _Hooks(token, note))
+        timestamp = self.clock.time_ns() / 1e9
+        self.journal.record(
+            edit_id=edit_id, session_id=request.session_id, given_path=request.file_path, plan=plan,
+            committed=committed, timestamp=timestamp,
+        )  # fmt: skip
+        self.events.publish(
+            DidEdit(
+                file_path=request.file_path,
+                session_id=request.session_id,
+                timestamp=timestamp,
+                content_length=text.count_characters(committed.snapshot.data, plan.format),
+                edit_id=edit_id,
+            )
+        )
+        return self._outcome(request, plan, committed, edit_id=edit_id, modified_by_user=modified_by_user)
+
+    def _outcome(
+        self,
+        request: EditRequest,
+        plan: Plan,
+        committed: Committed | None,
+        *,
+        edit_id: str | None,
+        modified_by_user: bool = False,
+    ) -> EditOutcome:
+        source = committed.snapshot.source if committed else plan.snapshot.source
+        nothing_to_write = CommitReport(method="none", durability="not_synced")
+        return EditOutcome(
+            output=_success_text(request, plan, modified_by_user=modified_by_user),
+            change=plan.change,
+            n_replacements=sum(plan.n_replacements),
+            created=plan.creates,
+            applied_to=source,
+            matches=plan.matches,
+            match_lines=plan.match_lines,
+            modified_by_user=modified_by_user,
+            edit_id=edit_id,
+            commit=committed.report if committed else None if request.dry_run else nothing_to_write,
+            dry_run=request.dry_run,
+        )
+
+
+def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -> str:
+    if request.tool == "multi_edit":
+        output = outputs.multi_edited_text(request.file_path, plan.edits)
+    elif plan.creates:
+        output = outputs.created_text(request.file_path)
+    else:
+        output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
+    return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output
+
+
+def _question(request: EditRequest, plan: Plan) -> Question:
+    before, fmt = plan.snapshot.data, plan.format
+    after = splices.apply(before, plan.splices)
+    title, description = outputs.question_texts(request.file_path, plan)
+    return Question(
+        title=title,
+        description=description,
+        file_path=request.file_path,
+        session_id=request.session_id,
+        change=plan.change,
+        original_text=_shown(before, fmt),
+        proposed_text=_shown(after, fmt),
+    )
+
+
+def _shown(data: bytes, fmt: TextFormat) -> str | None:
+    return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None
+
+
+def _same_lines(one: Plan, other: Plan) -> bool:
+    """Whether two plans remove and add the same lines, wherever these stand now."""
+    return _changed_lines(one) == _changed_lines(other)
+
+
+def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
+    return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]

@@ -1,0 +1,111 @@
+"""One read, start to end, in a worker thread: find the file, stream the window, note what was seen.
+
+Knows the order of checks of a read; knows nothing of requests on the wire, of the event loop or of other reads.
+"""
+
+from dataclasses import dataclass
+
+import xxhash
+
+from fileops.cancellation import CancelToken
+from fileops.core import outputs, text
+from fileops.core.roots import Roots
+from fileops.core.window import Window, WindowReader
+from fileops.errors import BinaryFile, FileMissing, FileOpsError, NotAbsolute, PathMoved, TooLarge
+from fileops.freshness import Freshness
+from fileops.model import Settings, TextFormat
+from fileops.ports import ContentStream, FileSystem
+from fileops.requests import ReadOutcome, ReadRequest
+
+CHUNK_BYTES = 256 * 1024  # a default-sized file in one go; larger ones at the disk's own pace
+MAX_PATH_TRIES = 10  # a component that is a symlink each time we look is somebody playing, not a rename
+
+
+def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
+    """The one path that is decided upon and then opened. Raises: NotAbsolute, OutsideRoots, FileMissing."""
+    if not given_path.startswith("/"):
+        raise NotAbsolute(path=given_path)
+    canonical = fs.resolve(given_path)
+    if roots is not None:
+        roots.require_inside(canonical, given_path)
+    return canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    fs: FileSystem
+    freshness: Freshness
+    settings: Settings
+
+    def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadOutcome:
+        """Raises: Cancelled. A failure of the read is an outcome, not an exception."""
+        try:
+            for _ in range(MAX_PATH_TRIES):
+                token.check()
+                canonical = canonical_path(self.fs, request.file_path, roots)
+                try:
+                    return self._read_canonical(canonical, request, token)
+                except PathMoved:
+                    continue
+            raise FileMissing
+        except FileOpsError as error:
+            return ReadOutcome(output=outputs.failure_text(error, "read", request.file_path), error=error)
+
+    def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadOutcome:
+        self.freshness.before_read(request.session_id, canonical)
+        try:
+            with self.fs.open(canonical) as stream:
+                return self._read_stream(canonical, stream, request, token)
+        except FileMissing:
+            self.freshness.note_missing(request.session_id, canonical)
+            raise
+        finally:
+            self.freshness.after_read(request.session_id, canonical)
+
+    def _read_stream(
+        self, canonical: str, stream: ContentStream, request: ReadRequest, token: CancelToken
+    ) -> ReadOutcome:
+        limits = self.settings.limits
+        stamp = stream.stamp
+        whole = request.offset is None and request.limit is None
+        if whole and stamp.size_bytes > limits.max_file_kb * 1024:
+            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
+        chunk = stream.read(CHUNK_BYTES)
+        fmt = text.detect_format(chunk)
+        if text.is_binary(chunk, fmt):
+            raise BinaryFile
+        window, digest = self._window(stream, chunk, fmt, request, token)
+        self.freshness.note_read(
+            request.session_id, request.file_path, canonical, stamp, stream.taken_ns, digest,
+            source=stream.source, version=stream.version,
+        )  # fmt: skip
+        past_end = window.n_lines == 0
+        output = outputs.past_end_text(window) if past_end else outputs.read_text(window)
+        return ReadOutcome(
+            output=output,
+            window=window,
+            format=fmt,
+            size_bytes=stamp.size_bytes,
+            mtime_ns=stamp.mtime_ns,
+            source=stream.source,
+            document_version=stream.version,
+            past_end=past_end,
+        )
+
+    def _window(
+        self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
+    ) -> tuple[Window, bytes | None]:
+        """The window, and the digest of the content where all of it was seen."""
+        reader = WindowReader(request.offset, request.limit, self.settings.limits, fmt)
+        digest = xxhash.xxh3_128()
+        is_small = stream.stamp.size_bytes <= CHUNK_BYTES  # then the rest costs nothing, and a hash is known
+        enough = False
+        while chunk:
+            token.check()
+            digest.update(chunk)
+            if not enough:
+                enough = reader.feed(chunk)
+            if enough and not is_small:
+                return reader.finish(at_end=False), None
+            chunk = stream.read(CHUNK_BYTES)
+        return reader.finish(at_end=True), digest.digest()

@@ -1,0 +1,148 @@
+"""FileOps: what the daemon does, without a wire. The order of steps of a request, nothing else.
+
+Each request waits for its turn at the file, hops once into a worker thread for all disk work, and comes back with
+an outcome. Where a person has to be asked, it comes back with a proposal, asks without holding anything, and hops
+again. A cancel before the commit leaves everything as it was; later the caller gets the true result.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fileops.cancellation import CancelToken
+from fileops.core.roots import Roots
+from fileops.editing import Editor, Policy, Proposal
+from fileops.errors import Cancelled
+from fileops.freshness import Freshness
+from fileops.model import Always, ApprovalMode, DidRead, Settings
+from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
+from fileops.reading import Reader
+from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
+from fileops.turns import Turns
+
+N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The adapters that a FileOps works with."""
+
+    fs: FileSystem
+    freshness: Freshness
+    approver: Approver
+    events: Events
+    clock: Clock
+    journal: EditJournal
+
+
+class FileOps:
+    """All methods belong to the event loop. Failures of a tool are outcomes; only cancellation is raised."""
+
+    def __init__(self, world: World, settings: Settings, workspace_folders: Iterable[str] = ()) -> None:
+        self.settings = settings
+        self._world = world
+        self._reader = Reader(world.fs, world.freshness, settings)
+        self._editor = Editor(
+            fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
+            journal=world.journal,
+        )  # fmt: skip
+        self._turns = Turns()
+        self._modes: dict[str, ApprovalMode] = {}
+        self._threads = ThreadPoolExecutor(N_WORKERS, thread_name_prefix="fileops-worker")
+        self._roots = Roots(())
+        self.set_folders(workspace_folders)
+
+    # --- the tools -----------------------------------------------------------------------------------------
+
+    async def read(self, request: ReadRequest) -> ReadOutcome:
+        token = CancelToken()
+        roots = self._roots if self.settings.confine == "all" else None
+        async with self._turns.take(request.file_path, shared=True):
+            outcome = await self._in_thread(token, lambda: self._reader.read(request, roots, token))
+        if outcome.error is None:
+            self._world.events.publish(
+                DidRead(
+                    file_path=request.file_path,
+                    session_id=request.session_id,
+                    timestamp=self._world.clock.time_ns() / 1e9,
+                    size=outcome.size_bytes or 0,
+                    modified=(outcome.mtime_ns or 0) / 1e9,
+                )
+            )
+        return outcome
+
+    async def edit(self, request: EditRequest) -> EditOutcome:
+        """Both `edit` and `multi_edit`."""
+        token = CancelToken()
+        policy = self._policy(request.session_id)
+        async with self._turns.take(request.file_path, shared=False):
+            result = await self._in_thread(token, lambda: self._editor.attempt(request, policy, token))
+        while isinstance(result, Proposal):
+            result = await self._decide(request, result, token)
+        return result
+
+    async def _decide(
+        self, request: EditRequest, proposal: Proposal, token: CancelToken
+    ) -> EditOutcome | Proposal:
+        decision = await self._world.approver.decide(proposal.question)
+        if isinstance(decision, Always):
+            self.set_approval_mode(request.session_id, "auto_edit")
+        policy = self._policy(request.session_id)
+        async with self._turns.take(request.file_path, shared=False):
+            return await self._in_thread(
+                token, lambda: self._editor.settle(request, policy, token, proposal, decision)
+            )
+
+    # --- sessions, folders, modes --------------------------------------------------------------------------
+
+    def approval_mode(self, session_id: str) -> ApprovalMode:
+        return self._modes.get(session_id, self.settings.approval_mode)
+
+    def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
+        self._modes[session_id] = mode
+
+    def close_session(self, session_id: str) -> None:
+        """Forget all that this session has seen and was granted."""
+        self._modes.pop(session_id, None)
+        self._world.freshness.close_session(session_id)
+
+    def set_folders(self, workspace_folders: Iterable[str]) -> None:
+        """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
+        folders = (*workspace_folders, *self.settings.roots)
+        self._roots = Roots(tuple(self._world.fs.resolve(folder) for folder in folders))
+
+    def close(self) -> None:
+        """Finish what is being committed, start nothing more."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._world.freshness.close()
+
+    def _policy(self, session_id: str) -> Policy:
+        return Policy(
+            roots=None if self.settings.confine == "off" else self._roots,
+            mode=self.approval_mode(session_id),
+            can_ask=self._world.approver.can_ask,
+        )
+
+    async def _in_thread(self, token: CancelToken, work: Callable[[], T]) -> T:
+        """The result of `work` from a worker thread; a cancel either prevents its commit or is overtaken by it."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        while True:
+            try:
+                return await asyncio.shield(future)
+            except asyncio.CancelledError:
+                if token.cancel():
+                    future.add_done_callback(_consume)
+                    raise
+                # Too late: the commit has begun, and its true result is what the caller gets.
+            except Cancelled:
+                raise asyncio.CancelledError from None
+
+
+def _consume(future: "asyncio.Future[object]") -> None:
+    """Take the exception of a thread whose request was cancelled, so that asyncio does not log it as lost."""
+    if not future.cancelled():
+        future.exception()
