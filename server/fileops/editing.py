@@ -108,9 +108,7 @@ class Editor:
         """
         return self._guarded(request, lambda: self._settle(request, policy, token, proposal, decision))
 
-    def _guarded(
-        self, request: EditRequest, work: Callable[[], EditOutcome | Proposal]
-    ) -> EditOutcome | Proposal:
+    def _guarded(self, request: EditRequest, work: Callable[[], EditOutcome | Proposal]) -> EditOutcome | Proposal:
         try:
             return work()
         except FileOpsError as error:
@@ -134,9 +132,7 @@ class Editor:
                 return self._commit(request, plan, token)
             except (Stale, PathMoved):
                 token.abandon_commit()
-        raise IoFailure(
-            reason="the file changes faster than it can be edited", hint="Try again when it is quiet."
-        )
+        raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
 
     def _look_and_plan(self, request: EditRequest, roots: Roots | None) -> Plan:
         canonical = canonical_path(self.fs, request.file_path, roots)
@@ -155,10 +151,7 @@ class Editor:
     def _look(self, request: EditRequest, canonical: str) -> Snapshot:
         """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""
         session_id, wants_creation = request.session_id, request.edits[0].old_string == ""
-        if (
-            not self.freshness.is_tracked(session_id, canonical)
-            and (stamp := self.fs.stat(canonical)) is not None
-        ):
+        if not self.freshness.is_tracked(session_id, canonical) and (stamp := self.fs.stat(canonical)) is not None:
             is_fillable = wants_creation and self.settings.fill_empty_files and stamp.size_bytes == 0
             if wants_creation and request.tool == "edit" and not is_fillable:
                 raise AlreadyExists

@@ -85,17 +85,13 @@ class FileOps:
             result = await self._decide(request, result, token)
         return result
 
-    async def _decide(
-        self, request: EditRequest, proposal: Proposal, token: CancelToken
-    ) -> EditOutcome | Proposal:
+    async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> EditOutcome | Proposal:
         decision = await self._world.approver.decide(proposal.question)
         if isinstance(decision, Always):
             self.set_approval_mode(request.session_id, "auto_edit")
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
-            return await self._in_thread(
-                token, lambda: self._editor.settle(request, policy, token, proposal, decision)
-            )
+            return await self._in_thread(token, lambda: self._editor.settle(request, policy, token, proposal, decision))
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
