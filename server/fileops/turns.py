@@ -7,7 +7,7 @@ Used on the event loop only.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 
@@ -50,7 +50,7 @@ class Turns:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
-    async def take(self, key: str, *, shared: bool) -> AsyncIterator[None]:
+    async def take(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
         """Wait for the turn at `key`, first come first served; `shared` turns in a row run together."""
         line = self._lines.get(key)
         if line is None:
