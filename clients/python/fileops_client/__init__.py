@@ -1,0 +1,58 @@
+"""A typed asyncio client of fileops-server, for agents and tests. Needs neither pygls nor the server."""
+
+from fileops_client.client import FileOpsClient, uri_of
+from fileops_client.connection import PendingCall, RequestHandler
+from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
+from fileops_client.events import Listener, Subscription
+from fileops_client.values import (
+    Answer,
+    BecameStale,
+    Details,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    Event,
+    Hunk,
+    HunkLine,
+    Nearest,
+    Notification,
+    Question,
+    Stats,
+    ToolDefinition,
+    ToolError,
+    ToolResult,
+    TrackedFile,
+    UiExtra,
+    WatcherHealth,
+)
+
+__all__ = [
+    "Answer",
+    "BecameStale",
+    "ConnectionLost",
+    "Details",
+    "DidConflict",
+    "DidEdit",
+    "DidRead",
+    "Event",
+    "FileOpsClient",
+    "Hunk",
+    "HunkLine",
+    "Listener",
+    "Nearest",
+    "Notification",
+    "PendingCall",
+    "Question",
+    "RequestHandler",
+    "ResponseError",
+    "ServerMissing",
+    "Stats",
+    "Subscription",
+    "ToolDefinition",
+    "ToolError",
+    "ToolResult",
+    "TrackedFile",
+    "UiExtra",
+    "WatcherHealth",
+    "uri_of",
+]

@@ -1,0 +1,355 @@
+"""The client an agent talks to: starts the daemon, knows the protocol's methods, hands out typed values."""
+
+import asyncio
+import os
+import pathlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any, Self, cast
+
+import msgspec
+
+from fileops_client.connection import Connection, PendingCall, RequestHandler
+from fileops_client.daemon import DEFAULT_COMMAND, Daemon
+from fileops_client.errors import ConnectionLost, ResponseError
+from fileops_client.events import EventHub, Listener, Subscription
+from fileops_client.values import Answer, Question, ToolDefinition, ToolResult, TrackedFile
+
+FilePath = str | os.PathLike[str]
+
+SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
+LOSS_GRACE_S = 2.0  # how long a daemon whose stdout has ended may take to leave, so that its exit code can be told
+
+
+class FileOpsClient:
+    """One daemon, one connection. Made by `start` (closes itself) or `open` (close it yourself).
+
+    async with FileOpsClient.start(root="/project") as client:
+        await client.read("/project/a.py")
+        result = await client.edit("/project/a.py", "old", "new")
+        print(result.output)
+
+    A tool that refuses answers with a ToolResult whose `ok` is false. Exceptions mean that the request itself
+    failed: ResponseError (refused by the protocol), ConnectionLost (daemon gone), TimeoutError.
+    """
+
+    def __init__(self, daemon: Daemon, handlers: Mapping[str, RequestHandler], timeout_s: float | None) -> None:
+        self.timeout_s = timeout_s
+        self.server_info: dict[str, Any] = {}
+        self.capabilities: dict[str, Any] = {}
+        self._daemon = daemon
+        self._connection = Connection(daemon.stdout, daemon.stdin, on_notification=self._publish, handlers=handlers)
+        self._events = EventHub(self._connection.spawn)
+        self._closing = False
+        self._running = asyncio.create_task(self._run())
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    @asynccontextmanager
+    async def start(
+        cls,
+        command: Sequence[str] | None = None,
+        *,
+        root: FilePath | None = None,
+        roots: Sequence[FilePath] = (),
+        initialization_options: Mapping[str, Any] | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        handlers: Mapping[str, RequestHandler] | None = None,
+        confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: FilePath | None = None,
+        timeout_s: float | None = 60.0,
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> AsyncGenerator[Self]:
+        """Start the daemon for the length of a `with` block; see `open`."""
+        client = await cls.open(
+            command,
+            root=root,
+            roots=roots,
+            initialization_options=initialization_options,
+            capabilities=capabilities,
+            handlers=handlers,
+            confirm_edit=confirm_edit,
+            env=env,
+            cwd=cwd,
+            timeout_s=timeout_s,
+            on_stderr=on_stderr,
+        )
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    @classmethod
+    async def open(
+        cls,
+        command: Sequence[str] | None = None,
+        *,
+        root: FilePath | None = None,
+        roots: Sequence[FilePath] = (),
+        initialization_options: Mapping[str, Any] | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        handlers: Mapping[str, RequestHandler] | None = None,
+        confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: FilePath | None = None,
+        timeout_s: float | None = 60.0,
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Start the daemon and greet it.
+
+        command: default `python -m fileops` with this interpreter. root, roots: the workspace folders.
+        handlers: answer the daemon's own requests by method ("workspace/applyEdit", ...); what is handled is
+        announced. confirm_edit: asked before each write. capabilities: laid over what is announced.
+        env: added to this process's environment. timeout_s: for each call that names none.
+
+        Raises: ServerMissing, ResponseError (a bad initialization option), ConnectionLost, TimeoutError.
+        """
+        answering = dict(handlers or {})
+        if confirm_edit is not None:
+            answering["fileops/confirmEdit"] = _confirming(confirm_edit)
+        folders = ([] if root is None else [root]) + list(roots)
+        daemon = await Daemon.start(
+            DEFAULT_COMMAND if command is None else command,
+            cwd=None if cwd is None else os.fspath(cwd),
+            env=env,
+            on_stderr=on_stderr,
+        )
+        client = cls(daemon, answering, timeout_s=timeout_s)
+        try:
+            await client._greet(
+                {
+                    "processId": os.getpid(),
+                    "clientInfo": {"name": "fileops-client"},
+                    "rootUri": uri_of(folders[0]) if folders else None,
+                    "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
+                    "capabilities": _merge(_capabilities(answering), capabilities or {}),
+                    "initializationOptions": dict(initialization_options or {}),
+                }
+            )
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    async def close(self) -> int | None:
+        """Shut the daemon down: ask, then end its input, then terminate, then kill. Its exit code."""
+        if self._closing:
+            await asyncio.gather(self._running, return_exceptions=True)
+            return self._daemon.process.returncode
+        self._closing = True
+        try:
+            with suppress(ResponseError, ConnectionLost, TimeoutError):  # not greeted, gone, deaf: see `end`
+                await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_GRACE_S)
+                self._connection.notify("exit", None)
+            code = await self._daemon.end(SHUTDOWN_GRACE_S)
+            await asyncio.wait([self._running], timeout=LOSS_GRACE_S)
+        except asyncio.CancelledError:
+            self._daemon.kill()
+            raise
+        finally:
+            self._running.cancel()
+            self._connection.lose(ConnectionLost("the client was closed"))
+            self._events.end(None)
+        await self._connection.settle()
+        return code
+
+    @property
+    def pid(self) -> int:
+        return self._daemon.process.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        return self._daemon.stderr_tail
+
+    # --- the tools ------------------------------------------------------------------------------------------
+
+    async def read(
+        self,
+        file_path: FilePath,
+        *,
+        offset: int | None = None,
+        limit: int | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """offset: 1-based first line. limit: lines."""
+        params = _given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
+        return await self._tool("fileops/read", params, timeout_s)
+
+    async def edit(
+        self,
+        file_path: FilePath,
+        old_string: str,
+        new_string: str,
+        *,
+        replace_all: bool | None = None,
+        expected_replacements: int | None = None,
+        dry_run: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """An empty old_string creates the file."""
+        params = _given(
+            file_path=os.fspath(file_path),
+            old_string=old_string,
+            new_string=new_string,
+            replace_all=replace_all,
+            expected_replacements=expected_replacements,
+            dry_run=dry_run,
+            session_id=session_id,
+        )
+        return await self._tool("fileops/edit", params, timeout_s)
+
+    async def multi_edit(
+        self,
+        file_path: FilePath,
+        edits: Sequence[tuple[str, str] | Mapping[str, Any]],
+        *,
+        dry_run: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """edits: (old, new) or {"old_string", "new_string", "replace_all"?}; in order, all or nothing."""
+        steps = [
+            {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
+        ]
+        params = _given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
+        return await self._tool("fileops/multiEdit", params, timeout_s)
+
+    async def tools(self) -> tuple[ToolDefinition, ...]:
+        answer = await self.request("fileops/tools", {})
+        return msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
+
+    async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
+        answer = await self.request("fileops/tracked", _given(session_id=session_id))
+        return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
+
+    async def close_session(self, session_id: str) -> None:
+        await self.request("fileops/closeSession", {"session_id": session_id})
+
+    # --- any request ----------------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
+        """The result as JSON. Cancelling the awaiting task or the timeout sends `$/cancelRequest`.
+
+        Whether a cancelled edit was applied is then unknown: use `begin` where that matters.
+        Raises: ResponseError, ConnectionLost, TimeoutError.
+        """
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        return await self._connection.request(method, params, timeout_s=limit_s)
+
+    def begin(self, method: str, params: Any = None) -> PendingCall:
+        """Send a request without waiting for it; its `cancel()` still lets the true outcome be awaited."""
+        return self._connection.begin(method, params)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self._connection.notify(method, params)
+
+    # --- events ---------------------------------------------------------------------------------------------
+
+    def on(self, name: str, listener: Listener) -> Callable[[], None]:
+        """Call `listener` (plain or async) with each event of that name; returns what stops it.
+
+        A known event comes as its value (BecameStale, DidEdit, ...), any other as Notification.
+        """
+        return self._events.on(name, listener)
+
+    def events(self, *names: str) -> Subscription:
+        """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`."""
+        return self._events.subscribe(names)
+
+    # --- open documents -------------------------------------------------------------------------------------
+
+    def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
+        document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+
+    def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
+        """changes: the whole new text, or LSP content changes."""
+        content = [{"text": changes}] if isinstance(changes, str) else list(changes)
+        self.notify(
+            "textDocument/didChange",
+            {"textDocument": {"uri": uri_of(file_path), "version": version}, "contentChanges": content},
+        )
+
+    def did_save(self, file_path: FilePath, text: str | None = None) -> None:
+        self.notify("textDocument/didSave", _given(textDocument={"uri": uri_of(file_path)}, text=text))
+
+    def did_close(self, file_path: FilePath) -> None:
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    async def _greet(self, params: dict[str, Any]) -> None:
+        answer = await self.request("initialize", params)
+        self.capabilities = answer.get("capabilities") or {}
+        self.server_info = answer.get("serverInfo") or {}
+        self.notify("initialized", {})
+
+    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
+        answer = await self.request(method, params, timeout_s=timeout_s)
+        result = msgspec.convert({**answer, "details": {}}, ToolResult)
+        return replace(result, details=answer.get("details") or {})  # as it came, with keys we do not know
+
+    def _publish(self, method: str, params: Any) -> None:
+        self._events.publish(method, params)
+
+    async def _run(self) -> None:
+        fault = await self._connection.run()
+        code = await self._daemon.wait(LOSS_GRACE_S)
+        if self._closing:
+            fault = "the client was closed"
+        elif fault is None:
+            fault = "the daemon has ended" if code is not None else "the daemon has closed its output"
+        if code is not None:
+            fault += f" (exit code {code})"
+        lost = ConnectionLost(fault, exit_code=code, stderr_tail=self._daemon.stderr_tail)
+        self._connection.lose(lost)
+        self._events.end(None if self._closing else lost)
+
+
+def uri_of(file_path: FilePath) -> str:
+    """The file URI of an absolute path; names that are not UTF-8 keep their bytes."""
+    return pathlib.Path(file_path).as_uri()
+
+
+def _name_of(folder: FilePath) -> str:
+    return os.path.basename(os.fspath(folder).rstrip("/")) or "/"
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if value is not None}
+
+
+def _confirming(confirm_edit: Callable[[Question], Awaitable[Answer]]) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        return (await confirm_edit(msgspec.convert(params, Question))).as_json()
+
+    return handler
+
+
+def _capabilities(handlers: Mapping[str, RequestHandler]) -> dict[str, Any]:
+    """What LSP and our protocol want announced, from what is handled."""
+    capabilities: dict[str, Any] = {
+        "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points
+        "workspace": {"workspaceFolders": True},
+    }
+    if "workspace/applyEdit" in handlers:
+        capabilities["workspace"] |= {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
+    if "window/showMessageRequest" in handlers:
+        capabilities["window"] = {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}}}
+    if "window/workDoneProgress/create" in handlers:
+        capabilities.setdefault("window", {})["workDoneProgress"] = True
+    if "fileops/confirmEdit" in handlers:
+        capabilities["experimental"] = {"fileops": {"confirm_edit": True}}
+    return capabilities
+
+
+def _merge(base: Any, over: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(over, Mapping)):
+        return over
+    below, above = cast("dict[str, Any]", base), cast("Mapping[str, Any]", over)
+    return below | {key: _merge(below.get(key), value) for key, value in above.items()}

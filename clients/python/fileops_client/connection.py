@@ -1,0 +1,219 @@
+"""One JSON-RPC conversation: calls, their answers, events, the other side's requests. Knows no method's meaning."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from typing import Any, cast
+
+from fileops_client import framing
+from fileops_client.errors import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    ConnectionLost,
+    ResponseError,
+)
+
+log = logging.getLogger("fileops_client")
+
+RequestHandler = Callable[[Any], Awaitable[Any]]
+
+
+class PendingCall:
+    """A request on its way. Await it for the result; `cancel()` asks the daemon to give up.
+
+    After `cancel()` the answer still comes: ResponseError −32800, or the true result where it was too late.
+    """
+
+    def __init__(self, call_id: int, method: str, answer: asyncio.Future[Any], withdraw: Callable[[], None]) -> None:
+        self.id = call_id
+        self.method = method
+        self._answer = answer
+        self._withdraw = withdraw
+
+    def cancel(self) -> None:
+        if not self._answer.done():
+            self._withdraw()
+
+    def done(self) -> bool:
+        return self._answer.done()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return asyncio.shield(self._answer).__await__()
+
+
+class Connection:
+    """Owns both streams. `run` reads until the end; whoever runs it says through `lose` why it ended."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        on_notification: Callable[[str, Any], None],
+        handlers: Mapping[str, RequestHandler],
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._on_notification = on_notification
+        self._handlers = handlers
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._serving: dict[Any, asyncio.Task[None]] = {}
+        self._chores: set[asyncio.Task[None]] = set()
+        self._last_id = 0
+        self._lost: ConnectionLost | None = None
+
+    # --- our requests ---
+
+    def begin(self, method: str, params: Any) -> PendingCall:
+        """Send a request now. Raises: ConnectionLost."""
+        self._require_open()
+        self._last_id += 1
+        call_id = self._last_id
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_observe)
+        self._pending[call_id] = answer
+        self._send({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params})
+        return PendingCall(call_id, method, answer, lambda: self._cancel(call_id))
+
+    async def request(self, method: str, params: Any, *, timeout_s: float | None) -> Any:
+        """The result. Given up by the caller (cancelled, timed out), the daemon is told so.
+
+        Raises: ResponseError, ConnectionLost, TimeoutError.
+        """
+        call = self.begin(method, params)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._writer_ready()
+                return await call
+        except (asyncio.CancelledError, TimeoutError):
+            call.cancel()
+            raise
+
+    def notify(self, method: str, params: Any) -> None:
+        """Raises: ConnectionLost."""
+        self._require_open()
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    # --- the stream ---
+
+    async def run(self) -> str | None:
+        """Take in messages until the end; what was wrong with the stream, None for a clean end."""
+        try:
+            while (message := await framing.read_message(self._reader)) is not None:
+                self._take(message)
+        except framing.BrokenFrame as error:
+            return str(error)
+        except ConnectionError as error:
+            return error.strerror or str(error)
+        return None
+
+    def lose(self, lost: ConnectionLost) -> None:
+        """Answer every pending call with `lost`, and every later one."""
+        if self._lost is not None:
+            return
+        self._lost = lost
+        pending, self._pending = self._pending, {}
+        for answer in pending.values():
+            if not answer.done():
+                answer.set_exception(lost)
+        for task in self._serving.values():
+            task.cancel()
+
+    def close_writer(self) -> None:
+        self._writer.close()
+
+    async def settle(self) -> None:
+        """Wait for the tasks that `lose` and `close_writer` have ended."""
+        await asyncio.gather(*self._serving.values(), *self._chores, return_exceptions=True)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a chore of ours (a listener) beside the stream; `settle` waits for it."""
+        task = asyncio.create_task(work)
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
+
+    # --- inside ---
+
+    def _require_open(self) -> None:
+        if self._lost is not None:
+            raise ConnectionLost(
+                self._lost.reason, exit_code=self._lost.exit_code, stderr_tail=self._lost.stderr_tail
+            ) from self._lost
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(framing.encode(message))
+
+    async def _writer_ready(self) -> None:
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            return  # the reading side notices the same and knows the reason
+
+    def _cancel(self, call_id: int) -> None:
+        if self._lost is None and call_id in self._pending:
+            self._send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": call_id}})
+
+    def _take(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            log.warning("not a JSON-RPC message: %.80r", message)
+            return
+        fields = cast("dict[str, Any]", message)
+        method = fields.get("method")
+        if method is None:
+            self._take_answer(fields)
+        elif "id" in fields:
+            self._take_request(fields["id"], method, fields.get("params"))
+        elif method == "$/cancelRequest":
+            withdrawn = cast("dict[str, Any]", fields.get("params") or {})
+            task = self._serving.get(withdrawn.get("id"))
+            if task is not None:
+                task.cancel()
+        else:
+            self._on_notification(method, fields.get("params"))
+
+    def _take_answer(self, fields: dict[str, Any]) -> None:
+        answer = self._pending.pop(cast("int", fields.get("id")), None)
+        if answer is None:
+            if fields.get("error") is not None:
+                log.warning("an error that answers no call of ours: %s", fields["error"])
+            return
+        if answer.done():
+            return
+        error = fields.get("error")
+        if error is None:
+            answer.set_result(fields.get("result"))
+        else:
+            answer.set_exception(ResponseError(error.get("code", 0), error.get("message", ""), error.get("data")))
+
+    def _take_request(self, request_id: Any, method: str, params: Any) -> None:
+        task = asyncio.create_task(self._serve(request_id, method, params))
+        self._serving[request_id] = task
+        task.add_done_callback(lambda done: self._served(request_id, done))
+
+    def _served(self, request_id: Any, task: asyncio.Task[None]) -> None:
+        self._serving.pop(request_id, None)
+        if task.cancelled():  # also one that was withdrawn before it could begin
+            error = {"code": REQUEST_CANCELLED, "message": "the request was cancelled"}
+            self._send({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+    async def _serve(self, request_id: Any, method: str, params: Any) -> None:
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+        handler = self._handlers.get(method)
+        try:
+            if handler is None:
+                raise ResponseError(METHOD_NOT_FOUND, f"no handler for {method}")
+            answer["result"] = await handler(params)
+        except ResponseError as error:
+            answer["error"] = {"code": error.code, "message": error.message, "data": error.data}
+        except Exception as error:  # a faulty handler must not leave the daemon waiting
+            log.exception("the handler of %s failed", method)
+            answer["error"] = {"code": INTERNAL_ERROR, "message": f"{type(error).__name__}: {error}"}
+        self._send(answer)
+
+
+def _observe(answer: asyncio.Future[Any]) -> None:
+    """Mark a failure as seen: a call that nobody awaits any more must not be warned about at the end."""
+    if not answer.cancelled():
+        answer.exception()

@@ -1,0 +1,95 @@
+"""The daemon as a child process: started, its stderr kept, ended. Only ever touches the child it started."""
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from fileops_client.errors import ServerMissing
+
+STDERR_LINES_KEPT = 40
+STREAM_LIMIT_BYTES = 1 << 20  # what asyncio buffers before it lets the daemon wait
+
+DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-m", "fileops")
+
+
+class Daemon:
+    def __init__(self, process: asyncio.subprocess.Process, on_stderr: Callable[[str], None] | None) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.process = process
+        self.stdin = process.stdin
+        self.stdout = process.stdout
+        self._stderr = process.stderr
+        self._on_stderr = on_stderr
+        self._tail: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
+        self._listening = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        *,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        on_stderr: Callable[[str], None] | None,
+    ) -> "Daemon":
+        """env: added to our own environment. Raises: ServerMissing."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, **env} if env else None,
+                limit=STREAM_LIMIT_BYTES,
+            )
+        except OSError as error:
+            raise ServerMissing(error.errno, f"cannot start {command[0]}: {error.strerror}") from error
+        return cls(process, on_stderr)
+
+    @property
+    def stderr_tail(self) -> str:
+        return "".join(self._tail).rstrip()
+
+    async def wait(self, timeout_s: float) -> int | None:
+        """The exit code, None when it still runs after `timeout_s`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                code = await self.process.wait()
+                await asyncio.shield(self._listening)
+        except TimeoutError:
+            return self.process.returncode
+        return code
+
+    async def end(self, grace_s: float) -> int:
+        """Close its stdin, wait, then terminate, then kill. The exit code."""
+        self.stdin.close()
+        if await self.wait(grace_s) is None:
+            self.process.terminate()
+            if await self.wait(grace_s) is None:
+                self.process.kill()
+        code = await self.process.wait()
+        self._listening.cancel()  # a grandchild may still hold the pipe
+        await asyncio.gather(self._listening, return_exceptions=True)
+        return code
+
+    def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                line = await self._stderr.readline()
+            except ValueError:  # a line over the limit
+                continue
+            if not line:
+                return
+            text = line.decode("utf-8", "replace")
+            self._tail.append(text)
+            if self._on_stderr is not None:
+                self._on_stderr(text)

@@ -1,0 +1,153 @@
+"""Who hears of what: listeners and subscriptions by name. Delivers on the loop, in the order of arrival."""
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from fileops_client.errors import ConnectionLost
+from fileops_client.values import Event, event_of
+
+log = logging.getLogger("fileops_client")
+
+Listener = Callable[[Any], Awaitable[None] | None]
+
+
+class Subscription:
+    """Collects events from the moment it is made. Iterate it, or take one after the other with `next`.
+
+    Iteration ends when the subscription or the client is closed; a daemon that dies raises ConnectionLost.
+    """
+
+    def __init__(self, forget: Callable[["Subscription"], None]) -> None:
+        self._forget = forget
+        self._waiting: deque[Event] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
+        self._lost: ConnectionLost | None = None
+
+    async def next(self, *, timeout_s: float | None = None, where: Callable[[Any], bool] | None = None) -> Any:
+        """The next event, with `where` the next that it is true for (those before it are dropped).
+
+        Raises: TimeoutError, ConnectionLost, StopAsyncIteration (closed).
+        """
+        async with asyncio.timeout(timeout_s):
+            while True:
+                while self._waiting:
+                    event = self._waiting.popleft()
+                    if where is None or where(event):
+                        return event
+                if self._lost is not None:
+                    raise self._lost
+                if self._ended:
+                    raise StopAsyncIteration
+                self._changed.clear()
+                await self._changed.wait()
+
+    def arrived(self) -> list[Event]:
+        """Take all that has arrived, without waiting."""
+        events = list(self._waiting)
+        self._waiting.clear()
+        return events
+
+    def close(self) -> None:
+        self._forget(self)
+        self.end(None)
+
+    def deliver(self, event: Event) -> None:
+        self._waiting.append(event)
+        self._changed.set()
+
+    def end(self, lost: ConnectionLost | None) -> None:
+        self._ended = True
+        self._lost = lost
+        self._changed.set()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self.next()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class EventHub:
+    """Names are the protocol's method names; `aliases` adds further names for them."""
+
+    def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        self._spawn = spawn
+        self._listeners: list[tuple[str, Listener]] = []
+        self._subscriptions: list[tuple[frozenset[str], Subscription]] = []
+        self._end: tuple[ConnectionLost | None] | None = None
+        self.aliases: dict[str, str] = {}
+
+    def on(self, name: str, listener: Listener) -> Callable[[], None]:
+        entry = (self.aliases.get(name, name), listener)
+        self._listeners.append(entry)
+
+        def stop() -> None:
+            if entry in self._listeners:
+                self._listeners.remove(entry)
+
+        return stop
+
+    def subscribe(self, names: tuple[str, ...]) -> Subscription:
+        """names: none means all."""
+        wanted = frozenset(self.aliases.get(name, name) for name in names)
+        subscription = Subscription(self._forget)
+        if self._end is not None:
+            subscription.end(self._end[0])
+        else:
+            self._subscriptions.append((wanted, subscription))
+        return subscription
+
+    def publish(self, method: str, params: Any) -> None:
+        try:
+            event = event_of(method, params)
+        except msgspec.ValidationError as error:
+            log.warning("%s is not as this client knows it: %s", method, error)
+            return
+        for wanted, subscription in tuple(self._subscriptions):
+            if not wanted or method in wanted:
+                subscription.deliver(event)
+        for name, listener in tuple(self._listeners):
+            if name == method:
+                self._tell(listener, event)
+
+    def end(self, lost: ConnectionLost | None) -> None:
+        if self._end is not None:
+            return
+        self._end = (lost,)
+        for _, subscription in tuple(self._subscriptions):
+            subscription.end(lost)
+        self._subscriptions.clear()
+
+    def _forget(self, subscription: Subscription) -> None:
+        self._subscriptions = [entry for entry in self._subscriptions if entry[1] is not subscription]
+
+    def _tell(self, listener: Listener, event: Event) -> None:
+        try:
+            outcome = listener(event)
+        except Exception:
+            log.exception("a listener failed")
+            return
+        if inspect.isawaitable(outcome):
+            self._spawn(self._finish(outcome))
+
+    async def _finish(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("a listener failed")
