@@ -11,7 +11,8 @@ from fileops_client.errors import ServerMissing
 STDERR_LINES_KEPT = 40
 STREAM_LIMIT_BYTES = 1 << 20  # what asyncio buffers before it lets the daemon wait
 
-DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-m", "fileops")
+# -P: a module of the folder we happen to be in must not stand in for one of the daemon's.
+DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "fileops")
 
 
 class Daemon:
