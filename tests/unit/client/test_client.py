@@ -57,7 +57,7 @@ async def toy() -> AsyncIterator[FileOpsClient]:
 async def test_default_command_is_the_daemon_of_this_interpreter() -> None:
     from fileops_client.daemon import DEFAULT_COMMAND
 
-    assert (sys.executable, "-m", "fileops") == DEFAULT_COMMAND
+    assert (sys.executable, "-P", "-m", "fileops") == DEFAULT_COMMAND
 
 
 async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathlib.Path) -> None:
