@@ -1,0 +1,279 @@
+"""How new content gets into its place: swap, write in place with a journal, create, delete.
+
+Every function works inside folders that are held open (names relative to `dir_fd`), so a folder that is renamed or
+replaced by a link meanwhile leads nowhere else. OSErrors leave this module untranslated; whatever goes wrong before
+the commit is undone here.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from fileops.errors import AlreadyExists, IoFailure, Stale
+from fileops.fs import durable, syscalls
+from fileops.fs.journal import Journal, Region, put_back
+from fileops.fs.leftovers import new_name
+from fileops.fs.locks import is_locked_elsewhere
+from fileops.fs.metadata import carry_over
+from fileops.model import CommitReport
+
+_CHUNK_BYTES = 1 << 20
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}
+# a mount point, a sticky folder with somebody else's file, a folder that may only grow
+_NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file that exists, open and locked. fd: for reading. status: what stood when it was locked."""
+
+    path: str
+    name: str
+    dir_fd: int
+    fd: int
+    status: os.stat_result
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """status: from the handle that was written."""
+
+    status: os.stat_result
+    report: CommitReport
+
+
+class CannotSwapError(Exception):
+    """A swap would lose something, or is not to be had. Nothing changed. args: the reason."""
+
+
+def is_content(fd: int, data: bytes) -> bool:
+    """Whether the open file holds exactly these bytes. Reads in pieces, stops at the first difference."""
+    at = 0
+    while piece := os.pread(fd, _CHUNK_BYTES, at):
+        if not data.startswith(piece, at):
+            return False
+        at += len(piece)
+    return at == len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Passed once, directly before the commit.
+
+    require_unchanged: raises Stale. before: the caller's hook. hold: takes the lock of a new inode.
+    """
+
+    require_unchanged: Callable[[], None]
+    before: Callable[[], None]
+    hold: Callable[[os.stat_result], None]
+
+
+def swap(target: Target, new: bytes, gate: Gate) -> Written:
+    """Raises CannotSwapError, Stale, OSError, and what the gate raises; then nothing changed."""
+    if target.status.st_nlink > 1:
+        raise CannotSwapError("hard links")
+    try:
+        temp = _make_temp(target.dir_fd, 0o600)  # nobody else reads it before it has the file's own mode
+    except OSError as error:
+        if error.errno in _NO_PLACE:
+            raise CannotSwapError("no file can be made in the folder") from error
+        raise
+    with _filled(temp, new):
+        refused = carry_over(target.status, target.fd, temp.fd)
+        if refused is not None:
+            raise CannotSwapError(refused)
+        is_synced = durable.sync(temp.fd)
+        written = os.fstat(temp.fd)
+        gate.require_unchanged()
+        gate.hold(written)
+        gate.before()
+        try:
+            os.rename(temp.name, target.name, src_dir_fd=target.dir_fd, dst_dir_fd=target.dir_fd)
+        except OSError as error:
+            if error.errno in _NO_RENAME:
+                raise CannotSwapError(os.strerror(error.errno or 0).lower()) from error
+            raise
+        temp.is_in_place = True
+        return Written(_own_status(temp.fd, written), _report("swap", target.dir_fd, is_synced=is_synced))
+
+
+def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
+    """Exclusively. Raises AlreadyExists, OSError, and what the gate raises; then nothing was made."""
+    with _filled(_make_temp(dir_fd, 0o666), data) as temp:
+        is_synced = durable.sync(temp.fd)
+        written = os.fstat(temp.fd)
+        if _stands(name, dir_fd):
+            raise AlreadyExists
+        gate.hold(written)
+        gate.before()
+        try:
+            temp.is_in_place = _move_exclusively(temp.name, name, dir_fd)
+        except FileExistsError as error:
+            raise AlreadyExists from error
+        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced))
+
+
+def write_in_place(
+    target: Target, old: bytes, new: bytes, region: Region, gate: Gate, place: "JournalPlace"
+) -> Written:
+    """The inode stays. Raises Stale, OSError, IoFailure, and what the gate raises; then the old bytes stand."""
+    fd = os.open(target.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=target.dir_fd)
+    try:
+        if not os.path.samestat(os.fstat(fd), target.status):
+            raise Stale(path=target.path)
+        with place.journal(target) as (journal, journal_target):
+            journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
+            gate.require_unchanged()
+            gate.before()
+            is_synced = _overwrite(fd, journal, region, old, new, target.status)
+            if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(target.status.st_mode):
+                with suppress(OSError):  # the kernel drops setuid and setgid when a file is written
+                    os.fchmod(fd, stat.S_IMODE(target.status.st_mode))
+        durability = "synced" if is_synced else "not_synced"
+        return Written(os.fstat(fd), CommitReport(method="in_place", durability=durability))
+    finally:
+        os.close(fd)
+
+
+def remove(target: Target, gate: Gate) -> CommitReport:
+    gate.require_unchanged()
+    gate.before()
+    os.unlink(target.name, dir_fd=target.dir_fd)
+    reason = durable.sync_folder(target.dir_fd)
+    return CommitReport(method="delete", durability="not_synced" if reason else "synced", reason=reason)
+
+
+# --- in place -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPlace:
+    """Where a journal goes that finds no room beside its file. on_kept: told when one had to be left."""
+
+    state_folder: str
+    on_kept: Callable[[], None]
+
+    @contextmanager
+    def journal(self, target: Target) -> Generator[tuple[Journal, str]]:
+        """The journal and the target's name as it has to stand in it. Gone at the end, unless it is still needed."""
+        dir_fd, named = target.dir_fd, target.name
+        own_dir_fd = None
+        try:
+            try:
+                journal = Journal.create(dir_fd)
+            except OSError as error:
+                if error.errno not in _NO_PLACE:
+                    raise
+                os.makedirs(self.state_folder, mode=0o700, exist_ok=True)
+                own_dir_fd = os.open(self.state_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                journal, named = Journal.create(own_dir_fd), target.path
+            try:
+                yield journal, named
+            except _TornError as torn:
+                self.on_kept()
+                hint = f"The file is half written. Its old bytes are in {journal.name}; the next use puts them back."
+                raise IoFailure(reason=str(torn), hint=hint) from torn
+            except BaseException:
+                journal.remove()
+                raise
+            else:
+                journal.remove()
+            finally:
+                journal.close()
+        finally:
+            if own_dir_fd is not None:
+                os.close(own_dir_fd)
+
+
+class _TornError(Exception):
+    """Neither forward nor back: the journal has to stay."""
+
+
+def _overwrite(fd: int, journal: Journal, region: Region, old: bytes, new: bytes, status: os.stat_result) -> bool:
+    try:
+        durable.reserve(fd, region.size_old, region.size_new - region.size_old)
+        durable.write_at(fd, memoryview(new)[region.start : region.end_new], region.start)
+        if region.size_new < region.size_old:
+            os.ftruncate(fd, region.size_new)
+        return durable.sync(fd)
+    except BaseException as error:
+        try:
+            put_back(fd, region, memoryview(old)[region.start : region.end_old], status.st_mtime_ns)
+        except OSError as second:
+            raise _TornError(os.strerror(second.errno or 0)) from error
+        raise
+
+
+# --- temp files -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Temp:
+    name: str
+    fd: int
+    dir_fd: int
+    is_in_place: bool = False
+
+
+def _make_temp(dir_fd: int, mode: int) -> _Temp:
+    name = new_name("tmp")
+    fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
+    is_locked_elsewhere(fd)  # takes the lock: this file has a living maker
+    return _Temp(name, fd, dir_fd)
+
+
+@contextmanager
+def _filled(temp: _Temp, data: bytes) -> Generator[_Temp]:
+    """Removed at the end unless it went to its place."""
+    try:
+        durable.write_all(temp.fd, data)
+        yield temp
+    finally:
+        if not temp.is_in_place:
+            with suppress(OSError):
+                os.unlink(temp.name, dir_fd=temp.dir_fd)
+        os.close(temp.fd)
+
+
+def _move_exclusively(source: str, name: str, dir_fd: int) -> bool:
+    """Raises FileExistsError."""
+    if syscalls.rename_exclusive(source, name, dir_fd):
+        return True
+    try:
+        os.link(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No links on this filesystem: an empty file of that name keeps others out until ours takes its place.
+        os.close(os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd))
+        os.rename(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+    else:
+        os.unlink(source, dir_fd=dir_fd)
+    return True
+
+
+def _stands(name: str, dir_fd: int) -> bool:
+    try:
+        os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _own_status(fd: int, written: os.stat_result) -> os.stat_result:
+    """After the rename, which moves the ctime; but what somebody wrote since must not pass for ours."""
+    status = os.fstat(fd)
+    is_ours = (status.st_mtime_ns, status.st_size) == (written.st_mtime_ns, written.st_size)
+    return status if is_ours else written
+
+
+def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) -> CommitReport:
+    reason = durable.sync_folder(dir_fd)
+    if not is_synced:
+        return CommitReport(method=method, durability="not_synced", reason=reason)
+    return CommitReport(method=method, durability="file_synced" if reason else "synced", reason=reason)

@@ -1,0 +1,62 @@
+"""Writing all of it, having room for it, and having it on the disk. Raises OSError only where bytes may be lost."""
+
+import errno
+import os
+
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EROFS}
+_CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODEV}
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def write_at(fd: int, data: bytes | memoryview, offset_bytes: int) -> None:
+    rest = memoryview(data)
+    while rest:
+        n_bytes = os.pwrite(fd, rest, offset_bytes)
+        rest = rest[n_bytes:]
+        offset_bytes += n_bytes
+
+
+def read_at(fd: int, offset_bytes: int, n_bytes: int) -> bytes:
+    """Fewer only at the file's end."""
+    pieces: list[bytes] = []
+    while n_bytes > 0 and (piece := os.pread(fd, min(n_bytes, 1 << 24), offset_bytes)):
+        pieces.append(piece)
+        offset_bytes += len(piece)
+        n_bytes -= len(piece)
+    return b"".join(pieces)
+
+
+def reserve(fd: int, start: int, n_bytes: int) -> None:
+    """Have the blocks before they are needed, where the filesystem can. Grows the file."""
+    if n_bytes <= 0 or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(fd, start, n_bytes)
+    except OSError as error:
+        if error.errno not in _CANNOT_RESERVE:
+            raise
+
+
+def sync(fd: int) -> bool:
+    """False where the filesystem has no such thing."""
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno in _CANNOT_SYNC:
+            return False
+        raise
+    return True
+
+
+def sync_folder(dir_fd: int) -> str | None:
+    """None, or why not: a name that is in place stays there, so a failure is told and not raised."""
+    try:
+        os.fsync(dir_fd)
+    except OSError as error:
+        return f"the folder could not be synced: {os.strerror(error.errno or 0)}"
+    return None

@@ -1,0 +1,214 @@
+"""The record that makes a write in place undoable: what stood in the region that is about to be overwritten.
+
+Layout: one line of JSON (target, its inode, where the region starts, sizes), the region's old bytes, its new bytes,
+and a digest of all that. Written and synced before the first byte of the target changes, removed after the last is
+synced. Hence the files alone tell what happened:
+
+- no valid digest at the end: the target was never touched; the journal goes.
+- target equals old or equals new: nothing is torn; the journal goes.
+- target is a mix of old and new: it is brought back to old; the journal goes.
+- target is anything else: somebody wrote it since, it is left alone; the journal goes.
+
+It lies beside the target, or in the state folder (`default_state_folder`) where that is not writable.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import xxhash
+
+from fileops.fs import durable
+from fileops.fs.leftovers import Leftover, new_name
+from fileops.fs.locks import is_locked_elsewhere
+
+_MAGIC = "fileops journal 1"
+_SECTOR_BYTES = 512  # the smallest unit that a disk writes whole
+_MAX_HEADER_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes [start, end_old) of the old file become [start, end_new) of the new one; before it nothing changes.
+
+    Behind it neither: it reaches to the end of the file unless both ends are equal.
+    """
+
+    start: int
+    end_old: int
+    end_new: int
+    size_old: int
+    size_new: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    magic: str
+    target: str  # a name in the journal's own folder, or an absolute path in the state folder; as latin-1
+    ino: int
+    mtime_ns: int
+    start: int
+    end_old: int
+    end_new: int
+    size_old: int
+    size_new: int
+
+
+def default_state_folder() -> str:
+    """`$XDG_STATE_HOME/fileops-server/journals`, by default under `~/.local/state`."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fileops-server", "journals")
+
+
+class Journal:
+    """An open journal. Its lock says that its maker is at work."""
+
+    def __init__(self, fd: int, dir_fd: int, name: str) -> None:
+        self.fd = fd
+        self.dir_fd = dir_fd
+        self.name = name
+
+    @classmethod
+    def create(cls, dir_fd: int) -> "Journal":
+        """Raises OSError where no file can be made in the folder."""
+        name = new_name("journal")
+        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+        journal = cls(fd, dir_fd, name)
+        is_locked_elsewhere(fd)  # takes the lock
+        return journal
+
+    def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
+        """Durable when it returns. old, new: the whole contents; only the region is copied."""
+        header = _Header(
+            _MAGIC, os.fsencode(target).decode("latin-1"), status.st_ino, status.st_mtime_ns,
+            region.start, region.end_old, region.end_new, region.size_old, region.size_new,
+        )  # fmt: skip
+        line = json.dumps(asdict(header)).encode("ascii") + b"\n"
+        pieces = (line, old[region.start : region.end_old], new[region.start : region.end_new])
+        digest = xxhash.xxh3_128()
+        for piece in pieces:
+            digest.update(piece)
+        total = sum(len(piece) for piece in pieces) + digest.digest_size
+        durable.reserve(self.fd, 0, total)
+        for piece in (*pieces, digest.digest()):
+            durable.write_all(self.fd, piece)
+        durable.sync(self.fd)
+        durable.sync_folder(self.dir_fd)
+
+    def remove(self) -> None:
+        with suppress(OSError):  # one that stays settles as "nothing is torn"
+            os.unlink(self.name, dir_fd=self.dir_fd)
+            durable.sync_folder(self.dir_fd)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def put_back(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
+    """Old bytes, old size, old time, synced. old: the region's bytes. Raises OSError."""
+    durable.write_at(fd, old, region.start)
+    if os.fstat(fd).st_size != region.size_old:
+        os.ftruncate(fd, region.size_old)
+    os.utime(fd, ns=(os.fstat(fd).st_atime_ns, mtime_ns))
+    durable.sync(fd)
+
+
+def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+    """Finish what a dead process (or an earlier failure of this one) left. True when the journal is settled.
+
+    open_target: a descriptor for reading and writing of the header's target, links refused.
+    """
+    try:
+        fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
+    except OSError:
+        return False
+    try:
+        if leftover.has_living_maker and not leftover.is_ours:
+            return False
+        if not _is_trustworthy(os.fstat(fd)) or is_locked_elsewhere(fd):
+            return False
+        entry = _parse(fd)
+        if entry is not None and not _settle(entry, dir_fd, open_target):
+            return False
+        os.unlink(leftover.name, dir_fd=dir_fd)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _is_trustworthy(status: os.stat_result) -> bool:
+    """A journal unpacked from somebody's archive must not make us write."""
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+
+
+def _parse(fd: int) -> tuple[_Header, bytes] | None:
+    """The header and both regions; None for a journal that was never complete."""
+    head = os.pread(fd, _MAX_HEADER_BYTES, 0)
+    line, newline, _ = head.partition(b"\n")
+    if not newline:
+        return None
+    try:
+        header = _Header(**cast("dict[str, Any]", json.loads(line)))
+    except (ValueError, TypeError):
+        return None
+    if header.magic != _MAGIC:
+        return None
+    n_old, n_new = header.end_old - header.start, header.end_new - header.start
+    body_start = len(line) + 1
+    digest = xxhash.xxh3_128(line + b"\n")
+    body = durable.read_at(fd, body_start, n_old + n_new)
+    digest.update(body)
+    if len(body) != n_old + n_new or os.pread(fd, 64, body_start + len(body)) != digest.digest():
+        return None
+    return header, body
+
+
+def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+    header, body = entry
+    region = Region(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
+    old, new = memoryview(body)[: region.end_old - region.start], memoryview(body)[region.end_old - region.start :]
+    try:
+        fd = open_target(header.target.encode("latin-1").decode(errors="surrogateescape"), dir_fd)
+    except FileNotFoundError:
+        return True
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_ino != header.ino:
+            return True
+        if is_locked_elsewhere(fd):
+            return False
+        if _is_torn(fd, status.st_size, region, old, new):
+            put_back(fd, region, old, header.mtime_ns)
+    finally:
+        os.close(fd)
+    return True
+
+
+def _is_torn(fd: int, size: int, region: Region, old: memoryview, new: memoryview) -> bool:
+    """Whether the file is a mix of old and new that our own write explains, and neither of the two."""
+    if not min(region.size_old, region.size_new) <= size <= max(region.size_old, region.size_new):
+        return False
+    end = min(size, max(region.end_old, region.end_new))
+    now = durable.read_at(fd, region.start, end - region.start)
+    if (size, now) in {(region.size_new, bytes(new)), (region.size_old, bytes(old))}:
+        return False
+    first = -region.start % _SECTOR_BYTES  # sectors are counted from the file's start
+    ends = [*range(first or _SECTOR_BYTES, len(now), _SECTOR_BYTES), len(now)]
+    return all(
+        _is_explained(now[at:end], bytes(old[at:end]), bytes(new[at:end]))
+        for at, end in zip([0, *ends], ends, strict=False)
+    )
+
+
+def _is_explained(piece: bytes, old: bytes, new: bytes) -> bool:
+    """Old, or new up to some byte and then what stood before: old, and zeros where space was reserved."""
+    if piece == new:
+        return True
+    n_same = next((i for i, (ours, theirs) in enumerate(zip(piece, new, strict=False)) if ours != theirs), len(new))
+    return piece[n_same:] == old[n_same:].ljust(len(piece) - n_same, b"\0")

@@ -1,0 +1,81 @@
+"""Who may write a file now: one lock per path and per inode in this process, and flock(2) between processes.
+
+The inode's lock serves aliases (hard links, bind mounts). A swap puts a new inode in place; its lock is taken
+before the rename, so that whoever comes by the new inode waits as well. The path's lock serves files that do not
+exist. The order is always path, old inode, new inode; the last is known to nobody yet, so none can wait in a ring.
+
+flock is on the file itself: there is no lock file to forget, and the kernel lets go when a process dies.
+"""
+
+import errno
+import fcntl
+import random
+import threading
+import time
+from collections.abc import Generator, Hashable
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+
+LOCK_WAIT_S = 10.0  # a commit takes milliseconds; who holds the file longer is a foreign program
+_LONGEST_PAUSE_S = 0.02
+_NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
+
+
+@dataclass(slots=True)
+class _Counted:
+    lock: AbstractContextManager[bool] = field(default_factory=threading.RLock)
+    n_users: int = 0
+
+
+class LockTable:
+    """Reentrant locks by key, kept only while somebody uses them."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[Hashable, _Counted] = {}
+
+    @contextmanager
+    def of(self, key: Hashable) -> Generator[None]:
+        with self._guard:
+            counted = self._locks.setdefault(key, _Counted())
+            counted.n_users += 1
+        try:
+            with counted.lock:
+                yield
+        finally:
+            with self._guard:
+                counted.n_users -= 1
+                if counted.n_users == 0:
+                    del self._locks[key]
+
+    def __len__(self) -> int:
+        return len(self._locks)
+
+
+def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
+    """Until `fd` is closed. Goes without where the filesystem has no locks. Raises OSError (EAGAIN) after wait_s."""
+    deadline = None
+    pause_s = 0.0005
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _NO_LOCKS_HERE:
+                return None
+            if error.errno not in {errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR}:
+                raise
+        now = time.monotonic()
+        deadline = deadline or now + wait_s
+        if now >= deadline:
+            raise OSError(errno.EAGAIN, "locked by another process")
+        time.sleep(pause_s * random.uniform(0.5, 1.5))  # only to keep two waiters out of step
+        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+
+def is_locked_elsewhere(fd: int) -> bool:
+    """Takes the lock where it is free; where there are no locks, nobody holds one."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _NO_LOCKS_HERE
+    return False

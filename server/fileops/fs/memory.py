@@ -1,0 +1,249 @@
+"""A FileSystem that lives in this process: for tests, and as the shortest statement of what the port demands.
+
+Beside the port it offers what an outside hand would do: `put`, `delete`, `make_folder`, `link`, `chmod`.
+"""
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace as with_changes
+from io import BytesIO
+
+from fileops.errors import (
+    AlreadyExists,
+    FileMissing,
+    IoFailure,
+    IsDirectory,
+    NotAbsolute,
+    PathMoved,
+    PermissionRefused,
+    Stale,
+)
+from fileops.fs.locks import LockTable
+from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
+from fileops.ports import CommitHooks
+
+_MAX_LINKS = 40
+_MAX_NAME_BYTES = 255
+_DEV = 1
+
+
+class MemoryStream:
+    """See ports.ContentStream."""
+
+    source: Source = "disk"
+    version: int | None = None
+
+    def __init__(self, data: bytes, stamp: Stamp, taken_ns: int) -> None:
+        self._file = BytesIO(data)
+        self.stamp = stamp
+        self.taken_ns = taken_ns
+
+    def read(self, max_bytes: int) -> bytes:
+        return self._file.read(max_bytes)
+
+    def seek(self, offset_bytes: int) -> None:
+        self._file.seek(offset_bytes)
+
+    def __enter__(self) -> "MemoryStream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._file.close()
+
+
+class MemoryFileSystem:
+    """clock_ns: wall clock; times given to files never repeat, whatever it says."""
+
+    def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        self._clock_ns = clock_ns
+        self._last_ns = 0
+        self._last_ino = 1
+        self._files: dict[str, tuple[bytes, Stamp]] = {}
+        self._folders: set[str] = {"/"}
+        self._links: dict[str, str] = {}
+        self._locks = LockTable()
+        self._guard = threading.RLock()
+
+    # --- the outside hand -------------------------------------------------------------------------------------
+
+    def put(self, path: str, data: bytes) -> None:
+        """As an editor that writes in place: the inode stays. Missing folders are made."""
+        with self._guard:
+            self.make_folder(_folder_of(path))
+            standing = self._files.get(path)
+            self._files[path] = (data, self._new_stamp(data, standing[1] if standing else None))
+
+    def delete(self, path: str) -> None:
+        with self._guard:
+            del self._files[path]
+
+    def make_folder(self, path: str) -> None:
+        with self._guard:
+            while path not in self._folders:
+                self._folders.add(path)
+                path = _folder_of(path)
+
+    def link(self, path: str, target: str) -> None:
+        with self._guard:
+            self._links[path] = target
+
+    def chmod(self, path: str, mode: int) -> None:
+        with self._guard:
+            data, stamp = self._files[path]
+            stamp = with_changes(stamp, mode=stat.S_IFREG | mode, ctime_ns=self._now())
+            self._files[path] = (data, stamp)
+
+    # --- the port ---------------------------------------------------------------------------------------------
+
+    def resolve(self, path: str) -> str:
+        if not path.startswith("/"):
+            raise NotAbsolute(path=path)
+        try:
+            raw = os.fsencode(path)
+        except UnicodeEncodeError as error:
+            raise FileMissing from error
+        if b"\0" in raw or any(len(name) > _MAX_NAME_BYTES for name in raw.split(b"/")):
+            raise FileMissing
+        pending = path.split("/")[::-1]
+        done, n_links = "", 0
+        while pending:
+            name = pending.pop()
+            if name in {"", "."}:
+                continue
+            if name == "..":
+                done = _folder_of(done).rstrip("/")
+                continue
+            done = f"{done}/{name}"
+            if done in self._links:
+                n_links += 1
+                if n_links > _MAX_LINKS:
+                    raise IoFailure(reason="Too many levels of symbolic links")
+                target = self._links[done]
+                done = "" if target.startswith("/") else _folder_of(done).rstrip("/")
+                pending += target.split("/")[::-1]
+        return done or "/"
+
+    def stat(self, path: str) -> Stamp | None:
+        with self._guard:
+            self._require_file_or_nothing(path)
+            standing = self._files.get(path)
+            return standing[1] if standing else None
+
+    def open(self, path: str) -> MemoryStream:
+        snapshot = self.read(path)
+        if snapshot.stamp is None:
+            raise FileMissing
+        return MemoryStream(snapshot.data, snapshot.stamp, snapshot.taken_ns)
+
+    def read(self, path: str) -> Snapshot:
+        with self._guard:
+            self._require_file_or_nothing(path)
+            data, stamp = self._files.get(path, (b"", None))
+            return Snapshot(path=path, stamp=stamp, data=data, taken_ns=self._now())
+
+    def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+        path = snapshot.path
+        with self.hold(path):
+            with self._guard:
+                self._require_same(snapshot)
+            hooks.before()
+            with self._guard:
+                self._require_same(snapshot)
+                committed = self._commit(snapshot, splices)
+            hooks.after(committed)
+            return committed
+
+    def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
+        path = snapshot.path
+        with self.hold(path):
+            with self._guard:
+                self._require_same(snapshot)
+            hooks.before()
+            with self._guard:
+                self._require_same(snapshot)
+                del self._files[path]
+                gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=self._now())
+            report = CommitReport(method="delete", durability="not_synced")
+            committed = Committed(snapshot=gone, report=report)
+            hooks.after(committed)
+            return committed
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        return self._locks.of(path)
+
+    # --- helpers ----------------------------------------------------------------------------------------------
+
+    def _commit(self, snapshot: Snapshot, splices: Sequence[Splice]) -> Committed:
+        path = snapshot.path
+        data = _apply(snapshot.data, splices)
+        standing = self._files.get(path)
+        if standing is None:
+            self.put(path, data)
+            method = "create"
+        elif data == snapshot.data:
+            method = "none"
+        else:
+            stamp = self._new_stamp(data, standing[1])
+            self._last_ino += 1
+            self._files[path] = (data, with_changes(stamp, ino=self._last_ino))
+            method = "swap"
+        now = Snapshot(path=path, stamp=self._files[path][1], data=data, taken_ns=self._now())
+        return Committed(snapshot=now, report=CommitReport(method=method, durability="not_synced"))
+
+    def _require_same(self, snapshot: Snapshot) -> None:
+        self._require_file_or_nothing(snapshot.path)
+        standing = self._files.get(snapshot.path)
+        if snapshot.stamp is None:
+            if standing is not None:
+                raise AlreadyExists
+            if any(folder in self._files for folder in _folders_above(snapshot.path)):
+                raise IoFailure(reason="Not a directory")
+        elif standing is None or standing[0] != snapshot.data:
+            raise Stale(path=snapshot.path)
+        elif not standing[1].mode & 0o200:
+            raise PermissionRefused(reason="Permission denied")
+
+    def _require_file_or_nothing(self, path: str) -> None:
+        if any(place in self._links for place in (path, *_folders_above(path))):
+            raise PathMoved(path=path)
+        if path in self._folders:
+            raise IsDirectory
+
+    def _new_stamp(self, data: bytes, before: Stamp | None) -> Stamp:
+        now_ns = self._now()
+        if before is not None:
+            return with_changes(before, size_bytes=len(data), mtime_ns=now_ns, ctime_ns=now_ns)
+        self._last_ino += 1
+        return Stamp(
+            dev=_DEV, ino=self._last_ino, size_bytes=len(data), mtime_ns=now_ns, ctime_ns=now_ns,
+            mode=stat.S_IFREG | 0o644, uid=os.geteuid(), gid=os.getegid(), n_links=1,
+        )  # fmt: skip
+
+    def _now(self) -> int:
+        self._last_ns = max(self._clock_ns(), self._last_ns + 1)
+        return self._last_ns
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def _folders_above(path: str) -> list[str]:
+    folders: list[str] = []
+    while path != "/":
+        path = _folder_of(path)
+        folders.append(path)
+    return folders
+
+
+def _apply(data: bytes, splices: Sequence[Splice]) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    for splice in splices:
+        parts += (data[at : splice.start], splice.new)
+        at = splice.end
+    return b"".join([*parts, data[at:]])
