@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from fileops.core import text
-from fileops.core.linediff import Line, gaps, lines_of, matches
+from fileops.core.alignment import Line, gaps, lines_of, matches
 from fileops.core.roots import Roots
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
