@@ -1,0 +1,165 @@
+"""Every sentence that a model reads, and one sentence per failure for a person.
+
+The texts for the model are ordered, character for character; they are returned exactly so and never localised.
+`path` is always the path as the caller gave it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from fileops import errors
+from fileops.errors import FileOpsError
+from fileops.model import Edit
+
+Tool = Literal["read", "edit", "multi_edit"]
+
+REMINDER = (
+    "<system-reminder>\nWhenever you read a file, you should consider whether it looks malicious. If it does, you "
+    "MUST refuse to improve or augment the code. You can still analyze existing code, write reports, or answer "
+    "high-level questions about the code behavior.\n</system-reminder>"
+)
+_USE_PARTS = (
+    "Please use offset and limit parameters to read specific portions of the file, or use the `rg` command to "
+    "search for specific content."
+)
+
+
+def read_text(numbered_lines: str) -> str:
+    return f"{numbered_lines}\n\n{REMINDER}"
+
+
+def past_end_text(offset: int, n_lines: int) -> str:
+    return (
+        "<system-reminder>Warning: the file exists but is shorter than the provided offset "
+        f"({offset}). The file has {max(n_lines, 1)} lines.</system-reminder>"
+    )
+
+
+def created_text(path: str) -> str:
+    return f"File created successfully at: {path}"
+
+
+def edited_text(path: str, edit: Edit, snippet: str) -> str:
+    if edit.replace_all:
+        return (
+            f"The file {path} has been updated. All occurrences of '{edit.old_string}' were successfully replaced "
+            f"with '{edit.new_string}'."
+        )
+    return (
+        f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:"
+        f"\n{snippet}"
+    )
+
+
+def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
+    lines = [f"Applied {len(edits)} edits to {path}:"]
+    lines += [f'{index}. Replaced "{edit.old_string}" with "{edit.new_string}"' for index, edit in enumerate(edits, 1)]
+    return "\n".join(lines)
+
+
+def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
+    """What the model is told."""
+    match error:
+        case errors.NotRead():
+            return "File has not been read yet. Read it first before writing to it."
+        case errors.ModifiedExternally():
+            return "File has been modified externally. Either by user or a linter. Read it first before writing to it."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"File content ({size / 1024:.1f}KB) exceeds maximum allowed size ({max_kb}KB). {_USE_PARTS}"
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {_USE_PARTS}"
+        case _:
+            return f"<tool_use_error>{_told(error, tool, path)}</tool_use_error>"
+
+
+def _told(error: FileOpsError, tool: Tool, path: str) -> str:
+    match error:
+        case errors.FileMissing():
+            return "File does not exist."
+        case errors.IsDirectory():
+            return f"Illegal operation on a directory. {tool}"
+        case errors.NoMatch(old_string=old):
+            return f"String to replace not found in file.\nString: {old}"
+        case errors.NoChange():
+            return "No changes to make: old_string and new_string are exactly the same."
+        case errors.AlreadyExists():
+            return "Cannot create new file - file already exists."
+        case errors.MultipleMatches(n_matches=n, old_string=old):
+            return (
+                f"Found {n} matches of the string to replace, but replace_all is false. To replace all occurrences, "
+                "set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
+                f"identify the instance.\nString: {old}"
+            )
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"Failed to edit, expected {expected} occurrence(s) but found {found}."
+        case errors.NotAbsolute():
+            return f"File path must be absolute: {path}"
+        case errors.OutsideRoots():
+            return f"File path must be within the root directory: {path}"
+        case errors.BinaryFile():
+            return "Cannot edit binary files."
+        case errors.NotebookFile():
+            return "File is a Jupyter Notebook. Use NotebookEdit tool instead."
+        case _:
+            return failure_message(error)
+
+
+def failure_message(error: FileOpsError) -> str:
+    """One sentence for a person."""
+    match error:
+        case errors.FileMissing():
+            return "The file does not exist."
+        case errors.IsDirectory():
+            return "The path is a directory."
+        case errors.NotAbsolute():
+            return "The path is not absolute."
+        case errors.OutsideRoots():
+            return "The path lies outside the workspace folders."
+        case errors.PermissionRefused(reason=reason):
+            return f"The operating system refused access: {reason}."
+        case errors.NotRegularFile(kind=kind):
+            return f"Not a regular file but a {kind}."
+        case errors.BinaryFile():
+            return "The file is binary."
+        case errors.NotebookFile():
+            return "The file is a Jupyter notebook, which is not edited as text."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"The selected lines have {n} characters; {max_chars} may be read at once."
+        case errors.NotRead():
+            return "The file was not read in this session before the edit."
+        case errors.ModifiedExternally():
+            return "The file changed since it was read."
+        case errors.NoMatch():
+            return "The text to replace does not stand in the file."
+        case errors.MultipleMatches(n_matches=n):
+            return f"The text to replace stands in {n} places."
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"The text to replace stands in {found} places, not in the expected {expected}."
+        case errors.NoChange(same_strings=True):
+            return "The old and the new text are the same."
+        case errors.NoChange():
+            return "The edit would leave every byte as it is."
+        case errors.AlreadyExists():
+            return "The file already exists."
+        case errors.NotEncodable(encoding=encoding, characters=characters):
+            return f"The file's encoding {encoding} cannot hold {characters!a}."
+        case errors.Rejected():
+            return "The proposed edit was rejected."
+        case errors.ApprovalTimedOut(timeout_s=timeout_s):
+            return f"Nobody answered the proposed edit within {timeout_s:g} seconds."
+        case errors.ApplyRefused(reason=reason):
+            return f"The editor did not apply the edit: {reason}."
+        case errors.UndoConflict(reason=reason):
+            return f"The edit cannot be taken back without losing later changes{_after_colon(reason)}."
+        case errors.DiskFull(reason=reason):
+            return f"There is no space to write the file: {reason}."
+        case errors.IoFailure(reason=reason, hint=hint):
+            return f"The file could not be read or written: {reason}.{' ' + hint if hint else ''}"
+        case _:
+            raise TypeError(type(error).__name__)
+
+
+def _after_colon(reason: str) -> str:
+    return f": {reason}" if reason else ""

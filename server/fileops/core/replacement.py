@@ -1,0 +1,126 @@
+"""What is written in place of a match: the new text in the file's encoding and with the right line ends.
+
+The rule of a newline in the new text: in a match with one kind of line end, that kind; in a mixed match unchanged
+lines keep theirs and new lines take the one before; in a match without one, the end of the line it stands on,
+else of the line before; in a file without any, as given.
+"""
+
+from collections.abc import Callable
+
+from fileops.core.linediff import changed_ranges
+from fileops.core.matching import Matches
+from fileops.core.text import (
+    decode_part,
+    encode,
+    find_aligned,
+    newline_of,
+    return_of,
+    rfind_aligned,
+    to_lf,
+)  # fmt: skip
+from fileops.model import Splice, Text
+
+MANY_MATCHES = (
+    1024  # up to here each match is its own splice; beyond, an object per match would cost more than it tells
+)
+_MAX_GAP_BYTES = 1024  # untouched bytes that a coalesced splice may carry between two matches
+_MIN_GROUP = 64  # matches that one coalesced splice may hold at least
+
+Replacement = bytes | Callable[[int, int], bytes]  # the same for every match, or by its span
+
+
+def splices_for(text: Text, matches: Matches, new_string: str) -> tuple[Splice, ...]:
+    """One splice per match; very many matches are coalesced. Raises: NotEncodable."""
+    replacement = _replacement(text, new_string)
+    if len(matches) > MANY_MATCHES:
+        return _coalesced(text.data, matches, replacement)
+    if isinstance(replacement, bytes):
+        return tuple(Splice(a, b, replacement) for a, b in zip(matches.starts, matches.ends, strict=True))
+    return tuple(Splice(a, b, replacement(a, b)) for a, b in zip(matches.starts, matches.ends, strict=True))
+
+
+def _replacement(text: Text, new_string: str) -> Replacement:
+    as_given = encode(new_string, text.format)
+    if "\n" not in new_string or not _has_newline(text):
+        return as_given
+    lf = to_lf(new_string)
+    if b"\r" not in text.data:
+        return encode(lf, text.format)
+
+    def by_span(start: int, end: int) -> bytes:
+        return encode(_with_line_ends(text, start, end, lf), text.format)
+
+    return by_span
+
+
+def _has_newline(text: Text) -> bool:
+    return find_aligned(text.data, newline_of(text.format), text.format, 0) >= 0
+
+
+def _with_line_ends(text: Text, start: int, end: int, new: str) -> str:
+    matched = decode_part(memoryview(text.data)[start:end], text.format)
+    old_lines = matched.split("\n")
+    ends = ["\r\n" if line.endswith("\r") else "\n" for line in old_lines[:-1]]
+    kinds = set(ends)
+    if len(kinds) == 1:
+        return new.replace("\n", kinds.pop())
+    if not kinds:
+        return new.replace("\n", _end_of_line(text, end) or _end_before(text, start) or "\n")
+    new_lines = new.split("\n")
+    before = _end_before(text, start) or ends[0]
+    return _mixed([line.removesuffix("\r") for line in old_lines[:-1]], ends, new_lines, before)
+
+
+def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: str) -> str:
+    """Unchanged lines keep their ends, new lines take the one before. The last piece of the new text has none."""
+    kept: dict[int, str] = {}
+    old_at = new_at = 0
+    complete = new_lines[:-1]
+    for old_start, old_end, new_start, new_end in (
+        *changed_ranges(old_lines, complete),
+        (len(old_lines), len(old_lines), len(complete), len(complete)),
+    ):
+        kept.update(zip(range(new_at, new_start), ends[old_at:old_start], strict=True))
+        old_at, new_at = old_end, new_end
+    pieces: list[str] = []
+    for index, line in enumerate(complete):
+        before = kept.get(index, before)
+        pieces += (line, before)
+    return "".join((*pieces, new_lines[-1]))
+
+
+def _end_of_line(text: Text, offset: int) -> str | None:
+    """The end of the line on which `offset` lies; None on a last line without one."""
+    hit = find_aligned(text.data, newline_of(text.format), text.format, offset)
+    return None if hit < 0 else _kind_at(text, hit)
+
+
+def _end_before(text: Text, offset: int) -> str | None:
+    """The end of the line before the one on which `offset` lies; None on the first line."""
+    hit = rfind_aligned(text.data, newline_of(text.format), text.format, 0, offset)
+    return None if hit < 0 else _kind_at(text, hit)
+
+
+def _kind_at(text: Text, newline_offset: int) -> str:
+    return "\r\n" if text.data.endswith(return_of(text.format), 0, newline_offset) else "\n"
+
+
+def _coalesced(data: bytes, matches: Matches, replacement: Replacement) -> tuple[Splice, ...]:
+    """Neighbouring matches in one splice, so that the number of splices stays in the thousands at most."""
+    starts, ends = matches.starts, matches.ends
+    n_matches = len(starts)
+    max_group = max(_MIN_GROUP, n_matches // MANY_MATCHES)
+    splices: list[Splice] = []
+    first = 0
+    pieces: list[bytes] = []
+    for index in range(n_matches):
+        start, end = starts[index], ends[index]
+        pieces.append(replacement if isinstance(replacement, bytes) else replacement(start, end))
+        following = index + 1
+        if following == n_matches or following - first >= max_group or starts[following] - end > _MAX_GAP_BYTES:
+            splices.append(Splice(starts[first], end, b"".join(pieces)))
+            pieces = []
+            first = following
+        else:
+            pieces.append(data[end : starts[following]])
+    return tuple(splices)

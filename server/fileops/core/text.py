@@ -1,0 +1,166 @@
+r"""How bytes are text: the format from the BOM, encoding and decoding, and where lines begin and end.
+
+A line ends at "\n" and nowhere else; a final newline starts no further line. Offsets are bytes, BOM included.
+In UTF-16 and UTF-32 a newline counts only where it stands on a code unit (U+0A0A holds the byte of a newline);
+units are counted from the BOM, whose length is a multiple of the unit, so from the start of the file.
+"""
+
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+
+from fileops.errors import NotEncodable
+from fileops.model import Encoding, NewlineStyle, TextFormat
+
+SNIFF_BYTES = 8192  # how much of a file's head decides whether it is binary (semantics: "first 8 KB")
+_BLOCK_BYTES = 1 << 16  # wide encodings are decoded in blocks of this size to count their newlines
+
+_BOMS: tuple[tuple[bytes, Encoding], ...] = (
+    (BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its BOM begins with the one of UTF-16-LE
+    (BOM_UTF32_BE, "utf-32-be"),
+    (BOM_UTF16_LE, "utf-16-le"),
+    (BOM_UTF16_BE, "utf-16-be"),
+    (BOM_UTF8, "utf-8"),
+)
+_NEWLINES: dict[Encoding, bytes] = {encoding: "\n".encode(encoding) for _, encoding in _BOMS}
+_RETURNS: dict[Encoding, bytes] = {encoding: "\r".encode(encoding) for _, encoding in _BOMS}
+
+
+def detect_format(head: bytes) -> TextFormat:
+    """From the first bytes of a file (four are enough); UTF-8 where no BOM says otherwise."""
+    for bom, encoding in _BOMS:
+        if head.startswith(bom):
+            return TextFormat(encoding=encoding, bom=bom)
+    return TextFormat()
+
+
+def is_binary(head: bytes, fmt: TextFormat) -> bool:
+    """A NUL in the first 8 KB of a file that does not begin with a BOM."""
+    return not fmt.bom and b"\0" in head[:SNIFF_BYTES]
+
+
+def encode(text: str, fmt: TextFormat) -> bytes:
+    """Without a BOM. Raises: NotEncodable (lone surrogates)."""
+    try:
+        return text.encode(fmt.encoding)
+    except UnicodeEncodeError as failure:
+        raise NotEncodable(encoding=fmt.encoding, characters=failure.object[failure.start : failure.end]) from None
+
+
+def decode(data: bytes | memoryview, fmt: TextFormat) -> str:
+    """The whole content of a file: BOM dropped, invalid bytes shown as U+FFFD."""
+    n_bom = len(fmt.bom)
+    if n_bom and data[:n_bom] == fmt.bom:
+        data = memoryview(data)[n_bom:]
+    return decode_part(data, fmt)
+
+
+def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
+    """A piece of a file that begins and ends on code units; nothing is dropped."""
+    return str(data, fmt.encoding, "replace")
+
+
+def newline_of(fmt: TextFormat) -> bytes:
+    return _NEWLINES[fmt.encoding]
+
+
+def return_of(fmt: TextFormat) -> bytes:
+    """The carriage return."""
+    return _RETURNS[fmt.encoding]
+
+
+def find_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int | None = None) -> int:
+    """As bytes.find, on code units only. `start` is on one."""
+    end = len(data) if end is None else end
+    unit = fmt.unit_bytes
+    hit = data.find(needle, start, end)
+    while hit % unit and hit >= 0:
+        hit = data.find(needle, hit + 1, end)
+    return hit
+
+
+def rfind_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int) -> int:
+    """As bytes.rfind, on code units only."""
+    unit = fmt.unit_bytes
+    hit = data.rfind(needle, start, end)
+    while hit % unit and hit >= 0:
+        hit = data.rfind(needle, start, hit + len(needle) - 1)
+    return hit
+
+
+def count_newlines(data: bytes, fmt: TextFormat, start: int = 0, end: int | None = None) -> int:
+    """How many newlines begin in [start, end); both on code units."""
+    end = len(data) if end is None else min(end, len(data))
+    if fmt.unit_bytes == 1:
+        return data.count(b"\n", start, end)
+    view = memoryview(data)
+    blocks = range(start, end, _BLOCK_BYTES)
+    return sum(decode_part(view[at : min(at + _BLOCK_BYTES, end)], fmt).count("\n") for at in blocks)
+
+
+def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
+    """Where the line that holds `offset` begins. The BOM belongs to line 1."""
+    newline = newline_of(fmt)
+    hit = rfind_aligned(data, newline, fmt, 0, offset)
+    return 0 if hit < 0 else hit + len(newline)
+
+
+def line_end(data: bytes, fmt: TextFormat, offset: int) -> int:
+    """Behind the newline of the line that holds `offset`, or the end of the data."""
+    newline = newline_of(fmt)
+    hit = find_aligned(data, newline, fmt, offset)
+    return len(data) if hit < 0 else hit + len(newline)
+
+
+def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
+    """The lines with their newlines; joined they are the data again. `data` begins on a code unit."""
+    if not data:
+        return []
+    if fmt.unit_bytes == 1:
+        lines = [line + b"\n" for line in data.split(b"\n")]
+        lines[-1] = lines[-1][:-1]
+        return lines if lines[-1] else lines[:-1]
+    lines: list[bytes] = []
+    start = 0
+    while start < len(data):
+        end = line_end(data, fmt, start)
+        lines.append(data[start:end])
+        start = end
+    return lines
+
+
+def newline_style(data: bytes, fmt: TextFormat) -> NewlineStyle | None:
+    """What the line ends are; None where there is no line end. A lone carriage return is none."""
+    if fmt.unit_bytes > 1:
+        return newline_style(decode_part(memoryview(data)[: _whole(len(data), fmt)], fmt).encode(), TextFormat())
+    n_newlines = data.count(b"\n")
+    if not n_newlines:
+        return None
+    n_crlf = data.count(b"\r\n") if b"\r" in data else 0
+    return style_of(n_newlines=n_newlines, n_crlf=n_crlf)
+
+
+def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
+    """n_newlines counts every line end, those written as CRLF included."""
+    if not n_newlines:
+        return None
+    if not n_crlf:
+        return "\n"
+    return "\r\n" if n_crlf == n_newlines else "mixed"
+
+
+def to_lf(text: str) -> str:
+    """The text as it is compared: CRLF as LF, a lone carriage return as it is."""
+    return text.replace("\r\n", "\n")
+
+
+def numbered(number: int, line: str, max_chars: int) -> str:
+    """A line as a read shows it."""
+    return f"{number:>6}→{line if len(line) <= max_chars else cut(line, max_chars)}"
+
+
+def cut(line: str, max_chars: int) -> str:
+    """A line that is longer than max_chars, as a read shows it."""
+    return f"{line[:max_chars]}... (more {len(line) - max_chars} characters in this line are truncated)"
+
+
+def _whole(n_bytes: int, fmt: TextFormat) -> int:
+    return n_bytes - n_bytes % fmt.unit_bytes

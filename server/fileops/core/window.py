@@ -1,0 +1,328 @@
+"""The numbered window of a read: fed a file's bytes in chunks of any size, it says when it has seen enough.
+
+Memory is bounded by the limits, never by the file: a line is kept only up to what is shown of it, lines that are
+not shown are only counted. Knows nothing of files; the caller opens, feeds, and stops.
+"""
+
+import codecs
+from dataclasses import dataclass
+
+from fileops.core.text import count_newlines, cut, decode_part, detect_format, find_aligned, newline_of, style_of
+from fileops.errors import TooManyChars
+from fileops.model import Limits, NewlineStyle, TextFormat
+
+_LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """text: the numbered lines, with the notice of hidden ones, without a final newline; "" where there are none.
+
+    end_line: the last shown; total_lines: None where the end was not seen; next_offset: the first line not shown,
+    None at the end of the file. n_chars: as the limit counts them, over the whole selection. newline: of the
+    selected lines. past_end: the offset lies behind the last line (then total_lines is known).
+    """
+
+    text: str
+    start_line: int
+    end_line: int
+    total_lines: int | None
+    next_offset: int | None
+    n_lines_hidden: int
+    n_chars: int
+    newline: NewlineStyle | None
+    format: TextFormat
+    past_end: bool
+    at_end: bool
+
+
+class WindowReader:
+    """Feed it from the beginning of line `start_line` on, which begins at byte `start_offset` of the file."""
+
+    def __init__(
+        self,
+        *,
+        offset: int | None = None,
+        limit: int | None = None,
+        limits: Limits,
+        fmt: TextFormat | None = None,
+        start_line: int = 1,
+        start_offset: int = 0,
+    ) -> None:
+        self._limits = limits
+        self._format = fmt
+        self._first = max(1, offset or 1)
+        self._end = None if limit is None else self._first + limit  # first line behind the selection
+        self._max_shown = limits.max_lines
+        self._line = start_line  # the line that the next byte belongs to
+        self._offset = start_offset
+        self._pending = b""  # of the current line, or of a unit, not yet taken
+        self._has_begun_line = False  # a byte of the current line was passed over
+        self._long: _LongLine | None = None
+        self._shown: list[str] = []
+        self._n_selected = 0
+        self._n_chars = 0
+        self._n_newlines = 0
+        self._n_crlf = 0
+        self._is_enough = False
+        self._sniffed = start_offset > 0
+
+    def feed(self, chunk: bytes) -> bool:
+        """True: enough was seen, feed no more."""
+        if self._is_enough or not chunk:
+            return self._is_enough
+        data = self._pending + chunk if self._pending else chunk
+        self._pending = b""
+        if not self._sniffed:
+            data = self._sniff(data, is_last=False)
+        if data:
+            self._take(data)
+        return self._is_enough
+
+    def finish(self) -> Window:
+        """After the last chunk of the file, or after `feed` said enough. Raises: TooManyChars."""
+        at_end = not self._is_enough
+        if at_end:
+            self._take_rest()
+        total_lines = self._line - 1 if at_end else None
+        past_end = at_end and self._n_selected == 0
+        if self._n_chars > self._limits.max_chars:
+            raise TooManyChars(n_chars=self._n_chars, max_chars=self._limits.max_chars)
+        n_shown = len(self._shown)
+        n_hidden = self._n_selected - n_shown
+        lines = self._shown
+        if n_hidden:
+            lines = [*lines, f"... (more {n_hidden} lines are truncated)"]
+        following = self._first + n_shown
+        return Window(
+            text="\n".join(lines),
+            start_line=self._first,
+            end_line=following - 1,
+            total_lines=total_lines,
+            next_offset=None if total_lines is not None and following > total_lines else following,
+            n_lines_hidden=n_hidden,
+            n_chars=self._n_chars,
+            newline=style_of(n_newlines=self._n_newlines, n_crlf=self._n_crlf),
+            format=self._format or TextFormat(),
+            past_end=past_end,
+            at_end=at_end,
+        )
+
+    # --- the head of the file ---------------------------------------------------------------------------------
+
+    def _sniff(self, data: bytes, *, is_last: bool) -> bytes:
+        """Behind the BOM, once enough is there to know it."""
+        if self._format is None:
+            if len(data) < 4 and not is_last:
+                self._pending = data
+                return b""
+            self._format = detect_format(data)
+        bom = self._format.bom
+        if len(data) < len(bom) and not is_last:
+            self._pending = data
+            return b""
+        self._sniffed = True
+        return data.removeprefix(bom)
+
+    # --- taking data ------------------------------------------------------------------------------------------
+
+    def _take(self, data: bytes) -> None:
+        fmt = self._format or TextFormat()
+        odd = len(data) % fmt.unit_bytes
+        if odd:
+            self._pending = data[-odd:]
+            data = data[:-odd]
+        at = self._skip(data, fmt) if self._line < self._first else 0
+        if at < len(data) and self._line >= self._first:
+            self._select(data, at, fmt)
+
+    def _skip(self, data: bytes, fmt: TextFormat) -> int:
+        """Pass over lines before the selection. Returns where it begins, or the end of the data."""
+        n_wanted = self._first - self._line
+        n_here = count_newlines(data, fmt)
+        if n_here < n_wanted:
+            self._line += n_here
+            if data:
+                self._has_begun_line = not data.endswith(newline_of(fmt))
+            return len(data)
+        self._line = self._first
+        self._has_begun_line = False
+        return _behind_newline(data, fmt, n_wanted)
+
+    def _select(self, data: bytes, at: int, fmt: TextFormat) -> None:
+        newline = newline_of(fmt)
+        if self._long is not None:
+            hit = find_aligned(data, newline, fmt, at)
+            if hit < 0:
+                self._long.feed(data[at:])
+                return
+            self._long.feed(data[at:hit])
+            self._end_long_line()
+            at = hit + len(newline)
+        if self._end is not None and self._line >= self._end:
+            self._is_enough = self._is_enough or at < len(data)
+            return
+        whole_end = _behind_last_newline(data, fmt, at)
+        if whole_end > at:
+            at = self._take_lines(data, at, whole_end, fmt)
+            if self._end is not None and self._line >= self._end:
+                self._is_enough = at < len(data) or bool(self._pending)
+                return
+        rest = data[at:]
+        if len(rest) > _LONG_LINE_BYTES:
+            self._long = _LongLine(fmt, self._limits.max_line_chars)
+            self._long.feed(rest)
+        else:
+            self._pending = rest + self._pending
+
+    def _take_lines(self, data: bytes, at: int, end: int, fmt: TextFormat) -> int:
+        """Whole lines in [at, end), as far as they are selected. Returns where it stopped."""
+        n_here = count_newlines(data, fmt, at, end)
+        if self._end is not None and n_here > self._end - self._line:
+            n_here = self._end - self._line
+            end = _behind_newline(data, fmt, n_here, at)
+        self._n_newlines += n_here
+        n_to_show = min(n_here, self._max_shown - len(self._shown))
+        if n_to_show > 0:
+            shown_end = end if n_to_show == n_here else _behind_newline(data, fmt, n_to_show, at)
+            self._show(decode_part(memoryview(data)[at:shown_end], fmt))
+            at = shown_end
+        if n_here > n_to_show:
+            self._count(data[at:end], n_here - n_to_show, fmt)
+        return end
+
+    def _show(self, block: str) -> None:
+        """Lines that each end in a newline."""
+        max_chars = self._limits.max_line_chars
+        if "\r\n" in block:
+            self._n_crlf += block.count("\r\n")
+            block = block.replace("\r\n", "\n")
+        lines = block.split("\n")
+        lines.pop()
+        if len(block) > max_chars:
+            lines = [line if len(line) <= max_chars else cut(line, max_chars) for line in lines]
+        self._n_chars += sum(map(len, lines)) + len(lines)
+        number = self._line
+        self._shown += [f"{n:>6}→{line}" for n, line in enumerate(lines, number)]
+        self._line += len(lines)
+        self._n_selected += len(lines)
+
+    def _count(self, block: bytes, n_lines: int, fmt: TextFormat) -> None:
+        """Lines that are selected and not shown: only their characters matter."""
+        max_chars = self._limits.max_line_chars
+        text = decode_part(block, fmt)
+        if "\r\n" in text:
+            self._n_crlf += text.count("\r\n")
+            text = text.replace("\r\n", "\n")
+        lengths = list(map(len, text.split("\n")))
+        if max(lengths) <= max_chars:
+            self._n_chars += len(text)
+        else:
+            self._n_chars += sum(_cut_length(length, max_chars) for length in lengths) + n_lines
+        self._line += n_lines
+        self._n_selected += n_lines
+
+    def _end_long_line(self) -> None:
+        """The newline of a long line was seen."""
+        if self._long is None:
+            return
+        had_return, line, n_chars = self._long.finish(ends_in_newline=True)
+        self._long = None
+        self._n_newlines += 1
+        self._n_crlf += had_return
+        self._add_line(line, n_chars)
+
+    def _add_line(self, head: str, n_chars: int) -> None:
+        """head: the line as far as it is shown. n_chars: of the whole line."""
+        max_chars = self._limits.max_line_chars
+        self._n_chars += _cut_length(n_chars, max_chars) + 1
+        if len(self._shown) < self._max_shown:
+            if n_chars > max_chars:
+                head = f"{head}... (more {n_chars - max_chars} characters in this line are truncated)"
+            self._shown.append(f"{self._line:>6}→{head}")
+        self._line += 1
+        self._n_selected += 1
+
+    def _take_rest(self) -> None:
+        """The last line, where it has no newline."""
+        if not self._sniffed:
+            self._pending = self._sniff(self._pending, is_last=True)
+        fmt = self._format or TextFormat()
+        rest, self._pending = self._pending, b""
+        if self._line < self._first:
+            self._line += self._has_begun_line or bool(rest)
+            return
+        if self._end is not None and self._line >= self._end:
+            if rest:
+                self._line += 1
+            return
+        if self._long is not None:
+            self._long.feed(rest)
+            _, line, n_chars = self._long.finish(ends_in_newline=False)
+            self._long = None
+            self._add_line(line, n_chars)
+        elif rest:
+            line = decode_part(rest, fmt)
+            self._add_line(line[: self._limits.max_line_chars], len(line))
+
+
+class _LongLine:
+    """A line too long to keep: its head, and how many characters it has."""
+
+    def __init__(self, fmt: TextFormat, max_chars: int) -> None:
+        self._decoder = codecs.getincrementaldecoder(fmt.encoding)("replace")
+        self._max_chars = max_chars
+        self._head = ""
+        self._n_chars = 0
+        self._ends_in_return = False
+
+    def feed(self, data: bytes) -> None:
+        self._add(self._decoder.decode(data))
+
+    def finish(self, *, ends_in_newline: bool) -> tuple[bool, str, int]:
+        """Whether a CRLF ends it, its head, its length in characters."""
+        self._add(self._decoder.decode(b"", final=True))
+        is_crlf = ends_in_newline and self._ends_in_return
+        n_chars = self._n_chars - is_crlf
+        return is_crlf, self._head[: min(n_chars, self._max_chars)], n_chars
+
+    def _add(self, text: str) -> None:
+        if not text:
+            return
+        if len(self._head) < self._max_chars:
+            self._head += text[: self._max_chars - len(self._head)]
+        self._n_chars += len(text)
+        self._ends_in_return = text.endswith("\r")
+
+
+def _cut_length(n_chars: int, max_chars: int) -> int:
+    if n_chars <= max_chars:
+        return n_chars
+    return max_chars + len(f"... (more {n_chars - max_chars} characters in this line are truncated)")
+
+
+def _behind_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
+    """Behind the number-th newline from `at` on. It is there."""
+    newline = newline_of(fmt)
+    end = len(data)
+    while number > 64 and end - at > 4096:  # halve before walking: a count is far cheaper than a find per line
+        middle = at + (end - at) // 2
+        middle -= middle % fmt.unit_bytes
+        n_first = count_newlines(data, fmt, at, middle)
+        if n_first >= number:
+            end = middle
+        else:
+            number -= n_first
+            at = middle
+    for _ in range(number):
+        at = find_aligned(data, newline, fmt, at) + len(newline)
+    return at
+
+
+def _behind_last_newline(data: bytes, fmt: TextFormat, at: int) -> int:
+    """`at` where there is none."""
+    newline = newline_of(fmt)
+    hit = data.rfind(newline, at)
+    while hit % fmt.unit_bytes and hit >= 0:
+        hit = data.rfind(newline, at, hit + len(newline) - 1)
+    return at if hit < 0 else hit + len(newline)
