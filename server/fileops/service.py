@@ -15,7 +15,7 @@ from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
 from fileops.errors import Cancelled
-from fileops.freshness import Freshness
+from fileops.freshness import Freshness, TrackedFile
 from fileops.model import Always, ApprovalMode, DidRead, Settings
 from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
 from fileops.reading import Reader
@@ -92,6 +92,10 @@ class FileOps:
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
             return await self._in_thread(token, lambda: self._editor.settle(request, policy, token, proposal, decision))
+
+    async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
+        """What the session has read, as it stands now, in the order of first reading."""
+        return await self._in_thread(CancelToken(), lambda: self._world.freshness.tracked(session_id))
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 

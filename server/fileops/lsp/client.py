@@ -1,0 +1,38 @@
+"""The client as the rest of `lsp/` sees it: what it can do, asking it something, telling it something."""
+
+from typing import Any, cast
+
+from fileops.lsp.protocol import Protocol
+from fileops.lsp.questions import ClientGone, ClientRefused
+
+__all__ = ["Client", "ClientGone", "ClientRefused"]
+
+
+class Client:
+    """Belongs to the event loop. Standing before `initialize` is over, it knows nothing of the client."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+
+    def capability(self, dotted: str) -> object:
+        """A value of the client's capabilities as it sent them ("workspace.applyEdit"), None where absent."""
+        value: object = self._protocol.initialize_params.get("capabilities")
+        for key in dotted.split("."):
+            value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
+        return value
+
+    @property
+    def position_encoding(self) -> str:
+        """As negotiated: "utf-8", "utf-16" or "utf-32"."""
+        return str(self._protocol.server_capabilities.position_encoding or "utf-16")
+
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+        """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
+
+        params: JSON types, a msgspec Struct or an lsprotocol value.
+        Raises: TimeoutError, ClientGone, ClientRefused.
+        """
+        return await self._protocol.ask(method, params, timeout_s)
+
+    def notify(self, method: str, params: Any) -> None:
+        self._protocol.notify(method, params)

@@ -1,0 +1,68 @@
+"""The JSON-RPC envelope of one message, from its bytes. Pure: knows no state of the connection."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from fileops.lsp import rpc_errors
+from fileops.lsp.rpc_errors import MessageId, RpcError
+from fileops.wire import codec
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    msg_id: MessageId
+    method: str
+    params: object
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    method: str
+    params: object
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """message: has `result`, `error`, or neither."""
+
+    msg_id: object
+    message: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """No message, and what to answer. msg_id: None where none could be had."""
+
+    msg_id: MessageId | None
+    error: RpcError
+
+
+def parse(body: bytes) -> Request | Notification | Reply | Malformed:
+    """Never raises. `params` is absent and null alike: None."""
+    try:
+        message = codec.loads(body)
+    except codec.NotJson as fault:
+        return Malformed(None, rpc_errors.parse_error(str(fault)))
+    if not isinstance(message, dict):
+        what = "batches are not part of LSP" if isinstance(message, list) else "a message is an object"
+        return Malformed(None, rpc_errors.invalid_request(what))
+    message = cast("dict[str, object]", message)
+    if "method" in message:
+        return _call(message)
+    if "result" in message or "error" in message or "id" in message:
+        return Reply(message.get("id"), message)
+    return Malformed(None, rpc_errors.invalid_request("neither a method nor a result"))
+
+
+def _call(message: dict[str, object]) -> Request | Notification | Malformed:
+    method, given_id = message["method"], message.get("id")
+    msg_id = given_id if isinstance(given_id, str | int) and not isinstance(given_id, bool) else None
+    if message.get("jsonrpc") != "2.0":
+        return Malformed(msg_id, rpc_errors.invalid_request('jsonrpc must be "2.0"'))
+    if not isinstance(method, str):
+        return Malformed(msg_id, rpc_errors.invalid_request("method must be a string"))
+    if "id" not in message:
+        return Notification(method, message.get("params"))
+    if msg_id is None:
+        return Malformed(None, rpc_errors.invalid_request("id must be a string or an integer"))
+    return Request(msg_id, method, message.get("params"))

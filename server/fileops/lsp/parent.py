@@ -1,0 +1,52 @@
+"""Living no longer than the process that the client named at `initialize` (LSP: InitializeParams.processId)."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+POLL_S = 1.0  # where the system has no pidfd
+
+
+class ParentWatch:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_gone: Callable[[], None]) -> None:
+        self._loop = loop
+        self._on_gone = on_gone
+        self._pidfd: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, pid: int) -> None:
+        """on_gone is called once the process has ended; soon, where it has already."""
+        self.close()
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._loop.call_soon(self._on_gone)
+        except (AttributeError, OSError, OverflowError):  # no pidfd here, or not allowed
+            self._poll(pid)
+        else:
+            self._loop.add_reader(self._pidfd, self._on_gone)
+
+    def close(self) -> None:
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _poll(self, pid: int) -> None:
+        if _is_alive(pid):
+            self._timer = self._loop.call_later(POLL_S, self._poll, pid)
+        else:
+            self._on_gone()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,85 @@
+"""Requests to the client that wait for their reply.
+
+They have a table of their own, apart from the client's requests: a reply that is late, given twice, malformed, or to
+what nobody asked finds nothing here and does no harm.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from typing import cast
+
+from lsprotocol import types
+
+log = logging.getLogger(__name__)
+
+
+class ClientGone(Exception):
+    """The client can answer no more."""
+
+
+class ClientRefused(Exception):
+    """The client answered a request of ours with an error, or with what is no answer. code: None for the latter."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Questions:
+    """Belongs to the event loop."""
+
+    def __init__(self, send: Callable[[dict[str, object]], None]) -> None:
+        self._send = send
+        self._next_id = itertools.count(1)
+        self._open: dict[str, asyncio.Future[object]] = {}
+        self._client_gone = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def ask(self, method: str, params: object, timeout_s: float | None) -> object:
+        """The client's result, as plain JSON. If given up, by timeout or cancel, the client is told so.
+
+        Raises: TimeoutError, ClientGone, ClientRefused.
+        """
+        if self._client_gone:
+            raise ClientGone
+        msg_id = f"fileops-{next(self._next_id)}"
+        question = self._open[msg_id] = asyncio.get_running_loop().create_future()
+        try:
+            self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+            async with asyncio.timeout(timeout_s):
+                return await question
+        except (TimeoutError, asyncio.CancelledError):
+            self._send({"jsonrpc": "2.0", "method": types.CANCEL_REQUEST, "params": {"id": msg_id}})
+            raise
+        finally:
+            del self._open[msg_id]
+
+    def take_reply(self, msg_id: object, message: dict[str, object]) -> None:
+        question = self._open.get(msg_id) if isinstance(msg_id, str) else None
+        if question is None or question.done():
+            log.debug("a reply to no question of ours")
+        elif (error := message.get("error")) is not None:
+            question.set_exception(_refused(error))
+        elif "result" in message:
+            question.set_result(message["result"])
+        else:
+            question.set_exception(ClientRefused("the reply has neither result nor error"))
+
+    def lose_client(self) -> None:
+        """From now on nobody answers: all open questions end with ClientGone."""
+        self._client_gone = True
+        for question in self._open.values():
+            if not question.done():
+                question.set_exception(ClientGone())
+
+
+def _refused(error: object) -> ClientRefused:
+    if not isinstance(error, dict):
+        return ClientRefused("the reply's error is no object")
+    fields = cast("dict[str, object]", error)
+    code = fields.get("code")
+    return ClientRefused(str(fields.get("message", ""))[:1000], code if isinstance(code, int) else None)

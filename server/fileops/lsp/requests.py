@@ -1,0 +1,67 @@
+"""The table of `fileops/*` requests: method, params, handler. A further request is one line here.
+
+What the server announces at `initialize` is read off these tables.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fileops.wire import convert, tools
+from fileops.wire import types as wire
+
+if TYPE_CHECKING:
+    from fileops.service import FileOps
+
+P = TypeVar("P", bound=wire.Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[P]):
+    """handle: gets the service and the decoded params; what it returns is the JSON-RPC result."""
+
+    method: str
+    params: type[P]
+    handle: "Callable[[FileOps, P], Awaitable[object]]"
+
+
+async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
+    return convert.read_result(await service.read(convert.read_request(params)))
+
+
+async def edit(service: "FileOps", params: wire.EditParams) -> wire.ToolResult:
+    return convert.edit_result(await service.edit(convert.edit_request(params)), params.file_path)
+
+
+async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.ToolResult:
+    return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
+
+
+async def list_tools(_service: "FileOps", _params: wire.Params) -> wire.ToolsResult:
+    return wire.ToolsResult(tools=tools.tool_definitions())
+
+
+async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
+    return convert.tracked_result(await service.tracked(convert.session_of(params)))
+
+
+async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> None:
+    service.close_session(params.session_id)
+
+
+REQUESTS: tuple[Request[Any], ...] = (
+    Request("fileops/read", wire.ReadParams, read),
+    Request("fileops/edit", wire.EditParams, edit),
+    Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
+    Request("fileops/tools", wire.Params, list_tools),
+    Request("fileops/tracked", wire.SessionParams, tracked),
+    Request("fileops/closeSession", wire.CloseSessionParams, close_session),
+)
+NOTIFICATIONS: tuple[str, ...] = (
+    "fileops/didBecomeStale",
+    "fileops/didRead",
+    "fileops/didEdit",
+    "fileops/didConflict",
+    "fileops/watcherHealth",
+)
+STRATEGIES: tuple[str, ...] = ("exact",)

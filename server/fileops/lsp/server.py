@@ -1,0 +1,192 @@
+"""The language server: what each message leads to. Handlers translate and delegate; they decide nothing.
+
+`fileops/*` requests come from the table in `requests.py`. Adapters are not known here: `build`, given by the
+composition root, makes the service once the client has said what it wants.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from fileops import __version__
+from fileops.lsp.client import Client
+from fileops.lsp.converter import converter_factory
+from fileops.lsp.events import LoopEvents
+from fileops.lsp.progress import ProgressTokens
+from fileops.lsp.protocol import Protocol
+from fileops.lsp.requests import NOTIFICATIONS, REQUESTS, STRATEGIES, Request
+from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
+from fileops.model import Event, Settings
+from fileops.ports import Events
+from fileops.wire.convert import notification_of
+from fileops.wire.decode import InvalidParams, decode, decoder_of
+from fileops.wire.options import DecodedOptions, decode_options
+from fileops.wire.types import Options, Params
+from fileops.wire.uris import path_of
+
+if TYPE_CHECKING:
+    from fileops.service import FileOps
+
+log = logging.getLogger(__name__)
+
+PROTOCOL_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """What the composition root needs of this connection to build the service.
+
+    folders: absolute paths of the workspace folders. add_notification: see FileOpsServer.add_notification.
+    """
+
+    settings: Settings
+    options: Options
+    folders: tuple[str, ...]
+    events: Events
+    client: Client
+    add_notification: "Callable[..., None]"
+
+
+Build = Callable[[Wiring], "FileOps"]
+
+
+class FileOpsServer(LanguageServer):
+    """on_parent: called at `initialize` with the process to live no longer than."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # what protocol_cls makes it
+
+    def __init__(self, build: Build) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            "fileops-server", __version__, types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol, converter_factory=converter_factory,
+        )  # fmt: skip
+        self.on_parent: Callable[[int], None] = lambda _pid: None
+        self.service: FileOps | None = None
+        self.client = Client(self.protocol)
+        self._progress = ProgressTokens(self.client)
+        self._build = build
+        self._events: LoopEvents | None = None
+        self._folders: dict[str, str] = {}
+        for request in REQUESTS:
+            self.add_request(request)
+        self.add_notification(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
+        self.add_notification(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
+        self.add_notification(types.INITIALIZED, self._initialized)
+
+    # --- registration ------------------------------------------------------------------------------------------
+
+    def add_request(self, request: Request[Any]) -> None:
+        """A request of ours: raw params, strictly decoded into `request.params`."""
+        decoder = decoder_of(request.params)
+
+        async def handle(raw: object) -> object:
+            params: Params = decoder({} if raw is None else raw)
+            token = params.work_done_token
+            if token is None:
+                return await request.handle(self._ready(), params)
+            with self._progress.reporting(token, request.method):
+                return await request.handle(self._ready(), params)
+
+        self.protocol.raw_requests.add(request.method)
+        self.protocol.register(request.method, handle)
+
+    def add_notification(self, method: str, handle: Callable[[Any], None], options: Any = None) -> None:
+        """A standard notification. Its params come as lsp/standard.py has them, else as lsprotocol has them.
+
+        options: registration options, as pygls takes them; they show in the server's capabilities.
+        """
+        self.protocol.register(method, handle, options)
+
+    # --- lifecycle ---------------------------------------------------------------------------------------------
+
+    def begin(self, params: dict[str, object]) -> None:
+        """`initialize`: build the service. Raises: InvalidParams; then nothing has begun."""
+        checked = decode(params, InitializeParams)
+        decoded = decode_options(checked.initialization_options)
+        if checked.process_id is not None and checked.process_id < 1:
+            raise InvalidParams("must be a process id", ".processId")
+        self._folders = _folders_of(checked)
+        self.close_service()
+        self._events = LoopEvents(asyncio.get_running_loop(), self._tell)
+        self.service = self._build(self._wiring(decoded, self._events))
+        self._warn_of(decoded.unknown_keys)
+        if checked.process_id is not None:
+            self.on_parent(checked.process_id)
+
+    def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
+        return Wiring(
+            settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
+            client=self.client, add_notification=self.add_notification,
+        )  # fmt: skip
+
+    def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:
+        for key in unknown_keys:
+            text = f"fileops-server: unknown initializationOptions key ignored: {key}"
+            self.client.notify(types.WINDOW_SHOW_MESSAGE, {"type": int(types.MessageType.Warning), "message": text})
+
+    def experimental_capabilities(self) -> dict[str, object]:
+        block = {
+            "protocol_version": PROTOCOL_VERSION,
+            "requests": [request.method for request in REQUESTS],
+            "notifications": list(NOTIFICATIONS),
+            "strategies": list(STRATEGIES),
+        }
+        return {"fileops": block}
+
+    def flush(self) -> None:
+        """Send the notifications that are still waiting."""
+        if self._events is not None:
+            self._events.flush()
+
+    def close_service(self) -> None:
+        """Blocks until what is being committed is."""
+        if self.service is not None:
+            self.service.close()
+            self.service = None
+
+    # --- handlers ----------------------------------------------------------------------------------------------
+
+    def _ready(self) -> "FileOps":
+        if self.service is None:
+            raise RuntimeError("a request came past the lifecycle check")
+        return self.service
+
+    def _initialized(self, _params: object) -> None:
+        log.info("serving %d workspace folders", len(self._folders))
+
+    def _folders_changed(self, params: DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            self._folders.pop(folder.uri, None)
+        for folder in params.event.added:
+            if (path := path_of(folder.uri)) is not None:
+                self._folders[folder.uri] = path
+        self._ready().set_folders(self._folders.values())
+
+    def _progress_cancelled(self, params: ProgressCancelParams) -> None:
+        self._progress.cancel(params.token)
+
+    def _tell(self, event: Event) -> None:
+        method, params = notification_of(event)
+        self.client.notify(method, params)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """To the log. What pygls has here shows every fault to the person."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
+
+
+def _folders_of(params: InitializeParams) -> dict[str, str]:
+    """URI → path of the folders on this machine; LSP's older root keys count where there is no folder list."""
+    if params.workspace_folders is not None:
+        uris = [folder.uri for folder in params.workspace_folders]
+    elif params.root_uri is not None:
+        uris = [params.root_uri]
+    elif params.root_path is not None:
+        return {params.root_path: params.root_path} if params.root_path.startswith("/") else {}
+    else:
+        uris = []
+    return {uri: path for uri in uris if (path := path_of(uri)) is not None}

@@ -1,0 +1,117 @@
+"""What the standard messages must look like before lsprotocol's converter may see them.
+
+The converter coerces (null becomes "None", "3" becomes 3), so the parts that we rely on are checked strictly here.
+Keys that LSP knows and we do not look at pass unchecked; that is what LSP asks of a server.
+"""
+
+import msgspec
+from lsprotocol import types
+
+Uri = str
+
+
+class _Lsp(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Open to unknown keys, unlike params of ours."""
+
+
+class WorkspaceFolder(_Lsp, frozen=True, kw_only=True):
+    uri: Uri
+    name: str = ""
+
+
+class InitializeParams(_Lsp, frozen=True, kw_only=True):
+    """initialization_options are checked by what decodes them."""
+
+    process_id: int | None = None
+    root_path: str | None = None
+    root_uri: Uri | None = None
+    capabilities: dict[str, object]
+    initialization_options: object = None
+    workspace_folders: list[WorkspaceFolder] | None = None
+    trace: str | None = None
+    work_done_token: str | int | None = None
+
+
+class FoldersEvent(_Lsp, frozen=True, kw_only=True):
+    added: list[WorkspaceFolder]
+    removed: list[WorkspaceFolder]
+
+
+class DidChangeWorkspaceFoldersParams(_Lsp, frozen=True, kw_only=True):
+    event: FoldersEvent
+
+
+class CancelParams(_Lsp, frozen=True, kw_only=True):
+    id: str | int
+
+
+class SetTraceParams(_Lsp, frozen=True, kw_only=True):
+    value: str
+
+
+class ProgressCancelParams(_Lsp, frozen=True, kw_only=True):
+    token: str | int
+
+
+class Document(_Lsp, frozen=True, kw_only=True):
+    uri: Uri
+
+
+class VersionedDocument(_Lsp, frozen=True, kw_only=True):
+    uri: Uri
+    version: int
+
+
+class OpenedDocument(_Lsp, frozen=True, kw_only=True):
+    uri: Uri
+    language_id: str
+    version: int
+    text: str
+
+
+class Position(_Lsp, frozen=True, kw_only=True):
+    line: int
+    character: int
+
+
+class Range(_Lsp, frozen=True, kw_only=True):
+    start: Position
+    end: Position
+
+
+class ContentChange(_Lsp, frozen=True, kw_only=True):
+    """Without a range: the whole text."""
+
+    text: str
+    range: Range | None = None
+
+
+class DidOpenParams(_Lsp, frozen=True, kw_only=True):
+    text_document: OpenedDocument
+
+
+class DidChangeParams(_Lsp, frozen=True, kw_only=True):
+    text_document: VersionedDocument
+    content_changes: list[ContentChange]
+
+
+class DidSaveParams(_Lsp, frozen=True, kw_only=True):
+    text_document: Document
+    text: str | None = None
+
+
+class DidCloseParams(_Lsp, frozen=True, kw_only=True):
+    text_document: Document
+
+
+STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
+    types.INITIALIZE: InitializeParams,
+    types.CANCEL_REQUEST: CancelParams,
+    types.SET_TRACE: SetTraceParams,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: DidChangeWorkspaceFoldersParams,
+    types.TEXT_DOCUMENT_DID_OPEN: DidOpenParams,
+    types.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
+    types.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
+    types.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
+}

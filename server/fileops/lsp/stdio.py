@@ -1,0 +1,184 @@
+"""The process around the server: private descriptors, the reader's thread, signals, the parent, and a clean end.
+
+stdout carries frames and nothing else: both standard descriptors are moved away, so that neither a print nor a child
+can write between them. Messages are handled one per turn of the loop, so that a handler takes its first step before
+the next message is applied. What ends the process is decided here, and only here.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from fileops.lsp.framing import BadFrame, FrameReader, FrameWriter, StreamBroken
+from fileops.lsp.inbox import Inbox
+from fileops.lsp.parent import ParentWatch
+from fileops.lsp.server import FileOpsServer
+
+log = logging.getLogger(__name__)
+
+FINISH_S = 2.0  # for requests in flight when the client has only stopped sending
+CANCEL_S = 5.0  # for cancelled ones: a commit that has begun is finished
+CLOSE_S = 5.0  # for the service's threads
+WRITE_S = 2.0  # for a client that still has to take its answers
+MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then its requests wait too
+MAX_WORKING = 512  # requests in work, those waiting for the client's own answer apart: then the next ones wait
+
+BROKEN = 1  # exit status of an end that nobody asked for
+
+
+def serve_stdio(server: FileOpsServer, *, watch_parent: bool = True) -> int:
+    """Serve until the end; the exit status. watch_parent: False where the client lives on another machine."""
+    for_reading, for_writing = _take_standard_descriptors()
+    return asyncio.run(_Connection(server, for_reading, for_writing, watch_parent=watch_parent).serve())
+
+
+def _take_standard_descriptors() -> tuple[int, int]:
+    try:
+        os.fstat(2)
+    except OSError:  # closed stderr: its number must not be given to something else
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    ours = os.dup(0), os.dup(1)
+    for fd in ours:
+        os.set_blocking(fd, True)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return ours
+
+
+class _Connection:
+    def __init__(self, server: FileOpsServer, for_reading: int, for_writing: int, *, watch_parent: bool) -> None:
+        self._server = server
+        self._protocol = server.protocol
+        self._for_reading = for_reading
+        self._for_writing = for_writing
+        self._watch_parent = watch_parent
+
+    async def serve(self) -> int:
+        loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[int] = loop.create_future()
+        self._room = asyncio.Event()
+        self._inbox: Inbox[bytes | BadFrame | StreamBroken | None] = Inbox(loop)
+        parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
+        self._protocol.on_exit = self._end_with
+        self._server.on_parent = parent.watch if self._watch_parent else lambda _pid: None
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end_with, 128 + number, f"signal {number}")
+        writer = FrameWriter(
+            self._for_writing,
+            on_broken=lambda: self._from_thread(self._end_with, BROKEN, "the client does not read any more"),
+            on_drained=lambda: self._from_thread(self._room.set),
+        )
+        self._writer = writer
+        self._loop = loop
+        self._protocol.sink = writer
+        threading.Thread(target=self._read, name="fileops-reader", daemon=True).start()
+        consumer = loop.create_task(self._consume())
+        code = await self._end
+        consumer.cancel()
+        parent.close()
+        await self._finish(code)
+        return code
+
+    def _end_with(self, code: int, reason: str | None = None) -> None:
+        """The first reason counts."""
+        if not self._end.done():
+            if reason is not None:
+                log.error("ending: %s", reason)
+            self._end.set_result(code)
+
+    def _from_thread(self, callback: Any, *args: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *args)
+        except RuntimeError:
+            log.debug("the loop is closed already")
+
+    # --- in ----------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """The reader's thread."""
+        reader = FrameReader(lambda n_bytes: os.read(self._for_reading, n_bytes))
+        while True:
+            try:
+                frame = reader.next_frame()
+            except (StreamBroken, OSError) as fault:
+                return self._inbox.put(StreamBroken(str(fault)), 0)
+            self._inbox.put(frame, len(frame) if isinstance(frame, bytes) else 0)
+            if frame is None:
+                return None
+
+    async def _consume(self) -> None:
+        while True:
+            match await self._inbox.get():
+                case bytes(body):
+                    self._protocol.feed(body)
+                case BadFrame(reason):
+                    log.warning("bad frame: %s", reason)
+                    self._protocol.refuse_frame(reason)
+                case StreamBroken() as broken:
+                    return await self._run_dry(BROKEN, str(broken))
+                case None:
+                    return await self._run_dry(BROKEN, "stdin was closed")
+            await asyncio.sleep(0)
+            await self._wait_for_room()
+
+    async def _wait_for_room(self) -> None:
+        """Backpressure: memory stays bounded when a client floods, or does not read."""
+        while self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+            self._room.clear()
+            if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+                await self._room.wait()
+        while self._protocol.n_working > MAX_WORKING:
+            await asyncio.wait(self._protocol.in_flight(), return_when=asyncio.FIRST_COMPLETED)
+
+    async def _run_dry(self, code: int, reason: str) -> None:
+        """No more input: what was asked is still answered, if that needs nothing of the client."""
+        self._protocol.questions.lose_client()
+        if in_flight := self._protocol.in_flight():
+            await asyncio.wait(in_flight, timeout=FINISH_S)
+        if self._protocol.is_shut_down:
+            self._end_with(0)
+        else:
+            self._end_with(code, reason)
+
+    # --- the end -----------------------------------------------------------------------------------------------
+
+    async def _finish(self, code: int) -> None:
+        """Nothing half done is left: no temporary file, no lock, no answer or notification unsent."""
+        self._protocol.questions.lose_client()
+        in_flight = self._protocol.in_flight()
+        for future in in_flight:
+            future.cancel()
+        stuck: set[Any] = set()
+        if in_flight:
+            _, stuck = await asyncio.wait(in_flight, timeout=CANCEL_S)
+        closed = await self._close_service()
+        self._server.flush()
+        self._writer.close(WRITE_S)
+        if stuck or not closed:
+            log.error("leaving %d requests behind: the disk does not answer", len(stuck))
+            os._exit(code)  # a thread stuck in the kernel would keep the process for ever
+
+    async def _close_service(self) -> bool:
+        """In a thread of its own: asyncio would wait for one of the executor without limit."""
+        done = asyncio.Event()
+
+        def close() -> None:
+            try:
+                self._server.close_service()
+            finally:
+                self._from_thread(done.set)
+
+        threading.Thread(target=close, name="fileops-close", daemon=True).start()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await done.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,208 @@
+"""Wire ⇄ model: the only translator. Params become requests, outcomes become results, events become notifications."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import assert_never
+
+import msgspec
+
+from fileops import errors
+from fileops.core import outputs
+from fileops.model import (
+    DEFAULT_SESSION,
+    BecameStale,
+    Change,
+    CommitReport,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    Edit,
+    Event,
+    Hunk,
+    Nearest,
+    WatcherHealth,
+)
+from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
+from fileops.wire import types as wire
+
+# --- params → requests -------------------------------------------------------------------------------------------
+
+
+def session_of(params: wire.SessionParams) -> str:
+    return DEFAULT_SESSION if params.session_id is None else params.session_id
+
+
+def read_request(params: wire.ReadParams) -> ReadRequest:
+    return ReadRequest(
+        file_path=params.file_path, offset=params.offset, limit=params.limit, session_id=session_of(params)
+    )
+
+
+def edit_request(params: wire.EditParams) -> EditRequest:
+    edit = Edit(
+        old_string=params.old_string,
+        new_string=params.new_string,
+        replace_all=params.replace_all or False,
+        expected_replacements=params.expected_replacements,
+    )
+    return EditRequest(
+        file_path=params.file_path, edits=(edit,), tool="edit", dry_run=params.dry_run or False,
+        session_id=session_of(params),
+    )  # fmt: skip
+
+
+def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
+    edits = tuple(
+        Edit(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all or False)
+        for step in params.edits
+    )
+    return EditRequest(
+        file_path=params.file_path, edits=edits, tool="multi_edit", dry_run=params.dry_run or False,
+        session_id=session_of(params),
+    )  # fmt: skip
+
+
+# --- outcomes → results ------------------------------------------------------------------------------------------
+
+
+def read_result(outcome: ReadOutcome) -> wire.ToolResult:
+    details = {} if outcome.window is None else _read_details(outcome)
+    return _result(outcome.output, outcome.error, None, details)
+
+
+def edit_result(outcome: EditOutcome, file_path: str) -> wire.ToolResult:
+    """file_path: as the caller gave it."""
+    ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
+    details = _edit_details(outcome) if outcome.error is None else _failure_details(outcome.error)
+    if outcome.error is not None and outcome.modified_by_user:
+        details["modified_by_user"] = True
+    return _result(outcome.output, outcome.error, ui_extra, details)
+
+
+def _result(
+    output: str, error: errors.FileOpsError | None, ui_extra: wire.UiExtra | None, details: wire.JsonObject
+) -> wire.ToolResult:
+    if error is None:
+        return wire.ToolResult(status="success", output=output, error=None, ui_extra=ui_extra, details=details)
+    told = wire.ErrorInfo(code=error.code, message=outputs.failure_message(error))
+    return wire.ToolResult(status="error", output=output, error=told, ui_extra=None, details=details)
+
+
+def _read_details(outcome: ReadOutcome) -> wire.JsonObject:
+    window, fmt = outcome.window, outcome.format
+    assert window is not None and fmt is not None
+    return {
+        "start_line": window.start_line,
+        "end_line": window.end_line,
+        "total_lines": window.total_lines,
+        "next_offset": window.next_offset,
+        "n_lines_hidden": window.n_lines_hidden,
+        "encoding": fmt.encoding,
+        "bom": bool(fmt.bom),
+        "newline": window.newline,
+        "size_bytes": outcome.size_bytes,
+        "mtime": _seconds(outcome.mtime_ns),
+        "source": outcome.source,
+        **({} if outcome.document_version is None else {"document_version": outcome.document_version}),
+    }
+
+
+def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
+    details: wire.JsonObject = {
+        "replacements": outcome.n_replacements,
+        "created": outcome.created,
+        "applied_to": outcome.applied_to,
+        "match": _match(outcome.matches),
+        "match_lines": [line for lines in outcome.match_lines for line in lines],
+        "modified_by_user": outcome.modified_by_user,
+        "edit_id": outcome.edit_id,
+        "dry_run": outcome.dry_run,
+    }
+    if outcome.commit is not None:
+        details["commit"] = _commit(outcome.commit)
+    return details
+
+
+def _match(matches: tuple[str, ...]) -> str | None:
+    """Of several edits the least exact way counts: "exact" only if all were."""
+    return next((match for match in matches if match != "exact"), matches[0] if matches else None)
+
+
+def _commit(report: CommitReport) -> wire.JsonObject:
+    return {"method": report.method, "durability": report.durability, "reason": report.reason}
+
+
+def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
+    details: wire.JsonObject = {}
+    index = getattr(error, "edit_index", None)
+    if isinstance(index, int):
+        details["edit_index"] = index
+    match error:
+        case errors.NoMatch(nearest=Nearest() as nearest):
+            details["nearest"] = dataclasses.asdict(nearest)
+        case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
+            details["match_lines"] = list(lines)
+        case errors.ModifiedExternally(changed_by=changed_by, diff_since_read=diff, also_changed_by=also):
+            details["changed_by"] = changed_by
+            details["diff_since_read"] = diff
+            if also is not None:
+                details["also_changed_by"] = also
+        case errors.UndoConflict(ranges=ranges):
+            details["ranges"] = [dataclasses.asdict(one) for one in ranges]
+        case _:
+            pass
+    return details
+
+
+def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
+    return wire.UiExtra(
+        diff=change.unified,
+        exact=change.exact,
+        truncated=change.truncated,
+        operation=change.operation,
+        file_path=file_path,
+        hunks=[hunk_of(hunk) for hunk in change.hunks],
+        stats=wire.Stats(added=change.n_added, removed=change.n_removed),
+        first_changed_line=change.first_changed_line,
+    )
+
+
+def hunk_of(hunk: Hunk) -> wire.Hunk:
+    lines = [wire.HunkLine(kind=line.kind, text=line.text, no_newline=line.no_newline) for line in hunk.lines]
+    return wire.Hunk(
+        id=hunk.id, old_start=hunk.old_start, old_lines=hunk.old_lines, new_start=hunk.new_start,
+        new_lines=hunk.new_lines, lines=lines,
+    )  # fmt: skip
+
+
+def tracked_result(files: Iterable[object]) -> wire.TrackedResult:
+    """files: with the attributes of wire.TrackedFile."""
+    return wire.TrackedResult(files=[msgspec.convert(one, wire.TrackedFile, from_attributes=True) for one in files])
+
+
+def _seconds(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e9
+
+
+# --- events → notifications --------------------------------------------------------------------------------------
+
+
+def notification_of(event: Event) -> tuple[str, wire.JsonObject]:
+    """(method, params): an event's fields are the wire's."""
+    return _method_of(event), {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+
+
+def _method_of(event: Event) -> str:
+    match event:
+        case BecameStale():
+            return "fileops/didBecomeStale"
+        case DidRead():
+            return "fileops/didRead"
+        case DidEdit():
+            return "fileops/didEdit"
+        case DidConflict():
+            return "fileops/didConflict"
+        case WatcherHealth():
+            return "fileops/watcherHealth"
+        case _:
+            assert_never(event)

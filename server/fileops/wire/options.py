@@ -1,0 +1,57 @@
+"""`initializationOptions` → Settings. Strict about values, forgiving about keys that it does not know."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from fileops.model import Limits, Settings
+from fileops.wire.decode import InvalidParams, decode
+from fileops.wire.types import LimitOptions, Options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedOptions:
+    """unknown_keys: dotted, in the client's order; they were ignored."""
+
+    settings: Settings
+    options: Options
+    unknown_keys: tuple[str, ...]
+
+
+def decode_options(given: object) -> DecodedOptions:
+    """given: null counts as empty. Raises: InvalidParams, with a path from `$.initializationOptions`."""
+    try:
+        known, unknown = _split({} if given is None else given, Options, "")
+        if "limits" in known:
+            known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
+            unknown += unknown_limits
+        options = decode(known, Options)
+        return DecodedOptions(settings=_settings(options), options=options, unknown_keys=tuple(unknown))
+    except InvalidParams as fault:
+        raise fault.below(".initializationOptions") from None
+
+
+def _split(given: object, into: type[msgspec.Struct], prefix: str) -> tuple[dict[str, object], list[str]]:
+    if not isinstance(given, dict):
+        raise InvalidParams("must be an object", f".{prefix}"[:-1])
+    keys = {field.encode_name for field in msgspec.structs.fields(into)}
+    known = {key: value for key, value in cast("dict[str, object]", given).items() if key in keys}
+    return known, [prefix + key[:100] for key in cast("dict[str, object]", given) if key not in keys]
+
+
+def _settings(options: Options) -> Settings:
+    for index, root in enumerate(options.roots or ()):
+        if not root.startswith("/") or "\0" in root:
+            raise InvalidParams("must be an absolute path", f".roots[{index}]")
+    given = _given(options)
+    given.pop("limits", None)
+    if options.roots is not None:
+        given["roots"] = tuple(options.roots)
+    limits = Limits(**_given(options.limits)) if options.limits else Limits()
+    known = Settings.__dataclass_fields__.keys()
+    return Settings(limits=limits, **{key: value for key, value in given.items() if key in known})
+
+
+def _given(struct: msgspec.Struct) -> dict[str, Any]:
+    return {field: value for field in struct.__struct_fields__ if (value := getattr(struct, field)) is not None}

@@ -1,0 +1,157 @@
+"""The wire contract in code: params and results of `fileops/*` as docs/PROTOCOL.md has them.
+
+Key order is the order on the wire. A key with a default may be absent or null. Values of these types stop at
+`wire/`: the translation to and from the model is `convert.py`'s.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+SessionId = str
+AtLeastOne = Annotated[int, Meta(ge=1)]
+JsonObject = dict[str, object]
+
+# --- params ------------------------------------------------------------------------------------------------------
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every request may carry: LSP's two tokens."""
+
+    work_done_token: str | int | None = msgspec.field(default=None, name="workDoneToken")
+    partial_result_token: str | int | None = msgspec.field(default=None, name="partialResultToken")
+
+
+class SessionParams(Params, frozen=True, kw_only=True):
+    session_id: SessionId | None = None
+
+
+class ReadParams(SessionParams, frozen=True, kw_only=True):
+    file_path: str
+    offset: int | None = None
+    limit: AtLeastOne | None = None
+
+
+class EditParams(SessionParams, frozen=True, kw_only=True):
+    file_path: str
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+    expected_replacements: AtLeastOne | None = None
+    dry_run: bool | None = None
+
+
+class EditStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+
+
+class MultiEditParams(SessionParams, frozen=True, kw_only=True):
+    file_path: str
+    edits: Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
+    dry_run: bool | None = None
+
+
+class CloseSessionParams(Params, frozen=True, kw_only=True):
+    session_id: SessionId
+
+
+# --- initializationOptions -----------------------------------------------------------------------------------------
+
+
+class LimitOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    max_lines: AtLeastOne | None = None
+    max_line_chars: AtLeastOne | None = None
+    max_file_kb: AtLeastOne | None = None
+    max_chars: AtLeastOne | None = None
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    freshness: Literal["mtime", "content"] | None = None
+    confine: Literal["edits", "all", "off"] | None = None
+    roots: list[str] | None = None
+    approval_mode: Literal["default", "auto_edit", "yolo"] | None = None
+    approval_timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    fill_empty_files: bool | None = None
+    notebooks: Literal["refuse", "text"] | None = None
+    limits: LimitOptions | None = None
+
+
+# --- results -------------------------------------------------------------------------------------------------------
+
+
+class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """code: of docs/PROTOCOL.md, "Error codes". message: one sentence for a person."""
+
+    code: str
+    message: str
+
+
+class HunkLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    kind: Literal[" ", "-", "+"]
+    text: str
+    no_newline: bool = False
+
+
+class Hunk(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[HunkLine]
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    added: int
+    removed: int
+
+
+class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
+    diff: str
+    exact: bool
+    truncated: bool
+    operation: Literal["create", "modify"]
+    file_path: str
+    hunks: list[Hunk]
+    stats: Stats
+    first_changed_line: int
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    status: Literal["success", "error"]
+    output: str
+    error: ErrorInfo | None
+    ui_extra: UiExtra | None
+    details: JsonObject
+
+
+class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    method: str
+    label: str
+    description: str
+    input_schema: JsonObject
+    prompt_snippet: str
+    prompt_guidelines: list[str]
+
+
+class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
+    tools: list[ToolDefinition]
+
+
+class TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """reason: None while fresh. read_at, mtime: seconds since the epoch."""
+
+    file_path: str
+    state: Literal["fresh", "stale"]
+    reason: str | None
+    read_at: float
+    mtime: float | None
+    size_bytes: int | None
+
+
+class TrackedResult(msgspec.Struct, frozen=True, kw_only=True):
+    files: list[TrackedFile]

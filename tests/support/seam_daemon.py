@@ -1,0 +1,112 @@
+"""A daemon around the protocol seam alone, with requests that do what a test needs: echo, sleep, fail, ask."""
+
+import asyncio
+import sys
+from typing import Any, cast
+
+from fileops.lsp.requests import Request
+from fileops.lsp.server import FileOpsServer, Wiring
+from fileops.lsp.stdio import serve_stdio
+from fileops.model import WatcherHealth
+from fileops.wire import types as wire
+
+
+class EchoParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    value: object = None
+
+
+class SleepParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    seconds: float
+
+
+class AskParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    method: str
+    timeout_s: float | None = None
+
+
+class Seam:
+    """Stands where the service stands; knows the connection instead of files."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self.folders: list[str] = list(wiring.folders)
+        self.n_saved = 0
+        wiring.add_notification("textDocument/didSave", self._saved)
+
+    def _saved(self, _params: object) -> None:
+        self.n_saved += 1
+
+    def set_folders(self, folders: Any) -> None:
+        self.folders = list(folders)
+
+    def close(self) -> None:
+        self.wiring.events.publish(WatcherHealth(state="ok", reason="closed"))
+
+
+async def echo(_seam: Any, params: EchoParams) -> object:
+    return params.value
+
+
+async def sleep(_seam: Any, params: SleepParams) -> object:
+    await asyncio.sleep(params.seconds)
+    return "slept"
+
+
+async def stubborn(_seam: Any, params: SleepParams) -> object:
+    """Like a commit that has begun: a cancel changes nothing."""
+    work = asyncio.ensure_future(asyncio.sleep(params.seconds))
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            continue
+    return "done"
+
+
+async def fail(_seam: Any, params: EchoParams) -> object:
+    raise RuntimeError(f"secret: {params.value}")
+
+
+async def unserialisable(_seam: Any, _params: EchoParams) -> object:
+    return object()
+
+
+async def ask(seam: Any, params: AskParams) -> object:
+    try:
+        return {"reply": await seam.wiring.client.ask(params.method, {"question": 1}, timeout_s=params.timeout_s)}
+    except Exception as fault:  # noqa: BLE001 - the test wants to see whatever it was
+        return {"raised": type(fault).__name__, "code": getattr(fault, "code", None)}
+
+
+async def state(seam: Any, _params: EchoParams) -> object:
+    server = cast("FileOpsServer", SERVER[0])
+    return {
+        "folders": seam.folders, "n_saved": seam.n_saved, "n_in_flight": len(server.protocol.in_flight()),
+        "n_questions": len(server.protocol.questions), "settings": repr(seam.wiring.settings),
+    }  # fmt: skip
+
+
+async def chatter(seam: Any, _params: EchoParams) -> object:
+    for number in range(100):
+        seam.wiring.events.publish(WatcherHealth(state="ok", reason=str(number)))
+    return None
+
+
+SERVER: list[object] = []
+
+
+def main() -> int:
+    server = FileOpsServer(cast("Any", Seam))
+    SERVER.append(server)
+    requests: dict[str, tuple[type[wire.Params], Any]] = {
+        "test/echo": (EchoParams, echo), "test/sleep": (SleepParams, sleep), "test/stubborn": (SleepParams, stubborn),
+        "test/fail": (EchoParams, fail), "test/unserialisable": (EchoParams, unserialisable),
+        "test/ask": (AskParams, ask), "test/state": (EchoParams, state), "test/chatter": (EchoParams, chatter),
+    }  # fmt: skip
+    for method, (params, handle) in requests.items():
+        server.add_request(Request(method, params, handle))
+    return serve_stdio(server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
