@@ -19,6 +19,7 @@ from fileops.fs.journal import Journal, Region, put_back
 from fileops.fs.leftovers import new_name
 from fileops.fs.locks import is_locked_elsewhere
 from fileops.fs.metadata import carry_over
+from fileops.fs.targets import Target
 from fileops.model import CommitReport
 
 _CHUNK_BYTES = 1 << 20
@@ -26,17 +27,6 @@ _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}
 # a mount point, a sticky folder with somebody else's file, a folder that may only grow
 _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A file that exists, open and locked. fd: for reading. status: what stood when it was locked."""
-
-    path: str
-    name: str
-    dir_fd: int
-    fd: int
-    status: os.stat_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +99,7 @@ def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
         written = os.fstat(temp.fd)
         if _stands(name, dir_fd):
             raise AlreadyExists
+        gate.require_unchanged()
         gate.hold(written)
         gate.before()
         try:

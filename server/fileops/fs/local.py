@@ -3,26 +3,26 @@
 Links are followed in `resolve` alone. Everything else is decided on what was really opened.
 """
 
-import errno
 import os
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace as with_changes
 
 from fileops.core.stamps import is_racy, is_unmoved
 from fileops.errors import FileMissing, PathMoved, Stale
-from fileops.fs import atomic, journal, leftovers, opening
-from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Target, Written
+from fileops.fs import atomic, opening
+from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.failures import failure_of
-from fileops.fs.journal import Region
-from fileops.fs.locks import LockTable, lock_between_processes
+from fileops.fs.folders import folder_of, made_folder
+from fileops.fs.journal import Region, default_state_folder
 from fileops.fs.opening import Opener
+from fileops.fs.recovery import Recovery
+from fileops.fs.targets import Target, Targets, inode_of
 from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
 from fileops.ports import CommitHooks
 
 _MAX_TRIES = 8  # of things that only a swap at the very same moment can spoil
-_MAX_FOLDERS_KNOWN = 65536
 
 
 class LocalStream:
@@ -66,10 +66,8 @@ class LocalFileSystem:
 
     def __init__(self, *, opener: Opener | None = None, state_folder: str | None = None) -> None:
         self._opener = opener or opening.best_opener()
-        self._state_folder = state_folder or journal.default_state_folder()
-        self._locks = LockTable()
-        self._known_folders: set[str] = set()
-        self._recovering = threading.Lock()
+        self._targets = Targets(self._opener)
+        self._recovery = Recovery(self._opener, state_folder or default_state_folder())
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -92,12 +90,12 @@ class LocalFileSystem:
         return opening.stamp_of(status)
 
     def open(self, path: str) -> LocalStream:
-        self._recover_once(path)
+        self._recovery.run_once(folder_of(path))
         fd, status, taken_ns = self._open(path)
         return LocalStream(path, fd, opening.stamp_of(status), taken_ns)
 
     def read(self, path: str) -> Snapshot:
-        self._recover_once(path)
+        self._recovery.run_once(folder_of(path))
         n_tries = 0
         while True:
             try:
@@ -132,40 +130,38 @@ class LocalFileSystem:
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        self._recover_once(path)
         is_creating = snapshot.stamp is None
-        try:
-            with self._locks.of(path):
-                if is_creating:
-                    return self._create_again(snapshot, splices, hooks)
-                with self._locked(path) as target:
-                    return self._change(target, snapshot, splices, hooks)
-        except OSError as error:
-            raise failure_of(error, path, is_creating=is_creating) from error
+        self._recovery.run_once(folder_of(path))
+        if snapshot.stamp is not None and snapshot.stamp.n_links > 1:
+            # Written in place, so another daemon may have died over it since this folder was first used.
+            self._recovery.run(folder_of(path))
+        with _translated(path, is_creating=is_creating):
+            if is_creating:
+                return self._create(snapshot, splices, hooks)
+            with self._targets.locked(path) as target:
+                return self._change(target, snapshot, splices, hooks)
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        try:
-            with self._locks.of(path), self._locked(path) as target:
-                gate = Gate(lambda: self._require_unchanged(target, snapshot.data), hooks.before, _hold_nothing)
-                report = atomic.remove(target, gate)
-                gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
-                return _told(Committed(snapshot=gone, report=report), hooks)
-        except OSError as error:
-            raise failure_of(error, path) from error
+        with _translated(path), self._targets.locked(path) as target, ExitStack() as held:
+            report = atomic.remove(target, self._gate(target, snapshot.data, hooks, held))
+            gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
+            return _told(Committed(snapshot=gone, report=report), hooks)
 
-    @contextmanager
-    def hold(self, path: str) -> Generator[None]:
-        with self._locks.of(path):
-            while True:
-                inode = self._inode(path)
-                if inode is None:
-                    yield
-                    return
-                with self._locks.of(inode):
-                    if self._inode(path) == inode:
-                        yield
-                        return
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        return self._targets.hold(path)
+
+    def recover(self, folder: str) -> int:
+        """Settle what dead processes left in a folder (canonical): temp files, journals. How many were settled.
+
+        Happens by itself before the first use of a folder; for the start, to be done with it early.
+        """
+        return self._recovery.run(folder)
+
+    @property
+    def n_locks(self) -> int:
+        """Locks in use: 0 when nothing is going on."""
+        return self._targets.n_locks
 
     def _change(self, target: Target, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         assert snapshot.stamp is not None
@@ -173,189 +169,101 @@ class LocalFileSystem:
         if not is_unmoved(snapshot.stamp, now) or is_racy(snapshot.stamp, snapshot.taken_ns):
             _require_content(target, snapshot.data)
         new = _apply(snapshot.data, splices)
-        if new == snapshot.data:
-            self._require_unchanged(target, snapshot.data)
-            hooks.before()
-            report = CommitReport(method="none", durability="synced")
-            return self._told(target.path, target.status, snapshot.data, report, hooks)
-        self._require_writable(target)
         with ExitStack() as held:
-            gate = Gate(
-                require_unchanged=lambda: self._require_unchanged(target, snapshot.data),
-                before=_Once(hooks.before),
-                hold=lambda status: held.enter_context(self._locks.of((status.st_dev, status.st_ino))),
-            )
-            written = self._commit(target, snapshot.data, new, _region(splices, snapshot.data, new), gate)
-            return self._told(target.path, written.status, new, written.report, hooks)
+            gate = self._gate(target, snapshot.data, hooks, held)
+            if new == snapshot.data:
+                gate.require_unchanged()
+                gate.before()
+                written = Written(target.status, CommitReport(method="none", durability="synced"))
+            else:
+                _require_writable(target)
+                written = self._commit(target, snapshot.data, new, _region(splices, snapshot.data, new), gate)
+            return _told(_committed(target.path, written, new), hooks)
 
     def _commit(self, target: Target, old: bytes, new: bytes, region: Region, gate: Gate) -> Written:
         try:
             return atomic.swap(target, new, gate)
         except CannotSwapError as refusal:
             reason = str(refusal)
-        place = JournalPlace(self._state_folder, lambda: self._forget_folder(target.path))
+        place = JournalPlace(self._recovery.state_folder, lambda: self._recovery.forget(folder_of(target.path)))
         written = atomic.write_in_place(target, old, new, region, gate, place)
-        report = CommitReport(method="in_place", durability=written.report.durability, reason=reason)
-        return Written(written.status, report)
+        return Written(written.status, with_changes(written.report, reason=reason))
 
-    def _create_again(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        for _ in range(_MAX_TRIES):
-            with suppress(FileNotFoundError):  # the folder was removed behind us: it is made once more
-                return self._create(snapshot, splices, hooks)
-        return self._create(snapshot, splices, hooks)
+    def _gate(self, target: Target, data: bytes, hooks: CommitHooks, held: ExitStack) -> Gate:
+        def require_unchanged() -> None:
+            """By content, not by stamp: a store through mmap need not move a stamp, and a sync costs more."""
+            if self._targets.inode_at(target.path) != inode_of(target.status):
+                raise Stale(path=target.path)
+            _require_content(target, data)
+
+        return Gate(require_unchanged, _Once(hooks.before), lambda new: held.enter_context(self._targets.hold_new(new)))
 
     def _create(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        folder, _, name = snapshot.path.rpartition("/")
-        data = _apply(b"", splices)
-        with _folder_made(folder or "/", self._opener) as dir_fd, ExitStack() as held:
-            gate = Gate(
-                require_unchanged=lambda: None,
-                before=hooks.before,
-                hold=lambda status: held.enter_context(self._locks.of((status.st_dev, status.st_ino))),
-            )
+        before = _Once(hooks.before)
+        with self._targets.hold_name(snapshot.path):
+            for _ in range(_MAX_TRIES):
+                with suppress(FileNotFoundError):  # the folder was removed behind us: it is made once more
+                    return self._create_once(snapshot.path, _apply(b"", splices), before, hooks)
+            return self._create_once(snapshot.path, _apply(b"", splices), before, hooks)
+
+    def _create_once(self, path: str, data: bytes, before: "_Once", hooks: CommitHooks) -> Committed:
+        folder, name = folder_of(path), path.rpartition("/")[2]
+        with made_folder(folder, self._opener) as dir_fd, ExitStack() as held:
+
+            def require_unchanged() -> None:
+                if self._targets.inode_at(folder) != inode_of(os.fstat(dir_fd)):
+                    raise PathMoved(path=path)
+
+            gate = Gate(require_unchanged, before, lambda new: held.enter_context(self._targets.hold_new(new)))
             written = atomic.create(dir_fd, name, data, gate)
-            return self._told(snapshot.path, written.status, data, written.report, hooks)
-
-    def _told(
-        self, path: str, status: os.stat_result, data: bytes, report: CommitReport, hooks: CommitHooks
-    ) -> Committed:
-        # taken_ns: the stamp may be as young as this moment, so it is judged racy against now
-        snapshot = Snapshot(path=path, stamp=opening.stamp_of(status), data=data, taken_ns=time.time_ns())
-        return _told(Committed(snapshot=snapshot, report=report), hooks)
-
-    def _require_unchanged(self, target: Target, data: bytes) -> None:
-        """The path still names the file that is locked, and that file holds what the caller saw. Raises: Stale.
-
-        By content and not by stamp: a store through mmap need not move a stamp, and this is cheap beside a sync.
-        """
-        if self._inode(target.path) != (target.status.st_dev, target.status.st_ino):
-            raise Stale(path=target.path)
-        _require_content(target, data)
-
-    def _require_writable(self, target: Target) -> None:
-        """A swap needs no permission on the file itself; one that may not be written must stay all the same."""
-        if os.access(
-            target.name, os.W_OK, dir_fd=target.dir_fd, effective_ids=_HAS_EFFECTIVE_IDS, follow_symlinks=_FOLLOW
-        ):
-            return
-        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with suppress(_BusyTextError), _busy_text_passes():
-            os.close(os.open(target.name, flags, dir_fd=target.dir_fd))
-
-    def _inode(self, path: str) -> tuple[int, int] | None:
-        try:
-            status = opening.look(path, self._opener)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
-
-    @contextmanager
-    def _locked(self, path: str) -> Generator[Target]:
-        """The file open and locked, here and against other processes. Raises Stale where none stands."""
-        with ExitStack() as stack:
-            folder, _, name = path.rpartition("/")
-            while True:
-                with ExitStack() as attempt:
-                    try:
-                        dir_fd = _open_folder(folder or "/", self._opener)
-                        attempt.callback(os.close, dir_fd)
-                        fd, status = opening.open_regular(path, self._opener)
-                    except (FileNotFoundError, NotADirectoryError) as error:
-                        raise Stale(path=path) from error
-                    attempt.callback(os.close, fd)
-                    attempt.enter_context(self._locks.of((status.st_dev, status.st_ino)))
-                    lock_between_processes(fd)
-                    status = os.fstat(fd)
-                    if self._inode(path) == (status.st_dev, status.st_ino):
-                        stack.push(attempt.pop_all())
-                        break
-            if not _names_it(name, dir_fd, status):
-                raise PathMoved(path=path)  # the folder was swapped between the two openings
-            yield Target(path, name, dir_fd, fd, status)
-
-    # --- left-overs -------------------------------------------------------------------------------------------
-
-    def recover(self, folder: str) -> int:
-        """Settle what dead processes left in a folder (canonical): temp files, journals. How many were settled.
-
-        Called by itself before the first use of each folder; call it at the start for the folders one works in.
-        """
-        with self._recovering:
-            self._known_folders.add(folder)
-            return self._recover(folder) + (self._recover(self._state_folder) if self._has_state() else 0)
-
-    def _recover(self, folder: str) -> int:
-        try:
-            dir_fd = _open_folder(folder, self._opener)
-        except OSError:
-            return 0
-        n_settled = 0
-        try:
-            found = list(leftovers.found_in(dir_fd if os.listdir in os.supports_fd else folder))
-            for leftover in found:
-                if leftover.kind == "journal":
-                    n_settled += journal.recover(leftover, dir_fd, self._open_journalled)
-                else:
-                    n_settled += leftovers.remove_if_dead(leftover, dir_fd)
-        except OSError:
-            pass
-        finally:
-            os.close(dir_fd)
-        return n_settled
-
-    def _open_journalled(self, target: str, dir_fd: int) -> int:
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        if "/" not in target:
-            return os.open(target, flags, dir_fd=dir_fd)
-        return self._opener(target, flags)
-
-    def _recover_once(self, path: str) -> None:
-        folder = path.rpartition("/")[0] or "/"
-        if folder not in self._known_folders:
-            if len(self._known_folders) >= _MAX_FOLDERS_KNOWN:
-                self._known_folders.clear()
-            self.recover(folder)
-
-    def _forget_folder(self, path: str) -> None:
-        self._known_folders.discard(path.rpartition("/")[0] or "/")
-
-    def _has_state(self) -> bool:
-        return os.path.isdir(self._state_folder)
+            return _told(_committed(path, written, data), hooks)
 
 
 # --- helpers --------------------------------------------------------------------------------------------------
 
 _HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
-_FOLLOW = os.access not in os.supports_follow_symlinks
+_FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 
 
-class _BusyTextError(Exception):
-    """A program that runs cannot be opened for writing, but it can be swapped."""
+class _HookError(Exception):
+    """Carries an OSError of a hook past the translation: it is none of ours."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
 
 
 @contextmanager
-def _busy_text_passes() -> Generator[None]:
+def _translated(path: str, *, is_creating: bool = False) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno == errno.ETXTBSY:
-            raise _BusyTextError from error
-        raise
+        raise failure_of(error, path, is_creating=is_creating) from error
+    except _HookError as carrier:
+        raise carrier.error from None
 
 
 class _Once:
+    """The caller's hook, however many ways to commit are tried."""
+
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call
         self._is_done = False
 
     def __call__(self) -> None:
-        if not self._is_done:
+        if self._is_done:
+            return
+        try:
             self._call()
-            self._is_done = True
+        except OSError as error:
+            raise _HookError(error) from error
+        self._is_done = True
 
 
-def _hold_nothing(status: os.stat_result) -> None:
-    """A deletion brings no new inode."""
+def _committed(path: str, written: Written, data: bytes) -> Committed:
+    # The stamp may be as young as this moment, so that is what it is to be judged against.
+    snapshot = Snapshot(path=path, stamp=opening.stamp_of(written.status), data=data, taken_ns=time.time_ns())
+    return Committed(snapshot=snapshot, report=written.report)
 
 
 def _told(committed: Committed, hooks: CommitHooks) -> Committed:
@@ -402,50 +310,12 @@ def _require_content(target: Target, data: bytes) -> None:
         raise Stale(path=target.path)
 
 
-def _names_it(name: str, dir_fd: int, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(os.stat(name, dir_fd=dir_fd, follow_symlinks=False), status)
-    except OSError:
-        return False
-
-
-def _open_folder(folder: str, opener: Opener) -> int:
-    try:
-        return opener(folder, opening.FOLDER)
-    except PermissionError:
-        if not opening.O_PATH:
-            raise
-        return opener(folder, opening.LOOK | os.O_DIRECTORY)  # may be entered but not listed (nor synced)
-
-
-@contextmanager
-def _folder_made(folder: str, opener: Opener) -> Generator[int]:
-    """The folder open, made with its parents where missing; those made go again if what follows fails."""
-    made: list[tuple[int, str]] = []  # parent and name, outermost first
-    with ExitStack() as stack:
-        missing: list[str] = []
-        while True:
-            try:
-                dir_fd = _open_folder(folder, opener)
-                break
-            except FileNotFoundError:
-                folder, _, name = folder.rpartition("/")
-                folder = folder or "/"
-                missing.append(name)
-        stack.callback(os.close, dir_fd)
-        try:
-            for name in reversed(missing):
-                with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=dir_fd)
-                    made.append((dir_fd, name))
-                flags = opening.FOLDER | os.O_NOFOLLOW
-                parent_fd, dir_fd = dir_fd, os.open(name, flags, dir_fd=dir_fd)
-                stack.callback(os.close, dir_fd)
-                with suppress(OSError):
-                    os.fsync(parent_fd)
-            yield dir_fd
-        except BaseException:
-            for parent_fd, name in reversed(made):
-                with suppress(OSError):  # somebody put something in: it stays
-                    os.rmdir(name, dir_fd=parent_fd)
-            raise
+def _require_writable(target: Target) -> None:
+    """A swap needs no permission on the file itself; one that may not be written must stay all the same."""
+    if os.access(
+        target.name, os.W_OK,
+        dir_fd=target.dir_fd, effective_ids=_HAS_EFFECTIVE_IDS, follow_symlinks=_FOLLOWS_ANYWAY,
+    ):  # fmt: skip
+        return
+    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    os.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # says why not

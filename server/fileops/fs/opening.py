@@ -17,8 +17,8 @@ MAX_LINKS = 40  # as the kernel has it (path_resolution(7))
 
 O_PATH = getattr(os, "O_PATH", 0)
 CLOEXEC = os.O_CLOEXEC
-LOOK = O_PATH | CLOEXEC
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | CLOEXEC
+LOOK = O_PATH | CLOEXEC if O_PATH else READ
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | CLOEXEC
 
 Opener = Callable[[str, int], int]

@@ -1,0 +1,56 @@
+"""Folders held open, so that what happens in them happens in the one that was looked at."""
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+
+from fileops.fs import durable, opening
+from fileops.fs.opening import Opener
+
+
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def open_folder(folder: str, opener: Opener) -> int:
+    """Raises OSError."""
+    try:
+        return opener(folder, opening.FOLDER)
+    except PermissionError:
+        if not opening.O_PATH:
+            raise
+        return opener(folder, opening.LOOK | os.O_DIRECTORY)  # may be entered but not listed, nor synced
+
+
+@contextmanager
+def made_folder(folder: str, opener: Opener) -> Generator[int]:
+    """The folder, open, made with its parents where missing; what was made goes again if the body fails.
+
+    Raises OSError.
+    """
+    with ExitStack() as stack:
+        missing: list[str] = []
+        while True:
+            try:
+                dir_fd = open_folder(folder, opener)
+                break
+            except FileNotFoundError:
+                missing.append(folder.rpartition("/")[2])
+                folder = folder_of(folder)
+        stack.callback(os.close, dir_fd)
+        made: list[tuple[int, str]] = []
+        try:
+            for name in reversed(missing):
+                parent_fd = dir_fd
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=parent_fd)
+                    made.append((parent_fd, name))
+                dir_fd = os.open(name, opening.FOLDER | os.O_NOFOLLOW, dir_fd=parent_fd)
+                stack.callback(os.close, dir_fd)
+                durable.sync_folder(parent_fd)
+            yield dir_fd
+        except BaseException:
+            for parent_fd, name in reversed(made):
+                with suppress(OSError):  # somebody put something in: it stays
+                    os.rmdir(name, dir_fd=parent_fd)
+            raise

@@ -1,0 +1,64 @@
+"""When left-overs are looked for: at the start, and before the first use of each folder."""
+
+import os
+import threading
+
+from fileops.fs import journal, leftovers
+from fileops.fs.folders import open_folder
+from fileops.fs.opening import Opener
+
+_MAX_FOLDERS_KNOWN = 65536
+
+
+class Recovery:
+    """Which folders have been seen to. state_folder: see `journal.default_state_folder`."""
+
+    def __init__(self, opener: Opener, state_folder: str) -> None:
+        self.state_folder = state_folder
+        self._opener = opener
+        self._known: set[str] = set()
+        self._running = threading.Lock()
+
+    def run(self, folder: str) -> int:
+        """How many left-overs were settled. Never fails: what cannot be settled now stays for later."""
+        with self._running:
+            n_settled = self._settle(folder)
+            if os.path.isdir(self.state_folder):
+                n_settled += self._settle(self.state_folder)
+            self._known.add(folder)
+        return n_settled
+
+    def run_once(self, folder: str) -> None:
+        if folder in self._known:
+            return
+        if len(self._known) >= _MAX_FOLDERS_KNOWN:
+            self._known.clear()
+        self.run(folder)
+
+    def forget(self, folder: str) -> None:
+        """Something was left there just now."""
+        self._known.discard(folder)
+
+    def _settle(self, folder: str) -> int:
+        try:
+            dir_fd = open_folder(folder, self._opener)
+        except OSError:
+            return 0
+        n_settled = 0
+        try:
+            for leftover in leftovers.found_in(dir_fd):
+                if leftover.kind == "journal":
+                    n_settled += journal.recover(leftover, dir_fd, self._open_target)
+                else:
+                    n_settled += leftovers.remove_if_dead(leftover, dir_fd)
+        except OSError:  # not to be listed
+            pass
+        finally:
+            os.close(dir_fd)
+        return n_settled
+
+    def _open_target(self, target: str, dir_fd: int) -> int:
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        if "/" in target:
+            return self._opener(target, flags)
+        return os.open(target, flags, dir_fd=dir_fd)
