@@ -106,9 +106,7 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
     starts = _starts(old_words)
     new_starts = _starts(new_words)
     return [
-        _trimmed(
-            old[starts[i] : starts[i_stop]], new[new_starts[j] : new_starts[j_stop]], offset + starts[i], 0
-        )
+        _trimmed(old[starts[i] : starts[i_stop]], new[new_starts[j] : new_starts[j_stop]], offset + starts[i], 0)
         for i, i_stop, j, j_stop in gaps(matches(old_words, new_words), len(old_words), len(new_words))
     ]
 

@@ -27,9 +27,7 @@ PROTECTED_NAMES = frozenset({
 })  # fmt: skip
 
 
-def needs_decision(
-    mode: ApprovalMode, canonical_path: str, roots: Roots | None, client_can_ask: bool
-) -> bool:
+def needs_decision(mode: ApprovalMode, canonical_path: str, roots: Roots | None, client_can_ask: bool) -> bool:
     """Whether a person decides before this file is written. A client that cannot ask is never asked."""
     if mode == "yolo" or not client_can_ask:
         return False
@@ -164,9 +162,7 @@ def _line_ends(
     return result
 
 
-def _with_ends(
-    left: bytes | None, contents: Sequence[bytes], ends: Sequence[bytes], fmt: TextFormat
-) -> list[bytes]:
+def _with_ends(left: bytes | None, contents: Sequence[bytes], ends: Sequence[bytes], fmt: TextFormat) -> list[bytes]:
     """Line ends and contents in turn; `left` is the line that stays in front, None at the start."""
     rest = list(ends)
     result: list[bytes] = []
@@ -175,9 +171,7 @@ def _with_ends(
         if rest:
             end = rest.pop(0)
             if end == newline_of(fmt) and content.endswith(return_of(fmt)):
-                end = (
-                    return_of(fmt) + end
-                )  # else the content's own carriage return would become part of the line end
+                end = return_of(fmt) + end  # else the content's own carriage return would become part of the line end
             result.append(end)
     return result if left is None else result[1:]
 

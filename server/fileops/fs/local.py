@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace as with_changes
 
+from fileops.core import splices as core_splices
 from fileops.core.stamps import is_racy, is_unmoved
 from fileops.errors import FileMissing, PathMoved, Stale
 from fileops.fs import atomic, opening
@@ -168,7 +169,7 @@ class LocalFileSystem:
         now = opening.stamp_of(target.status)
         if not is_unmoved(snapshot.stamp, now) or is_racy(snapshot.stamp, snapshot.taken_ns):
             _require_content(target, snapshot.data)
-        new = _apply(snapshot.data, splices)
+        new = core_splices.apply(snapshot.data, splices)
         with ExitStack() as held:
             gate = self._gate(target, snapshot.data, hooks, held)
             if new == snapshot.data:
@@ -203,8 +204,8 @@ class LocalFileSystem:
         with self._targets.hold_name(snapshot.path):
             for _ in range(_MAX_TRIES):
                 with suppress(FileNotFoundError):  # the folder was removed behind us: it is made once more
-                    return self._create_once(snapshot.path, _apply(b"", splices), before, hooks)
-            return self._create_once(snapshot.path, _apply(b"", splices), before, hooks)
+                    return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
+            return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
 
     def _create_once(self, path: str, data: bytes, before: "_Once", hooks: CommitHooks) -> Committed:
         folder, name = folder_of(path), path.rpartition("/")[2]
@@ -269,17 +270,6 @@ def _committed(path: str, written: Written, data: bytes) -> Committed:
 def _told(committed: Committed, hooks: CommitHooks) -> Committed:
     hooks.after(committed)
     return committed
-
-
-def _apply(data: bytes, splices: Sequence[Splice]) -> bytes:
-    parts: list[bytes | memoryview] = []
-    view = memoryview(data)
-    at = 0
-    for splice in splices:
-        parts += (view[at : splice.start], splice.new)
-        at = splice.end
-    parts.append(view[at:])
-    return b"".join(parts)
 
 
 def _region(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:

@@ -1,6 +1,7 @@
 """A FileSystem that lives in this process: for tests, and as the shortest statement of what the port demands.
 
-Beside the port it offers what an outside hand would do: `put`, `delete`, `make_folder`, `link`, `chmod`.
+Beside the port it offers what an outside hand would do: `put`, `delete`, `make_folder`, `link`, `chmod`, and to
+look around, `names`.
 """
 
 import os
@@ -12,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace as with_changes
 from io import BytesIO
 
+from fileops.core import splices as core_splices
 from fileops.errors import (
     AlreadyExists,
     FileMissing,
@@ -97,6 +99,12 @@ class MemoryFileSystem:
             stamp = with_changes(stamp, mode=stat.S_IFREG | mode, ctime_ns=self._now())
             self._files[path] = (data, stamp)
 
+    def names(self, folder: str) -> list[str]:
+        """What stands directly in a folder, sorted."""
+        with self._guard:
+            places = {*self._files, *self._folders, *self._links} - {"/"}
+            return sorted(place.rpartition("/")[2] for place in places if _folder_of(place) == folder)
+
     # --- the port ---------------------------------------------------------------------------------------------
 
     def resolve(self, path: str) -> str:
@@ -179,7 +187,7 @@ class MemoryFileSystem:
 
     def _commit(self, snapshot: Snapshot, splices: Sequence[Splice]) -> Committed:
         path = snapshot.path
-        data = _apply(snapshot.data, splices)
+        data = core_splices.apply(snapshot.data, splices)
         standing = self._files.get(path)
         if standing is None:
             self.put(path, data)
@@ -238,12 +246,3 @@ def _folders_above(path: str) -> list[str]:
         path = _folder_of(path)
         folders.append(path)
     return folders
-
-
-def _apply(data: bytes, splices: Sequence[Splice]) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    for splice in splices:
-        parts += (data[at : splice.start], splice.new)
-        at = splice.end
-    return b"".join([*parts, data[at:]])

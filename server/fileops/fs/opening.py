@@ -59,15 +59,18 @@ def _is_link(name: str, dir_fd: int) -> bool:
 
 
 def _open_and_compare(path: str, flags: int) -> int:
-    fd = os.open(path, flags | os.O_NOFOLLOW)
-    try:
-        if os.path.realpath(path) == path and os.path.samestat(os.lstat(path), os.fstat(fd)):
-            return fd
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    while True:
+        fd = os.open(path, flags | os.O_NOFOLLOW)
+        try:
+            opened, named = os.fstat(fd), os.lstat(path)
+            if stat.S_ISLNK(opened.st_mode) or stat.S_ISLNK(named.st_mode) or os.path.realpath(path) != path:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if os.path.samestat(opened, named):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)  # swapped for another file in between
 
 
 def best_opener() -> Opener:

@@ -68,9 +68,7 @@ class DocumentText:
     def n_chars(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def replaced(
-        self, start: Position, end: Position, new: str, encoding: PositionEncoding
-    ) -> "DocumentText":
+    def replaced(self, start: Position, end: Position, new: str, encoding: PositionEncoding) -> "DocumentText":
         """Positions past the end of a line or of the text mean that end; swapped ones are put in order."""
         if end < start:
             start, end = end, start
@@ -184,9 +182,7 @@ def _is_inside_pair(raw: bytes, units: int) -> bool:
 
 
 def _chunks_of(text: str) -> list[_Chunk]:
-    if not text.isascii() and _SURROGATE.search(
-        text
-    ):  # halves that two changes brought together are one character
+    if not text.isascii() and _SURROGATE.search(text):  # halves that two changes brought together are one character
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return [_Chunk(piece) for piece in _pieces_of(text)]
 
@@ -215,6 +211,4 @@ def _may_join(left: str, right: str) -> bool:
 
 
 def _is_glued(last: str, first: str) -> bool:
-    return (last == "\r" and first == "\n") or (
-        "\ud800" <= last <= "\udbff" and "\udc00" <= first <= "\udfff"
-    )
+    return (last == "\r" and first == "\n") or ("\ud800" <= last <= "\udbff" and "\udc00" <= first <= "\udfff")

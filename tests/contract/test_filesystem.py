@@ -1,0 +1,406 @@
+"""What every FileSystem promises (fileops/ports.py), on all of them."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from contract.recording import RecordingHooks
+from contract.worlds import World
+from fileops.core.stamps import is_unmoved
+from fileops.errors import (
+    AlreadyExists,
+    Cancelled,
+    FileMissing,
+    FileOpsError,
+    IoFailure,
+    IsDirectory,
+    NotAbsolute,
+    PathMoved,
+    Stale,
+)
+from fileops.model import Splice
+
+# --- resolve --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("{}/f", "{}/f"),
+        ("{}//f", "{}/f"),
+        ("/{}/f/", "{}/f"),
+        ("{}/./a/../f", "{}/f"),
+        ("{}/missing/below/x", "{}/missing/below/x"),
+        ("{}/missing/../f", "{}/f"),
+        ("{}/link", "{}/f"),
+        ("{}/chain", "{}/f"),
+        ("{}/tolink/x", "{}/a/x"),
+        ("{}/tolink/../f", "{}/f"),
+        ("{}/dangling", "{}/nowhere/x"),
+        ("{}/absolute", "{}/a"),
+        ("{}/n\udcff\udcfe", "{}/n\udcff\udcfe"),
+        ("/../../..{}/f", "{}/f"),
+        ("/", "/"),
+        ("//", "/"),
+    ],
+)
+def test_resolve_gives_the_canonical_path(world: World, given: str, expected: str) -> None:
+    world.put(f"{world.folder}/f", b"x")
+    world.make_folder(f"{world.folder}/a")
+    for name, target in {
+        "link": "f",
+        "chain": "link",
+        "tolink": "a",
+        "dangling": "nowhere/x",
+        "absolute": f"{world.folder}/a",
+    }.items():
+        world.link(f"{world.folder}/{name}", target)
+    assert world.fs.resolve(given.format(world.folder)) == expected.format(world.folder)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\0", "n" * 300, "\ud800"])
+def test_a_name_that_no_file_can_have_is_missing(world: World, name: str) -> None:
+    with pytest.raises(FileMissing):
+        world.fs.resolve(f"{world.folder}/{name}")
+
+
+@pytest.mark.parametrize("path", ["", "f", "./f", "~/f"])
+def test_a_relative_path_is_refused(world: World, path: str) -> None:
+    with pytest.raises(NotAbsolute):
+        world.fs.resolve(path)
+
+
+def test_forty_links_are_followed_and_no_more(world: World) -> None:
+    world.put(f"{world.folder}/l0", b"x")
+    for i in range(1, 42):
+        world.link(f"{world.folder}/l{i}", f"l{i - 1}")
+    assert world.fs.resolve(f"{world.folder}/l40") == f"{world.folder}/l0"
+    with pytest.raises(IoFailure):
+        world.fs.resolve(f"{world.folder}/l41")
+    world.link(f"{world.folder}/loop", "loop")
+    with pytest.raises(IoFailure):
+        world.fs.resolve(f"{world.folder}/loop")
+
+
+# --- looking and reading --------------------------------------------------------------------------------------
+
+
+def test_read_gives_bytes_and_stamp(world: World) -> None:
+    path = f"{world.folder}/f"
+    data = bytes(range(256)) * 5000
+    world.put(path, data)
+    snapshot = world.fs.read(path)
+    assert (snapshot.data, snapshot.path, snapshot.source, snapshot.exists) == (data, path, "disk", True)
+    assert snapshot.stamp is not None
+    assert snapshot.stamp == world.fs.stat(path)
+    assert snapshot.stamp.size_bytes == len(data)
+
+
+def test_open_streams_from_one_handle(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"0123456789")
+    with world.fs.open(path) as stream:
+        assert stream.stamp == world.fs.stat(path)
+        assert stream.read(4) == b"0123"
+        assert stream.read(100) == b"456789"
+        assert stream.read(1) == b""
+        stream.seek(8)
+        assert stream.read(100) == b"89"
+        assert stream.source == "disk"
+        assert stream.version is None
+
+
+def test_nothing_there(world: World) -> None:
+    path = f"{world.folder}/no/such"
+    assert world.fs.stat(path) is None
+    snapshot = world.fs.read(path)
+    assert (snapshot.stamp, snapshot.data, snapshot.exists) == (None, b"", False)
+    with pytest.raises(FileMissing):
+        world.fs.open(path)
+
+
+def test_a_path_through_a_file_is_missing(world: World) -> None:
+    world.put(f"{world.folder}/f", b"x")
+    assert world.fs.stat(f"{world.folder}/f/x") is None
+
+
+@pytest.mark.parametrize("verb", ["stat", "open", "read"])
+def test_a_folder_is_refused(world: World, verb: str) -> None:
+    world.make_folder(f"{world.folder}/d")
+    with pytest.raises(IsDirectory):
+        getattr(world.fs, verb)(f"{world.folder}/d")
+
+
+@pytest.mark.parametrize("verb", ["stat", "open", "read"])
+@pytest.mark.parametrize("place", ["link", "tolink/f"])
+def test_a_link_is_never_followed_but_in_resolve(world: World, verb: str, place: str) -> None:
+    world.put(f"{world.folder}/d/f", b"x")
+    world.link(f"{world.folder}/link", "d/f")
+    world.link(f"{world.folder}/tolink", "d")
+    with pytest.raises(PathMoved):
+        getattr(world.fs, verb)(f"{world.folder}/{place}")
+
+
+def test_a_write_moves_the_stamp(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"one")
+    before = world.fs.stat(path)
+    assert before is not None
+    world.touch(path)
+    after = world.fs.stat(path)
+    assert after is not None
+    assert not is_unmoved(before, after)
+
+
+# --- replacing ------------------------------------------------------------------------------------------------
+
+
+def test_replace_puts_splices_in_place(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"0123456789")
+    hooks = RecordingHooks()
+    splices = [Splice(0, 0, b"<"), Splice(2, 4, b""), Splice(8, 10, b">>>")]
+    committed = world.fs.replace(world.fs.read(path), splices, hooks)
+    assert world.get(path) == b"<014567>>>"
+    assert committed.snapshot.data == b"<014567>>>"
+    assert committed.snapshot.stamp == world.fs.stat(path)
+    assert hooks.calls == ["before", "after"]
+    assert hooks.committed == [committed]
+    assert world.names(world.folder) == ["f"]
+
+
+def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"a")
+    snapshot = world.fs.read(path)
+    for i in range(5):
+        snapshot = world.fs.replace(snapshot, [Splice(0, 0, b"%d" % i)], RecordingHooks()).snapshot
+    assert world.get(path) == b"43210a"
+
+
+def test_no_net_effect_writes_nothing(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"abc")
+    before = world.fs.stat(path)
+    for splices in ([], [Splice(1, 2, b"b")]):
+        hooks = RecordingHooks()
+        committed = world.fs.replace(world.fs.read(path), splices, hooks)
+        assert committed.report.method == "none"
+        assert hooks.calls == ["before", "after"]
+    assert world.fs.stat(path) == before
+
+
+def test_a_moved_file_is_not_written_over(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    snapshot = world.fs.read(path)
+    world.put(path, b"SEEN")
+    before = world.fs.stat(path)
+    hooks = RecordingHooks()
+    with pytest.raises(Stale):
+        world.fs.replace(snapshot, [Splice(0, 0, b"x")], hooks)
+    assert (world.get(path), hooks.calls, world.fs.stat(path)) == (b"SEEN", [], before)
+    assert world.names(world.folder) == ["f"]
+
+
+def test_the_same_bytes_under_a_new_time_are_the_same_file(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    snapshot = world.fs.read(path)
+    world.touch(path)
+    world.fs.replace(snapshot, [Splice(4, 4, b"!")], RecordingHooks())
+    assert world.get(path) == b"seen!"
+
+
+def test_a_deleted_file_is_stale(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    snapshot = world.fs.read(path)
+    world.delete(path)
+    with pytest.raises(Stale):
+        world.fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks())
+    assert world.get(path) is None
+
+
+@pytest.mark.parametrize("error", [Cancelled(), KeyError("mine"), TimeoutError("mine"), KeyboardInterrupt()])
+def test_what_the_hook_raises_passes_through_and_nothing_changed(world: World, error: BaseException) -> None:
+    def refuse() -> None:
+        raise error
+
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    before = world.fs.stat(path)
+    hooks = RecordingHooks(before=refuse)
+    with pytest.raises(type(error)) as caught:
+        world.fs.replace(world.fs.read(path), [Splice(0, 0, b"x")], hooks)
+    assert caught.value is error
+    with pytest.raises(type(error)):
+        world.fs.remove(world.fs.read(path), RecordingHooks(before=refuse))
+    with pytest.raises(type(error)):
+        world.fs.replace(world.fs.read(f"{world.folder}/a/b"), [Splice(0, 0, b"x")], RecordingHooks(before=refuse))
+    assert (world.get(path), world.fs.stat(path), hooks.calls) == (b"seen", before, ["before"])
+    assert world.names(world.folder) == ["f"]
+    world.fs.replace(world.fs.read(path), [Splice(0, 0, b"next ")], RecordingHooks())
+    assert world.get(path) == b"next seen"
+
+
+def test_parallel_replaces_never_lose_one(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"")
+    errors: list[BaseException] = []
+
+    def add(i: int) -> None:
+        try:
+            while True:
+                snapshot = world.fs.read(path)
+                try:
+                    world.fs.replace(snapshot, [Splice(0, 0, b"%02d\n" % i)], RecordingHooks())
+                except (Stale, AlreadyExists):
+                    continue
+                return
+        except BaseException as error:  # noqa: BLE001  # a thread's failure has to reach the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=add, args=(i,)) for i in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert sorted((world.get(path) or b"").splitlines()) == [b"%02d" % i for i in range(20)]
+    assert world.names(world.folder) == ["f"]
+
+
+# --- creating -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [b"", b"new\n"])
+def test_a_missing_snapshot_creates_with_parents(world: World, data: bytes) -> None:
+    path = f"{world.folder}/a/b/f"
+    hooks = RecordingHooks()
+    committed = world.fs.replace(world.fs.read(path), [Splice(0, 0, data)], hooks)
+    assert world.get(path) == data
+    assert committed.report.method == "create"
+    assert committed.snapshot.stamp is not None
+    assert committed.snapshot.stamp == world.fs.stat(path)
+    assert hooks.calls == ["before", "after"]
+    assert world.names(f"{world.folder}/a/b") == ["f"]
+
+
+def test_a_file_that_appears_meanwhile_wins(world: World) -> None:
+    path = f"{world.folder}/f"
+    for when in ("early", "late"):
+        snapshot = world.fs.read(path)
+        assert not snapshot.exists
+        if when == "early":
+            world.put(path, b"theirs")
+        hooks = RecordingHooks(before=lambda: world.put(path, b"theirs"))
+        with pytest.raises(AlreadyExists):
+            world.fs.replace(snapshot, [Splice(0, 0, b"ours")], hooks)
+        assert world.get(path) == b"theirs"
+        assert world.names(world.folder) == ["f"]
+        world.delete(path)
+
+
+def test_a_failed_creation_takes_its_folders_away(world: World) -> None:
+    path = f"{world.folder}/a/b/f"
+
+    def refuse() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        world.fs.replace(world.fs.read(path), [Splice(0, 0, b"x")], RecordingHooks(before=refuse))
+    assert world.names(world.folder) == []
+
+
+def test_a_failed_creation_leaves_what_others_put_in_its_folders(world: World) -> None:
+    def refuse() -> None:
+        world.put(f"{world.folder}/a/theirs", b"x")
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        world.fs.replace(world.fs.read(f"{world.folder}/a/b/f"), [Splice(0, 0, b"x")], RecordingHooks(before=refuse))
+    assert world.names(f"{world.folder}/a") == ["theirs"]
+
+
+def test_creation_below_a_file_is_refused(world: World) -> None:
+    world.put(f"{world.folder}/f", b"x")
+    with pytest.raises(FileOpsError):
+        world.fs.replace(world.fs.read(f"{world.folder}/f/g/h"), [Splice(0, 0, b"x")], RecordingHooks())
+    assert world.get(f"{world.folder}/f") == b"x"
+    assert world.names(world.folder) == ["f"]
+
+
+# --- removing -------------------------------------------------------------------------------------------------
+
+
+def test_remove_deletes_what_was_seen(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    hooks = RecordingHooks()
+    committed = world.fs.remove(world.fs.read(path), hooks)
+    assert world.get(path) is None
+    assert committed.report.method == "delete"
+    assert not committed.snapshot.exists
+    assert hooks.calls == ["before", "after"]
+    assert world.names(world.folder) == []
+
+
+def test_remove_spares_what_was_not_seen(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"seen")
+    snapshot = world.fs.read(path)
+    world.put(path, b"SEEN")
+    with pytest.raises(Stale):
+        world.fs.remove(snapshot, RecordingHooks())
+    assert world.get(path) == b"SEEN"
+
+
+# --- holding --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_hold_keeps_others_out_and_lets_its_thread_in(world: World, exists: Any) -> None:
+    path = f"{world.folder}/f"
+    if exists:
+        world.put(path, b"")
+    snapshot = world.fs.read(path)
+    done = threading.Event()
+
+    def write() -> None:
+        world.fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks())
+        done.set()
+
+    thread = threading.Thread(target=write)
+    with world.fs.hold(path), world.fs.hold(path):
+        thread.start()
+        assert not done.wait(0.1)
+        assert not world.get(path)
+    thread.join()
+    assert world.get(path) == b"x"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: World, exists: Any) -> None:
+    path = f"{world.folder}/f"
+    if exists:
+        world.put(path, b"old")
+    snapshot = world.fs.read(path)
+    noted = threading.Event()
+    looked: list[bool] = []
+
+    def look() -> None:
+        with world.fs.hold(path):
+            looked.append(noted.is_set())
+
+    looker = threading.Thread(target=look)
+
+    def after() -> None:
+        looker.start()
+        looker.join(0.1)
+        noted.set()
+
+    world.fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks(after=after))
+    looker.join()
+    assert looked == [True]

@@ -1,0 +1,93 @@
+"""Where the contract suite runs: a FileSystem, and an outside hand that can do to its files what users do.
+
+To put another FileSystem under the suite, write a World and add it to WORLDS.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from fileops.fs import opening
+from fileops.fs.local import LocalFileSystem
+from fileops.fs.memory import MemoryFileSystem
+from fileops.ports import FileSystem
+
+
+class World(Protocol):
+    fs: FileSystem
+    folder: str  # canonical, exists, empty
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write as an outsider, in place; missing folders are made."""
+        ...
+
+    def get(self, path: str) -> bytes | None: ...
+
+    def delete(self, path: str) -> None: ...
+
+    def make_folder(self, path: str) -> None: ...
+
+    def link(self, path: str, target: str) -> None:
+        """A symlink at `path`."""
+        ...
+
+    def touch(self, path: str) -> None:
+        """A new mtime, the same bytes."""
+        ...
+
+    def names(self, folder: str) -> list[str]: ...
+
+
+class DiskWorld:
+    def __init__(self, root: Path, opener: opening.Opener) -> None:
+        self.folder = os.path.realpath(root)
+        self.fs: FileSystem = LocalFileSystem(opener=opener, state_folder=str(root / ".state"))
+
+    def put(self, path: str, data: bytes) -> None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).write_bytes(data)
+
+    def get(self, path: str) -> bytes | None:
+        return Path(path).read_bytes() if os.path.exists(path) else None
+
+    def delete(self, path: str) -> None:
+        os.unlink(path)
+
+    def make_folder(self, path: str) -> None:
+        os.makedirs(path)
+
+    def link(self, path: str, target: str) -> None:
+        os.symlink(target, path)
+
+    def touch(self, path: str) -> None:
+        os.utime(path, ns=(1, 1))
+
+    def names(self, folder: str) -> list[str]:
+        return sorted(os.listdir(folder))
+
+
+class MemoryWorld:
+    def __init__(self) -> None:
+        self._memory = MemoryFileSystem()
+        self.fs: FileSystem = self._memory
+        self.folder = "/world"
+        self.put, self.delete = self._memory.put, self._memory.delete
+        self.make_folder, self.link = self._memory.make_folder, self._memory.link
+        self.names = self._memory.names
+        self._memory.make_folder(self.folder)
+
+    def get(self, path: str) -> bytes | None:
+        snapshot = self.fs.read(path)
+        return snapshot.data if snapshot.exists else None
+
+    def touch(self, path: str) -> None:
+        self.put(path, self.fs.read(path).data)
+
+
+WORLDS: dict[str, Callable[[Path], World]] = {
+    "local-openat2": lambda root: DiskWorld(root, opening.best_opener()),
+    "local-walk": lambda root: DiskWorld(root, opening.OPENERS["walk"]),
+    "local-compare": lambda root: DiskWorld(root, opening.OPENERS["compare"]),
+    "memory": lambda root: MemoryWorld(),
+}
