@@ -219,3 +219,15 @@ class Cancelled(Exception):
     """The caller took the request back before anything was committed."""
 
     where: str = field(default="")
+
+
+@dataclass(eq=False, kw_only=True)
+class WatchRefused(Exception):
+    """A folder cannot be watched; its files are only swept. reason: the operating system's own words.
+
+    is_missing: no such folder stands there at the moment, which is no fault of the watcher.
+    """
+
+    folder: str
+    reason: str
+    is_missing: bool = False

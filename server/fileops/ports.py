@@ -127,6 +127,32 @@ class EditJournal(Protocol):
         ...
 
 
+class FolderWatch(Protocol):
+    """Watches folders, not recursively; tells of changes through the callbacks it was made with.
+
+    on_hint(folder, name): something may have happened to folder/name. on_lost(folder): that folder is no longer
+    watched; on_lost(None): events were dropped. Both come from a thread of its own.
+    """
+
+    def add(self, folder: str) -> None:
+        """Canonical path. Raises: WatchRefused."""
+        ...
+
+    def remove(self, folder: str) -> None:
+        """Nothing happens where the folder is not watched."""
+        ...
+
+    def is_in_place(self, folder: str) -> bool:
+        """Whether the watch is on the folder that stands at that path now."""
+        ...
+
+    def is_alive(self) -> bool:
+        """Whether events still arrive at all."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Clock(Protocol):
     def time_ns(self) -> int:
         """Wall clock, nanoseconds since the epoch."""

@@ -52,15 +52,12 @@ class Reader:
             return ReadOutcome(output=outputs.failure_text(error, "read", request.file_path), error=error)
 
     def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadOutcome:
-        self.freshness.before_read(request.session_id, canonical)
         try:
             with self.fs.open(canonical) as stream:
                 return self._read_stream(canonical, stream, request, token)
         except FileMissing:
             self.freshness.note_missing(request.session_id, canonical)
             raise
-        finally:
-            self.freshness.after_read(request.session_id, canonical)
 
     def _read_stream(
         self, canonical: str, stream: ContentStream, request: ReadRequest, token: CancelToken
@@ -78,6 +75,7 @@ class Reader:
         self.freshness.note_read(
             request.session_id, request.file_path, canonical, stamp, stream.taken_ns, digest,
             source=stream.source, version=stream.version,
+            content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
         )  # fmt: skip
         past_end = window.n_lines == 0
         output = outputs.past_end_text(window) if past_end else outputs.read_text(window)

@@ -1,0 +1,301 @@
+"""When to look again at a file: watcher hints, a sweep behind them, and the health of both.
+
+Owns the set of files that matter, the watches on their folders, and the one thread in which files are looked at
+again. It does not know what a look finds: `look(path)` is given to it. All watches are set and removed in that
+thread, so a slow system call never holds up a request.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from fileops.errors import WatchRefused
+from fileops.model import Stamp, WatcherHealth
+from fileops.ports import FolderWatch
+
+DEBOUNCE_S = 0.02  # an editor's save (truncate and write, unlink and create) is over by then
+SWEEP_S = 0.5  # what only the sweep can see is told within a second
+SWEEP_SHARE = 0.015  # of a core; with very many files the sweep comes less often instead
+SWEEP_SLICE = 256  # files between two chances for a hint to be served
+REPAIR_EVERY = 4  # sweeps between two checks of all watches
+MAX_FOLDERS = 1000  # far below the kernel's own limit, which all programs of the user share
+
+FolderWatchMaker = Callable[[Callable[[str, str], None], Callable[[str | None], None]], FolderWatch]
+Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
+
+
+class Lookout:
+    """`look` and `each_sweep` are called in the lookout's thread (and in `sweep_now`'s) without any lock held."""
+
+    def __init__(
+        self,
+        *,
+        look: Callable[[str], None],
+        each_sweep: Callable[[], None],
+        on_health: Callable[[WatcherHealth], None],
+        open_watch: FolderWatchMaker | None,
+        moved: Moved,
+        debounce_s: float = DEBOUNCE_S,
+        sweep_s: float = SWEEP_S,
+        max_folders: int = MAX_FOLDERS,
+    ) -> None:
+        self._look, self._each_sweep, self._on_health = look, each_sweep, on_health
+        self._open_watch, self._moved = open_watch, moved
+        self._debounce_s, self._sweep_s, self._max_folders = debounce_s, sweep_s, max_folders
+        self._wake = threading.Condition()
+        # Guarded by _wake:
+        self._files: dict[str, Stamp | None] = {}
+        self._folders: dict[str, set[str]] = {}
+        self._hinted: dict[str, float] = {}  # path -> when to look, in the order of the hints
+        self._unsettled: dict[str, None] = {}  # folders whose watch is to be set or removed
+        self._dropped_events = False
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        # Only touched in the thread:
+        self._watch: FolderWatch | None = None
+        self._watched: set[str] = set()
+        self._refused: dict[str, str] = {}  # folder -> why it is only swept
+        self._backend_problem: str | None = None
+        self._catching_up = False  # events were dropped and not all files have been compared since
+        self._health = WatcherHealth(state="ok", reason="")
+        self._next_sweep = 0.0
+        self._n_sweeps = 0
+        self._sweep_cost_s = 0.0
+
+    # --- what matters (any thread) ---------------------------------------------------------------------------
+
+    def track(self, path: str, stamp: Stamp) -> None:
+        """From now on changes against `stamp` lead to a look. Follow it with `check`. Touches no file."""
+        folder = os.path.dirname(path)
+        with self._wake:
+            if self._closing:
+                return
+            self._files[path] = stamp
+            paths = self._folders.get(folder)
+            if paths is None:
+                self._folders[folder] = {path}
+                self._unsettled[folder] = None
+                self._start()
+                self._wake.notify()
+            else:
+                paths.add(path)
+
+    def check(self, path: str) -> None:
+        """Have the file looked at if it moved since its stamp was taken, before it was tracked and watched."""
+        with self._wake:
+            if path not in self._files or os.path.dirname(path) in self._unsettled:
+                return  # it is compared as soon as its watch is set
+            stamp = self._files[path]
+        if self._moved(((path, stamp),)):
+            self.hint(path)
+
+    def observed(self, path: str, stamp: Stamp | None) -> None:
+        """What stands there has been looked at and judged; the sweep compares with it from now on."""
+        with self._wake:
+            if path in self._files:
+                self._files[path] = stamp
+
+    def untrack(self, path: str) -> None:
+        with self._wake:
+            if self._files.pop(path, self) is self:
+                return
+            self._hinted.pop(path, None)
+            folder = os.path.dirname(path)
+            paths = self._folders[folder]
+            paths.discard(path)
+            if not paths:
+                del self._folders[folder]
+                self._unsettled[folder] = None
+                self._wake.notify()
+
+    def hint(self, path: str) -> None:
+        """Something may have happened to the file. Never waits."""
+        if path not in self._files:  # most hints are about other files of the folder
+            return
+        with self._wake:
+            if path in self._files and path not in self._hinted:
+                self._hinted[path] = time.monotonic() + self._debounce_s
+                self._wake.notify()
+
+    def sweep_now(self) -> None:
+        """Compare every file once, in the calling thread."""
+        for _ in self._compare_all():
+            pass
+        self._each_sweep()
+
+    def close(self) -> None:
+        with self._wake:
+            self._closing = True
+            thread, self._thread = self._thread, None
+            self._wake.notify()
+        if thread is not None:
+            thread.join(timeout=5)
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._next_sweep = time.monotonic() + self._sweep_s
+            self._thread = threading.Thread(target=self._run, name="fileops-lookout", daemon=True)
+            self._thread.start()
+
+    # --- callbacks of the watch (its thread) -----------------------------------------------------------------
+
+    def _on_hint(self, folder: str, name: str) -> None:
+        self.hint(os.path.join(folder, name))
+
+    def _on_lost(self, folder: str | None) -> None:
+        with self._wake:
+            if folder is None:
+                self._dropped_events = True
+                self._next_sweep = 0.0
+            elif folder in self._folders:
+                self._unsettled[folder] = None
+            self._wake.notify()
+
+    # --- the thread ------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        sweep: Iterator[None] | None = None
+        while True:
+            with self._wake:
+                if not self._closing and sweep is None:
+                    self._wake.wait(self._idle_s())
+                if self._closing:
+                    break
+                folders, self._unsettled = tuple(self._unsettled), {}
+                paths = self._due()
+            for folder in folders:
+                self._settle(folder)
+            for path in paths:
+                self._look(path)
+            if sweep is None and self._files and time.monotonic() >= self._next_sweep:
+                sweep = self._sweep()
+            if sweep is not None and next(sweep, self) is self:
+                sweep = None
+            if folders or sweep is None:
+                self._report()
+        if self._watch is not None:
+            self._watch.close()
+
+    def _idle_s(self) -> float | None:
+        if self._unsettled:
+            return 0.0
+        times = [next(iter(self._hinted.values()))] if self._hinted else []
+        if self._files:
+            times.append(self._next_sweep)
+        return max(0.0, min(times) - time.monotonic()) if times else None
+
+    def _due(self) -> list[str]:
+        now, due = time.monotonic(), list[str]()
+        for path, when in self._hinted.items():
+            if when > now:
+                break
+            due.append(path)
+        for path in due:
+            del self._hinted[path]
+        return due
+
+    # --- the sweep -------------------------------------------------------------------------------------------
+
+    def _sweep(self) -> Iterator[None]:
+        began = time.thread_time()
+        with self._wake:
+            self._catching_up, self._dropped_events = self._dropped_events, False
+        self._report()
+        yield from self._compare_all()
+        self._each_sweep()
+        self._n_sweeps += 1
+        if self._n_sweeps % REPAIR_EVERY == 0:
+            yield
+            self._repair()
+        self._catching_up = False
+        self._sweep_cost_s += (time.thread_time() - began - self._sweep_cost_s) / 4  # one slow sweep is no rule
+        with self._wake:
+            if not self._dropped_events:
+                self._next_sweep = time.monotonic() + max(self._sweep_s, self._sweep_cost_s / SWEEP_SHARE)
+
+    def _compare_all(self) -> Iterator[None]:
+        with self._wake:
+            files = tuple(self._files.items())
+        for start in range(0, len(files), SWEEP_SLICE):
+            for path in self._moved(files[start : start + SWEEP_SLICE]):
+                self._look(path)
+                self._doubt(os.path.dirname(path))
+            yield
+
+    # --- watches ---------------------------------------------------------------------------------------------
+
+    def _doubt(self, folder: str) -> None:
+        """The sweep saw what the watch should have told: have the watch checked."""
+        with self._wake:
+            if folder in self._folders and folder not in self._unsettled:
+                self._unsettled[folder] = None
+                self._wake.notify()
+
+    def _settle(self, folder: str) -> None:
+        """Bring the watch of one folder in line with what is tracked, then look at what went unobserved."""
+        with self._wake:
+            is_wanted = folder in self._folders
+        watch = self._open() if is_wanted else self._watch
+        if not is_wanted or (folder in self._watched and watch is not None and not watch.is_in_place(folder)):
+            if watch is not None:
+                watch.remove(folder)
+            self._watched.discard(folder)
+            self._refused.pop(folder, None)
+        if not is_wanted or folder in self._watched:
+            return
+        self._refused.pop(folder, None)
+        if watch is not None:
+            self._add(watch, folder)
+        with self._wake:  # again: what came since then was tracked before the watch was there
+            files = [(path, self._files[path]) for path in self._folders.get(folder, ())]
+        for path in self._moved(files):
+            self.hint(path)
+
+    def _add(self, watch: FolderWatch, folder: str) -> None:
+        if len(self._watched) >= self._max_folders:
+            self._refused[folder] = f"more than {self._max_folders} folders: the others are only swept"
+            return
+        try:
+            watch.add(folder)
+        except WatchRefused as refusal:
+            if not refusal.is_missing:
+                self._refused[folder] = f"a folder cannot be watched: {refusal.reason}"
+        else:
+            self._watched.add(folder)
+
+    def _open(self) -> FolderWatch | None:
+        if self._watch is None and self._open_watch is not None and self._backend_problem is None:
+            try:
+                self._watch = self._open_watch(self._on_hint, self._on_lost)
+            except WatchRefused as refusal:
+                self._backend_problem = f"folders cannot be watched: {refusal.reason}"
+        return self._watch
+
+    def _repair(self) -> None:
+        """Set every watch that is missing, misplaced or dead. The sweep has just looked at all files."""
+        if self._watch is not None and not self._watch.is_alive():
+            self._backend_problem = "the watcher died"
+            self._report()
+            self._watch.close()
+            self._watch = None
+            self._watched.clear()
+        self._backend_problem = None
+        with self._wake:
+            folders = tuple(self._folders)
+        for folder in folders:
+            self._settle(folder)
+
+    # --- health ----------------------------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        if self._catching_up:
+            reason = "events were dropped: all files are being compared"
+        elif self._backend_problem is not None:
+            reason = self._backend_problem
+        else:
+            reason = next(iter(self._refused.values()), "")
+        health = WatcherHealth(state="degraded" if reason else "ok", reason=reason)
+        if health != self._health:
+            self._health = health
+            self._on_health(health)
