@@ -1,19 +1,17 @@
-"""Which lines, and inside changed lines which words, two contents have in common, at a bounded cost.
+"""From one whole content to another: the splices between them, line by line and word by word.
 
 For what was not made by our own splices: a person's text in the place of a proposal, a file that went on
 after an edit. What our own edits changed is known from their splices and never compared.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from fileops.core.linediff import changed_ranges
 from fileops.core.text import find_aligned, newline_of, return_of
 from fileops.model import Splice, TextFormat
 
-MAX_EXACT = 2_000  # elements of both sides together; difflib is quadratic at best and cubic at worst
 MAX_REFINED_BYTES = 4_096  # of one side of a changed block that is compared word by word
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
 
@@ -25,15 +23,6 @@ class Line:
     start: int
     end: int
     stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """`n` elements from `i` on the one side are those from `j` on the other."""
-
-    i: int
-    j: int
-    n: int
 
 
 def lines_of(data: bytes, fmt: TextFormat) -> list[Line]:
@@ -49,31 +38,6 @@ def lines_of(data: bytes, fmt: TextFormat) -> list[Line]:
     return lines
 
 
-def matches(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Match]:
-    """Common runs of two sequences, in order on both sides, never overlapping, adjacent ones joined."""
-    found: list[Match] = []
-    _collect(a, b, 0, len(a), 0, len(b), found)
-    joined: list[Match] = []
-    for match in found:
-        last = joined[-1] if joined else None
-        if last is not None and last.i + last.n == match.i and last.j + last.n == match.j:
-            joined[-1] = Match(last.i, last.j, last.n + match.n)
-        else:
-            joined.append(match)
-    return joined
-
-
-def gaps(found: Sequence[Match], n_a: int, n_b: int) -> list[tuple[int, int, int, int]]:
-    """What lies between the matches: `(i, i_stop, j, j_stop)`, at least one side of each not empty."""
-    result: list[tuple[int, int, int, int]] = []
-    i = j = 0
-    for match in (*found, Match(n_a, n_b, 0)):
-        if i < match.i or j < match.j:
-            result.append((i, match.i, j, match.j))
-        i, j = match.i + match.n, match.j + match.n
-    return result
-
-
 def changes(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
     """Splices over `before` that give `after`: line by line, and word by word inside small changed blocks."""
     if before == after:
@@ -84,7 +48,7 @@ def changes(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
     old_parts = [before[line.start : line.stop] for line in old]
     new_parts = [after[line.start : line.stop] for line in new]
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in gaps(matches(old_parts, new_parts), len(old), len(new)):
+    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
         start, stop = _extent(old, i, i_stop, len(before))
         new_start, new_stop = _extent(new, j, j_stop, len(after))
         result.extend(_refined(before[start:stop], after[new_start:new_stop], start, fmt))
@@ -107,7 +71,7 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
     new_starts = _starts(new_words)
     return [
         _trimmed(old[starts[i] : starts[i_stop]], new[new_starts[j] : new_starts[j_stop]], offset + starts[i], 0)
-        for i, i_stop, j, j_stop in gaps(matches(old_words, new_words), len(old_words), len(new_words))
+        for i, i_stop, j, j_stop in changed_ranges(old_words, new_words)
     ]
 
 
@@ -153,81 +117,3 @@ def _common_head(a: bytes, b: bytes, limit: int) -> int:
 def _is_boundary(data: bytes, at: int) -> bool:
     """Whether no UTF-8 character is cut at `at`."""
     return at >= len(data) or data[at] & 0xC0 != 0x80
-
-
-def _collect(
-    a: Sequence[Hashable], b: Sequence[Hashable], i: int, i_stop: int, j: int, j_stop: int, found: list[Match]
-) -> None:
-    head = 0
-    while i + head < i_stop and j + head < j_stop and a[i + head] == b[j + head]:
-        head += 1
-    if head:
-        found.append(Match(i, j, head))
-    i, j = i + head, j + head
-    tail = 0
-    while i < i_stop - tail and j < j_stop - tail and a[i_stop - tail - 1] == b[j_stop - tail - 1]:
-        tail += 1
-    i_stop, j_stop = i_stop - tail, j_stop - tail
-    if i < i_stop and j < j_stop:
-        if i_stop - i + j_stop - j <= MAX_EXACT:
-            matcher = SequenceMatcher(None, a[i:i_stop], b[j:j_stop], autojunk=False)
-            found.extend(Match(i + x, j + y, n) for x, y, n in matcher.get_matching_blocks() if n)
-        else:
-            _between_anchors(a, b, i, i_stop, j, j_stop, found)
-    if tail:
-        found.append(Match(i_stop, j_stop, tail))
-
-
-def _between_anchors(
-    a: Sequence[Hashable], b: Sequence[Hashable], i: int, i_stop: int, j: int, j_stop: int, found: list[Match]
-) -> None:
-    """Patience diff: what stands once on both sides, in the same order, holds the rest apart."""
-    for x, y in _anchors(a, b, i, i_stop, j, j_stop):
-        if x < i or y < j:
-            continue  # taken by the run that grew from an earlier anchor
-        _collect(a, b, i, x, j, y, found)
-        i, j = x, y
-        n = 0
-        while i + n < i_stop and j + n < j_stop and a[i + n] == b[j + n]:
-            n += 1
-        found.append(Match(i, j, n))
-        i, j = i + n, j + n
-    if i < i_stop and j < j_stop and i_stop - i + j_stop - j <= MAX_EXACT:
-        _collect(a, b, i, i_stop, j, j_stop, found)
-
-
-def _anchors(
-    a: Sequence[Hashable], b: Sequence[Hashable], i: int, i_stop: int, j: int, j_stop: int
-) -> list[tuple[int, int]]:
-    once_a, once_b = _once(a, i, i_stop), _once(b, j, j_stop)
-    pairs = [(x, once_b[key]) for key, x in once_a.items() if key in once_b]
-    pairs.sort()
-    return _rising(pairs)
-
-
-def _once(items: Sequence[Hashable], start: int, stop: int) -> dict[Hashable, int]:
-    seen: dict[Hashable, int] = {}
-    for at in range(start, stop):
-        seen[items[at]] = -1 if items[at] in seen else at
-    return {key: at for key, at in seen.items() if at >= 0}
-
-
-def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of `pairs` (sorted by their first) whose seconds rise."""
-    tops: list[int] = []  # the smallest end of a rising run of each length
-    top_of: list[int] = []  # index in `pairs` of that end
-    before: list[int] = []
-    for at, (_, y) in enumerate(pairs):
-        length = bisect_left(tops, y)
-        before.append(top_of[length - 1] if length else -1)
-        if length == len(tops):
-            tops.append(y)
-            top_of.append(at)
-        else:
-            tops[length], top_of[length] = y, at
-    run: list[tuple[int, int]] = []
-    at = top_of[-1] if top_of else -1
-    while at >= 0:
-        run.append(pairs[at])
-        at = before[at]
-    return run[::-1]

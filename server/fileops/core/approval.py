@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 
 from fileops.core import text
-from fileops.core.alignment import Line, gaps, lines_of, matches
-from fileops.core.roots import Roots
+from fileops.core.alignment import Line, lines_of
+from fileops.core.linediff import changed_ranges
+from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
 from fileops.errors import Rejected
@@ -40,7 +41,7 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
     Names are compared without case, for file systems that do the same.
     """
     path = canonical_path
-    holding = [root for root in (roots.folders if roots else ()) if path.startswith(root.rstrip("/") + "/")]
+    holding = [root for root in (roots.folders if roots else ()) if is_inside(root, path)]
     if holding:
         path = path[len(min(holding, key=len)) :]
     names = tuple(name.casefold() for name in path.split("/") if name)
@@ -93,7 +94,7 @@ def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Spli
     old_parts = [old[line.start : line.stop] for line in old_lines]
     new_parts = [new[line.start : line.stop] for line in new_lines]
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in gaps(matches(old_parts, new_parts), len(old_parts), len(new_parts)):
+    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
         start = sum(map(len, old_parts[:i]))
         stop = start + sum(map(len, old_parts[i:i_stop]))
         result.append(Splice(offset + start, offset + stop, b"".join(new_parts[j:j_stop])))
@@ -117,7 +118,7 @@ def modified_splices(content: Text, person_text: str) -> tuple[Splice, ...]:
     pieces: list[str] = re.split(r"(\r?\n)", person_text)
     new_texts, new_ends = pieces[::2], pieces[1::2]
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in gaps(matches(old_texts, new_texts), len(old), len(new_texts)):
+    for i, i_stop, j, j_stop in changed_ranges(old_texts, new_texts):
         before = _pieces(data, old, i, i_stop)
         ends = _line_ends(data, old, new_ends, fmt, i, i_stop, j, j_stop)
         contents = [_encoded(part, data, old[i:i_stop], fmt) for part in new_texts[j:j_stop]]
