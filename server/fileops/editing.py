@@ -144,16 +144,24 @@ class Editor:
             if self.settings.notebooks == "refuse" and canonical.lower().endswith(".ipynb"):
                 raise NotebookFile
         return edit.plan(
-            snapshot, fmt, request.edits,
-            file_path=request.file_path, limits=self.settings.limits, is_sequence=request.tool == "multi_edit",
-        )  # fmt: skip
+            snapshot,
+            fmt,
+            request.edits,
+            limits=self.settings.limits,
+            file_path=request.file_path,
+            is_multi=request.tool == "multi_edit",
+            fill_empty=self.settings.fill_empty_files,
+        )
 
     def _look(self, request: EditRequest, canonical: str) -> Snapshot:
         """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""
-        session_id, wants_creation = request.session_id, request.edits[0].old_string == ""
+        session_id, wants_creation = request.session_id, not request.edits[0].old_string
+
+        def refuses_creation(size_bytes: int) -> bool:
+            return wants_creation and not (self.settings.fill_empty_files and size_bytes == 0)
+
         if not self.freshness.is_tracked(session_id, canonical) and (stamp := self.fs.stat(canonical)) is not None:
-            is_fillable = wants_creation and self.settings.fill_empty_files and stamp.size_bytes == 0
-            if wants_creation and request.tool == "edit" and not is_fillable:
+            if refuses_creation(stamp.size_bytes):
                 raise AlreadyExists
             self.freshness.require_tracked(session_id, canonical)
         snapshot = self.fs.read(canonical)
@@ -163,12 +171,9 @@ class Editor:
             if not request.dry_run:
                 self.freshness.note_missing(session_id, canonical)
             raise FileMissing
-        is_fillable = wants_creation and self.settings.fill_empty_files and not snapshot.data
-        if wants_creation and not is_fillable and request.tool == "edit":
+        if refuses_creation(len(snapshot.data)):
             raise AlreadyExists
         self.freshness.require_fresh(session_id, snapshot, dry_run=request.dry_run)
-        if wants_creation and not is_fillable:
-            raise AlreadyExists
         return snapshot
 
     # --- decide --------------------------------------------------------------------------------------------

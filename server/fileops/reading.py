@@ -73,37 +73,43 @@ class Reader:
             raise BinaryFile
         window, digest = self._window(stream, chunk, fmt, request, token)
         self.freshness.note_read(
-            request.session_id, request.file_path, canonical, stamp, stream.taken_ns, digest,
-            source=stream.source, version=stream.version,
+            request.session_id,
+            request.file_path,
+            canonical,
+            stamp,
+            stream.taken_ns,
+            digest,
+            source=stream.source,
+            version=stream.version,
             content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
-        )  # fmt: skip
-        past_end = window.n_lines == 0
-        output = outputs.past_end_text(window) if past_end else outputs.read_text(window)
+        )
         return ReadOutcome(
-            output=output,
+            output=_output(window),
             window=window,
             format=fmt,
             size_bytes=stamp.size_bytes,
             mtime_ns=stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
-            past_end=past_end,
         )
 
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
     ) -> tuple[Window, bytes | None]:
-        """The window, and the digest of the content where all of it was seen."""
-        reader = WindowReader(request.offset, request.limit, self.settings.limits, fmt)
+        """The window, and the digest of the content where all of it was seen. Raises: TooManyChars."""
+        reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
         digest = xxhash.xxh3_128()
-        is_small = stream.stamp.size_bytes <= CHUNK_BYTES  # then the rest costs nothing, and a hash is known
-        enough = False
+        is_small = stream.stamp.size_bytes <= CHUNK_BYTES  # then the rest costs nothing, and a digest is known
         while chunk:
             token.check()
             digest.update(chunk)
-            if not enough:
-                enough = reader.feed(chunk)
-            if enough and not is_small:
-                return reader.finish(at_end=False), None
+            if reader.feed(chunk) and not is_small:
+                return reader.finish(), None
             chunk = stream.read(CHUNK_BYTES)
-        return reader.finish(at_end=True), digest.digest()
+        return reader.finish(), digest.digest()
+
+
+def _output(window: Window) -> str:
+    if window.past_end:
+        return outputs.past_end_text(window.start_line, window.total_lines or 0)
+    return outputs.read_text(window.text)

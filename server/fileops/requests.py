@@ -35,8 +35,8 @@ class EditRequest:
 class ReadOutcome:
     """output: the text for the model. The other fields are None where the read failed (`error` says why).
 
-    mtime_ns is None for a buffer without a file. past_end: the offset lies behind the last line; the file counts
-    as read.
+    mtime_ns is None for a buffer without a file. An offset behind the last line is no failure: the file counts as
+    read, and the window says `past_end`.
     """
 
     output: str
@@ -47,7 +47,6 @@ class ReadOutcome:
     mtime_ns: int | None = None
     source: Source | None = None
     document_version: int | None = None
-    past_end: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,14 +135,8 @@ class FileOps:
                 return await asyncio.shield(future)
             except asyncio.CancelledError:
                 if token.cancel():
-                    future.add_done_callback(_consume)
+                    future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # not "lost"
                     raise
                 # Too late: the commit has begun, and its true result is what the caller gets.
             except Cancelled:
                 raise asyncio.CancelledError from None
-
-
-def _consume(future: "asyncio.Future[object]") -> None:
-    """Take the exception of a thread whose request was cancelled, so that asyncio does not log it as lost."""
-    if not future.cancelled():
-        future.exception()

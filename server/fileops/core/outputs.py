@@ -9,7 +9,7 @@ from typing import Literal
 
 from fileops import errors
 from fileops.errors import FileOpsError
-from fileops.model import Edit
+from fileops.model import Edit, Plan
 
 Tool = Literal["read", "edit", "multi_edit"]
 
@@ -55,6 +55,26 @@ def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
     lines = [f"Applied {len(edits)} edits to {path}:"]
     lines += [f'{index}. Replaced "{edit.old_string}" with "{edit.new_string}"' for index, edit in enumerate(edits, 1)]
     return "\n".join(lines)
+
+
+def with_user_change(output: str, unified_diff: str) -> str:
+    """The ordered text, and what a person made of the proposal."""
+    return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
+
+
+def question_texts(path: str, plan: Plan) -> tuple[str, str]:
+    """Title and description of a proposal put before a person."""
+    change = plan.change
+    name = path.rpartition("/")[2]
+    if plan.creates:
+        return f"Confirm Edit: create {name}", f"{path}: a new file of {_counted(change.n_added, 'line')}"
+    n_places = sum(plan.n_replacements)
+    counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:

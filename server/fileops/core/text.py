@@ -58,6 +58,13 @@ def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
     return str(data, fmt.encoding, "replace")
 
 
+def count_characters(data: bytes, fmt: TextFormat) -> int:
+    """Code points of the whole content, the BOM not counted, an invalid sequence as the U+FFFDs it shows as."""
+    if fmt.encoding == "utf-8" and data.isascii():
+        return len(data)
+    return len(decode(data, fmt))
+
+
 def newline_of(fmt: TextFormat) -> bytes:
     return _NEWLINES[fmt.encoding]
 
