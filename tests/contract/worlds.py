@@ -11,12 +11,16 @@ from typing import Protocol
 from fileops.fs import opening
 from fileops.fs.local import LocalFileSystem
 from fileops.fs.memory import MemoryFileSystem
+from fileops.model import Source
 from fileops.ports import FileSystem
+from fileops.wire.uris import uri_of
+from support.fake_editor import FakeEditor
 
 
 class World(Protocol):
     fs: FileSystem
     folder: str  # canonical, exists, empty
+    source: Source  # what a file counts as that was put there
 
     def put(self, path: str, data: bytes) -> None:
         """Write as an outsider, in place; missing folders are made."""
@@ -40,6 +44,8 @@ class World(Protocol):
 
 
 class DiskWorld:
+    source: Source = "disk"
+
     def __init__(self, root: Path, opener: opening.Opener) -> None:
         self.folder = os.path.realpath(root)
         self.fs: FileSystem = LocalFileSystem(opener=opener, state_folder=str(root / ".state"))
@@ -68,6 +74,8 @@ class DiskWorld:
 
 
 class MemoryWorld:
+    source: Source = "disk"
+
     def __init__(self) -> None:
         self._memory = MemoryFileSystem()
         self.fs: FileSystem = self._memory
@@ -85,9 +93,41 @@ class MemoryWorld:
         self.put(path, self.fs.read(path).data)
 
 
+class UnopenedWorld(MemoryWorld):
+    """Below an editor in which only other files are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        editor = FakeEditor(self._memory, self._memory.put)
+        editor.open("/elsewhere/unsaved", "text")
+        self.fs: FileSystem = editor.buffers
+
+
+class OpenedWorld(MemoryWorld):
+    """Below an editor that has every file open and reloads it when an outsider writes it."""
+
+    source: Source = "buffer"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._editor = FakeEditor(self._memory, self._memory.put)
+        self.fs: FileSystem = self._editor.buffers
+        self.put = self._put
+
+    def _put(self, path: str, data: bytes) -> None:
+        self._memory.put(path, data)
+        uri = uri_of(path)
+        if uri in self._editor.documents:
+            self._editor.reload(uri)
+        else:
+            self._editor.open(path)
+
+
 WORLDS: dict[str, Callable[[Path], World]] = {
     "local-openat2": lambda root: DiskWorld(root, opening.best_opener()),
     "local-walk": lambda root: DiskWorld(root, opening.OPENERS["walk"]),
     "local-compare": lambda root: DiskWorld(root, opening.OPENERS["compare"]),
     "memory": lambda root: MemoryWorld(),
+    "buffers-unopened": lambda root: UnopenedWorld(),
+    "buffers-opened": lambda root: OpenedWorld(),
 }

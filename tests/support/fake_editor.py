@@ -1,0 +1,110 @@
+"""An editor without a screen: documents, typing, saving, and the answer to a buffer edit. For EditorBuffers in-process.
+
+It tells of its changes as LSP has it, in its own position encoding, with an own notion of lines.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fileops.errors import ApplyRefused
+from fileops.lsp.buffers import BufferEdit, EditorBuffers
+from fileops.lsp.documents import Position, n_units
+from fileops.ports import FileSystem
+from fileops.wire.uris import uri_of
+
+
+@dataclass
+class Document:
+    path: str
+    version: int
+    text: str
+
+
+class FakeEditor:
+    """before_apply: what happens between the question and the doing; it may raise ApplyRefused."""
+
+    def __init__(self, disk: FileSystem, write: Callable[[str, bytes], None]) -> None:
+        self._disk, self._write = disk, write
+        self.buffers = EditorBuffers(disk, self, lambda: "utf-16", verify_s=0.05)
+        self.documents: dict[str, Document] = {}
+        self.applied: list[BufferEdit] = []
+        self.before_apply: Callable[[], None] = lambda: None
+        self.tells = True
+
+    def open(self, path: str, text: str | None = None, *, uri: str | None = None) -> str:
+        """text: by default what the file holds, as an editor that knows UTF-8 shows it."""
+        uri = uri or uri_of(path)
+        shown = self._disk.read(path).data.decode("utf-8-sig", "replace") if text is None else text
+        self.documents[uri] = Document(path, 1, shown)
+        self.buffers.opened(uri, path, 1, shown)
+        self.buffers.settle()
+        return uri
+
+    def type(self, uri: str, old: str, new: str) -> None:
+        """Replace the first `old` by `new`, told as one incremental change."""
+        document = self.documents[uri]
+        at = document.text.index(old)
+        self.splice(uri, at, at + len(old), new)
+
+    def splice(self, uri: str, start: int, end: int, new: str) -> None:
+        document = self.documents[uri]
+        change = (position_of(document.text, start), position_of(document.text, end), new)
+        document.text = document.text[:start] + new + document.text[end:]
+        document.version += 1
+        self.buffers.changed(uri, document.version, [change])
+
+    def set_text(self, uri: str, text: str) -> None:
+        """As a reload from disk is told."""
+        document = self.documents[uri]
+        document.text = text
+        document.version += 1
+        self.buffers.changed(uri, document.version, [text])
+
+    def reload(self, uri: str) -> None:
+        self.set_text(uri, self._disk.read(self.documents[uri].path).data.decode("utf-8-sig", "replace"))
+
+    def save(self, uri: str) -> None:
+        document = self.documents[uri]
+        self._write(document.path, document.text.encode())
+        self.buffers.saved(uri)
+
+    def close(self, uri: str) -> None:
+        del self.documents[uri]
+        self.buffers.closed(uri)
+
+    # --- the Editor port -----------------------------------------------------------------------------------
+
+    def apply(self, edit: BufferEdit) -> None:
+        self.before_apply()
+        document = self.documents[edit.uri]
+        if document.version != edit.version:
+            raise ApplyRefused(reason="the document has changed")
+        self.applied.append(edit)
+        starts = line_starts(document.text)
+        pieces: list[str] = []
+        at = 0
+        for one in edit.edits:
+            start, end = offset_of(document.text, starts, one.start), offset_of(document.text, starts, one.end)
+            pieces += [document.text[at:start], one.new_text]
+            at = end
+        text = "".join([*pieces, document.text[at:]])
+        if self.tells:
+            self.set_text(edit.uri, text)
+
+
+def line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", text))]
+
+
+def position_of(text: str, offset: int) -> Position:
+    starts = line_starts(text)
+    line = max(at for at, start in enumerate(starts) if start <= offset)
+    return Position(line, n_units(text[starts[line] : offset], "utf-16"))
+
+
+def offset_of(text: str, starts: list[int], position: Position) -> int:
+    at = starts[position.line]
+    while n_units(text[starts[position.line] : at], "utf-16") < position.character:
+        at += 1
+    return at
