@@ -23,7 +23,7 @@ def decode_options(given: object) -> DecodedOptions:
     """given: null counts as empty. Raises: InvalidParams, with a path from `$.initializationOptions`."""
     try:
         known, unknown = _split({} if given is None else given, Options, "")
-        if "limits" in known:
+        if known.get("limits") is not None:
             known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
             unknown += unknown_limits
         options = decode(known, Options)

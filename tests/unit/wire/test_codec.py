@@ -1,0 +1,52 @@
+"""JSON text in and out: strict, and safe for text with lone surrogates."""
+
+import json
+
+import msgspec
+import pytest
+from fileops.wire import codec
+from hypothesis import given, strategies as st
+
+NO_JSON = [
+    b"", b"{", b"{} x", b"NaN", b'{"a": Infinity}', b"-Infinity", b"1e999", b"\xff", b'"\xed\xa0\x80"', b"\xef\xbb\xbf{}",
+    b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b'"a\nb"', b"'a'",
+]  # fmt: skip
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("data", NO_JSON, ids=lambda data: repr(data[:20]))
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(codec.NotJson):
+        codec.loads(data)
+
+
+@given(json_values)
+def test_values_come_back(value: object) -> None:
+    assert codec.loads(codec.dumps(value)) == value
+    assert json.loads(codec.dumps(value)) == value
+
+
+def test_lone_surrogates_come_and_go() -> None:
+    assert codec.loads(b'"a\\udce9"') == "a\udce9"
+    assert codec.dumps({"path": "a\udce9"}) == b'{"path":"a\\udce9"}'
+
+
+def test_structs_with_lone_surrogates_are_written() -> None:
+    class Named(msgspec.Struct):
+        path: str
+
+    assert codec.dumps({"one": Named("\udce9")}) == b'{"one":{"path":"\\udce9"}}'
+
+
+def test_numbers_keep_their_kind() -> None:
+    assert type(codec.loads(b"3.0")) is float
+    assert type(codec.loads(b"3")) is int

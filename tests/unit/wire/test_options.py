@@ -1,0 +1,53 @@
+"""initializationOptions. R-INIT-* of docs/PROTOCOL.md."""
+
+import pytest
+from fileops.model import Limits, Settings
+from fileops.wire.decode import InvalidParams
+from fileops.wire.options import decode_options
+
+REFUSED = [
+    ([], "$.initializationOptions"),
+    ("x", "$.initializationOptions"),
+    ({"freshness": "ctime"}, "$.initializationOptions.freshness"),
+    ({"confine": True}, "$.initializationOptions.confine"),
+    ({"roots": "/a"}, "$.initializationOptions.roots"),
+    ({"roots": ["/a", "b"]}, "$.initializationOptions.roots[1]"),
+    ({"roots": ["/a\0"]}, "$.initializationOptions.roots[0]"),
+    ({"approval_timeout_s": 0}, "$.initializationOptions.approval_timeout_s"),
+    ({"approval_timeout_s": "600"}, "$.initializationOptions.approval_timeout_s"),
+    ({"fill_empty_files": "false"}, "$.initializationOptions.fill_empty_files"),
+    ({"limits": []}, "$.initializationOptions.limits"),
+    ({"limits": {"max_lines": 0}}, "$.initializationOptions.limits.max_lines"),
+    ({"limits": {"max_chars": 1.5}}, "$.initializationOptions.limits.max_chars"),
+]
+
+
+@pytest.mark.parametrize("given", [None, {}, {"freshness": None, "limits": None}, {"limits": {}}])
+def test_defaults(given: object) -> None:
+    decoded = decode_options(given)
+    assert decoded.settings == Settings()
+    assert decoded.unknown_keys == ()
+
+
+def test_every_key_is_taken() -> None:
+    decoded = decode_options({
+        "freshness": "content", "confine": "all", "roots": ["/a"], "approval_mode": "yolo", "fill_empty_files": True,
+        "notebooks": "text", "approval_timeout_s": 5, "limits": {"max_lines": 10.0},
+    })  # fmt: skip
+    assert decoded.settings == Settings(
+        freshness="content", confine="all", roots=("/a",), approval_mode="yolo", fill_empty_files=True,
+        notebooks="text", approval_timeout_s=5.0, limits=Limits(max_lines=10),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "path"), REFUSED)
+def test_bad_value_is_refused_by_name(given: object, path: str) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        decode_options(given)
+    assert caught.value.path == path
+
+
+def test_unknown_keys_are_named_and_ignored() -> None:
+    decoded = decode_options({"colour": 1, "limits": {"max_lines": 5, "max_words": 1}})
+    assert decoded.unknown_keys == ("colour", "limits.max_words")
+    assert decoded.settings.limits.max_lines == 5

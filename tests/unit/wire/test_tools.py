@@ -1,0 +1,39 @@
+"""The tools' names, descriptions and schemas are the ordered ones, byte for byte."""
+
+import json
+from importlib.resources import files
+
+from fileops.wire import codec
+from fileops.wire.tools import ALL_TOOLS, tool_definitions
+from fileops.wire.types import ToolsResult
+
+ORDERED = (files("fileops.wire") / "tool_definitions.json").read_bytes()
+
+
+def test_descriptions_and_schemas_are_the_ordered_bytes() -> None:
+    """Key order included: the ordered file, cut down to nothing but its three keys, comes out again."""
+    on_the_wire = json.loads(codec.dumps(ToolsResult(tools=tool_definitions())))["tools"]
+    parts = [{key: tool[key] for key in ("name", "description", "input_schema")} for tool in on_the_wire]
+    assert json.dumps(parts) == json.dumps(json.loads(ORDERED))
+
+
+def test_each_description_stands_in_the_ordered_file() -> None:
+    for tool in tool_definitions():
+        assert json.dumps(tool.description, ensure_ascii=False).encode() in ORDERED
+
+
+def test_tools_name_their_requests() -> None:
+    assert {tool.name: tool.method for tool in tool_definitions()} == {
+        "Read": "fileops/read",
+        "Edit": "fileops/edit",
+        "MultiEdit": "fileops/multiEdit",
+    }
+
+
+def test_guidelines_speak_of_enabled_tools_only() -> None:
+    for enabled in ({"Read"}, {"Edit"}, {"Read", "Edit"}, {"MultiEdit"}):
+        others = set(ALL_TOOLS) - enabled
+        tools = tool_definitions(enabled)
+        assert {tool.name for tool in tools} == enabled
+        words = " ".join(line for tool in tools for line in tool.prompt_guidelines).replace(".", " ").split()
+        assert not others & set(words)
