@@ -148,32 +148,32 @@ class RawClient:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        data = b""
-        while chunk := self.process.stdout.read(1 << 16):
+        data = bytearray()
+        while chunk := self.process.stdout.read(1 << 20):
             data += chunk
-            data = self._take_frames(data)
+            self._take_frames(data)
         with self._changed:
             if data:
-                self.garbage.append(data)
+                self.garbage.append(bytes(data))
             self._ended = True
             self._changed.notify_all()
 
-    def _take_frames(self, data: bytes) -> bytes:
-        while (end := data.find(b"\r\n\r\n")) >= 0:
-            header = data[:end]
+    def _take_frames(self, data: bytearray) -> None:
+        """Cut whole frames off the front."""
+        while (end := data.find(b"\r\n\r\n", 0, 100)) >= 0 or len(data) >= 100:
+            header = bytes(data[: max(end, 0)])
             if not header.startswith(b"Content-Length: ") or b"\n" in header:
-                self.garbage.append(data)
-                return b""
-            size = int(header.removeprefix(b"Content-Length: "))
-            body_start = end + 4
+                self.garbage.append(bytes(data[:1000]))
+                data.clear()
+                return
+            body_start, size = end + 4, int(header.removeprefix(b"Content-Length: "))
             if len(data) < body_start + size:
-                return data
+                return
             message = json.loads(data[body_start : body_start + size])
-            data = data[body_start + size :]
+            del data[: body_start + size]
             with self._changed:
                 self.received.append(message)
                 self._changed.notify_all()
-        return data
 
     def _read_err(self) -> None:
         assert self.process.stderr is not None

@@ -1,6 +1,7 @@
 """A daemon around the protocol seam alone, with requests that do what a test needs: echo, sleep, fail, ask."""
 
 import asyncio
+import os
 import sys
 from typing import Any, cast
 
@@ -92,6 +93,18 @@ async def chatter(seam: Any, _params: EchoParams) -> object:
     return None
 
 
+async def babble(_seam: Any, _params: EchoParams) -> object:
+    """What careless code does: print, write to descriptor 1, start a child that does both and reads stdin."""
+    print("to sys.stdout")  # noqa: T201
+    os.write(1, b"to descriptor 1")
+    child = await asyncio.create_subprocess_exec("sh", "-c", "echo from a child; cat")
+    return await child.wait()
+
+
+async def big(_seam: Any, params: SleepParams) -> object:
+    return "x" * int(params.seconds * 1_000_000)
+
+
 SERVER: list[object] = []
 
 
@@ -102,6 +115,7 @@ def main() -> int:
         "test/echo": (EchoParams, echo), "test/sleep": (SleepParams, sleep), "test/stubborn": (SleepParams, stubborn),
         "test/fail": (EchoParams, fail), "test/unserialisable": (EchoParams, unserialisable),
         "test/ask": (AskParams, ask), "test/state": (EchoParams, state), "test/chatter": (EchoParams, chatter),
+        "test/babble": (EchoParams, babble), "test/big": (SleepParams, big),
     }  # fmt: skip
     for method, (params, handle) in requests.items():
         server.add_request(Request(method, params, handle))

@@ -1,0 +1,216 @@
+"""How the process begins, keeps its stdout clean, and ends. R-END-*, R-FRAME-* of docs/PROTOCOL.md."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
+
+
+@pytest.fixture
+def client() -> Iterator[RawClient]:
+    with raw_client(SEAM_DAEMON) as one:
+        one.initialize()
+        yield one
+
+
+# --- ends ------------------------------------------------------------------------------------------------------------
+
+
+def test_shutdown_and_exit_end_with_success(client: RawClient) -> None:
+    assert client.shut_down() == 0
+    assert client.stderr == ""
+
+
+def test_exit_alone_ends_with_failure(client: RawClient) -> None:
+    client.notify("exit")
+    assert client.wait() == 1
+
+
+def test_exit_before_initialize() -> None:
+    with raw_client(SEAM_DAEMON) as client:
+        client.notify("exit")
+        assert client.wait() == 1
+
+
+def test_exit_cancels_and_answers_what_is_in_flight(client: RawClient) -> None:
+    slow = client.request("test/sleep", {"seconds": 600})
+    committing = client.request("test/stubborn", {"seconds": 0.3})
+    client.notify("exit")
+    assert client.wait() == 1
+    assert client.answer(slow)["error"]["code"] == -32800
+    assert client.answer(committing)["result"] == "done"
+
+
+def test_closed_stdin_ends_after_everything_was_answered(client: RawClient) -> None:
+    asked = [client.request("test/echo", {"value": number}) for number in range(200)]
+    committing = client.request("test/stubborn", {"seconds": 0.3})
+    client.close_stdin()
+    assert client.wait() == 1
+    assert [client.answer(one)["result"] for one in asked] == list(range(200))
+    assert client.answer(committing)["result"] == "done"
+    assert "stdin was closed" in client.stderr
+
+
+def test_closed_stdin_after_shutdown_is_success(client: RawClient) -> None:
+    assert client.result("shutdown") is None
+    client.close_stdin()
+    assert client.wait() == 0
+
+
+def test_closed_stdin_ends_open_questions(client: RawClient) -> None:
+    asking = client.request("test/ask", {"method": "client/confirm"})
+    client.question("client/confirm")
+    client.close_stdin()
+    assert client.wait() == 1
+    assert client.answer(asking)["result"]["raised"] == "ClientGone"
+
+
+def test_event_of_the_last_moment_is_told(client: RawClient) -> None:
+    client.shut_down()
+    assert client.notification("fileops/watcherHealth")["reason"] == "closed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
+    slow = client.request("test/sleep", {"seconds": 600})
+    committing = client.request("test/stubborn", {"seconds": 0.3})
+    assert client.result("test/echo", {"value": 1}) == 1
+    client.process.send_signal(number)
+    assert client.wait() == 128 + number
+    assert client.answer(slow)["error"]["code"] == -32800
+    assert client.answer(committing)["result"] == "done"
+
+
+def test_end_of_the_parent_ends_it() -> None:
+    with subprocess.Popen(["sleep", "600"]) as parent, raw_client(SEAM_DAEMON) as client:
+        client.initialize(processId=parent.pid)
+        assert client.result("test/echo", {"value": 1}) == 1
+        parent.kill()
+        assert client.wait() == 1
+        assert "process is gone" in client.stderr
+
+
+def test_parent_that_is_gone_already_ends_it() -> None:
+    parent = subprocess.Popen(["true"])
+    parent.wait()
+    with raw_client(SEAM_DAEMON) as client:
+        client.request("initialize", {"processId": parent.pid, "capabilities": {}})
+        assert client.wait() == 1
+
+
+def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
+    assert client.process.stdout is not None
+    os.close(os.dup(client.process.stdout.fileno()))
+    with subprocess.Popen(
+        SEAM_DAEMON, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as deaf:
+        assert deaf.stdin is not None
+        assert deaf.stdout is not None
+        deaf.stdout.close()
+        deaf.stdin.write(frame({"jsonrpc": "2.0", "id": 1, "method": "test/echo"}))
+        deaf.stdin.flush()
+        assert deaf.wait(20) == 1
+
+
+def test_closed_descriptors_at_the_start_are_told() -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} {SEAM_DAEMON[1]} <&-"], capture_output=True, timeout=20, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stdout == b""
+
+
+def test_closed_stderr_does_not_put_logs_between_frames() -> None:
+    with raw_client(["sh", "-c", f"exec {sys.executable} {SEAM_DAEMON[1]} 2>&-"]) as client:
+        client.initialize()
+        assert client.error("test/fail")["code"] == -32603
+        assert client.shut_down() == 0
+
+
+# --- stdout and stdin are ours ---------------------------------------------------------------------------------------
+
+
+def test_prints_and_children_stay_out_of_the_stream(client: RawClient) -> None:
+    assert client.result("test/babble") == 0
+    assert client.result("test/echo", {"value": 1}) == 1
+    assert client.garbage == []
+    assert "to descriptor 1" in client.stderr
+    assert "from a child" in client.stderr
+
+
+# --- load ------------------------------------------------------------------------------------------------------------
+
+
+def test_body_of_60_mb_is_taken(client: RawClient) -> None:
+    text = "x" * 60_000_000
+    assert client.result("test/echo", {"value": text}) == text
+
+
+def test_body_over_64_mb_is_refused_and_the_next_one_taken(client: RawClient) -> None:
+    client.send_bytes(b"Content-Length: 70000000\r\n\r\n")
+    for _ in range(70):
+        client.send_bytes(b"x" * 1_000_000)
+    assert client.claim(lambda message: message.get("id", 0) is None)["error"]["code"] == -32700
+    assert client.result("test/echo", {"value": 1}) == 1
+
+
+def test_client_that_writes_without_reading_loses_nothing() -> None:
+    """Its requests have to wait, not the daemon's memory; then everything comes, in one piece."""
+    n_requests = 120
+    requests = b"".join(
+        frame({"jsonrpc": "2.0", "id": number, "method": "test/big", "params": {"seconds": 1.0}})
+        for number in range(n_requests)
+    )
+    hello = frame({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {"capabilities": {}}})
+    with subprocess.Popen(
+        SEAM_DAEMON, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(hello + requests)
+        process.stdin.flush()
+        out, _ = process.communicate(frame({"jsonrpc": "2.0", "id": "down", "method": "shutdown"}), timeout=40)
+    assert out.count(b"Content-Length: ") >= n_requests + 2
+    assert out.count(b"x" * 1_000_000) >= 1
+
+
+def test_flood_of_requests_is_answered_one_by_one(client: RawClient) -> None:
+    asked = [client.request("test/sleep", {"seconds": 0.01}) for _ in range(3000)]
+    assert all(client.answer(one)["result"] == "slept" for one in asked)
+
+
+# --- frames that are none --------------------------------------------------------------------------------------------
+
+RECOVERED: list[tuple[str, bytes]] = [
+    ("lower case header", b"content-length: 2\r\n\r\n{}"),
+    ("line feeds only", b"Content-Length: 2\n\n{}"),
+    ("text between frames", b"hello\r\n"),
+    ("no length", b"X-Header: 1\r\n\r\n"),
+    ("negative length", b"Content-Length: -5\r\n\r\n"),
+    ("length of words", b"Content-Length: many\r\n\r\n"),
+    ("length too short", b'Content-Length: 4\r\n\r\n{"jsonrpc": "2.0"}'),
+    ("length of zero", b"Content-Length: 0\r\n\r\n"),
+]
+BROKEN: list[tuple[str, bytes]] = [
+    ("length of 1e12", b"Content-Length: 1000000000000\r\n\r\n{}"),
+    ("length of 1e23", b"Content-Length: 100000000000000000000000\r\n\r\n{}"),
+    ("length of 5000 digits", b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n{}"),
+]
+
+
+@pytest.mark.parametrize("data", [case[1] for case in RECOVERED], ids=[case[0] for case in RECOVERED])
+def test_bad_frame_is_answered_and_the_next_one_served(client: RawClient, data: bytes) -> None:
+    client.send_bytes(data)
+    assert client.result("test/echo", {"value": 1}) == 1
+    assert client.claim(lambda message: message.get("id", 0) is None)["error"]["code"] in {-32700, -32600}
+
+
+@pytest.mark.parametrize("data", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
+def test_stream_that_cannot_be_followed_ends_with_a_reason(client: RawClient, data: bytes) -> None:
+    client.send_bytes(data)
+    assert client.wait() == 1
+    assert "Content-Length" in client.stderr or "bytes" in client.stderr
+    assert "Traceback" not in client.stderr
