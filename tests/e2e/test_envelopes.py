@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -109,7 +109,7 @@ class RawClient:
         return self.claim(lambda message: message.get("method") == method and "id" in message)
 
     def initialize(self, capabilities: object = None, **params: object) -> Message:
-        given = {"processId": None, "rootUri": None, "capabilities": capabilities or {}, **params}
+        given: Message = {"processId": None, "rootUri": None, "capabilities": capabilities or {}, **params}
         answer = self.call("initialize", given)
         self.notify("initialized", {})
         return answer
@@ -182,7 +182,7 @@ class RawClient:
 
 
 @contextlib.contextmanager
-def raw_client(command: Sequence[str] = DAEMON, **options: Any) -> Iterator[RawClient]:
+def raw_client(command: Sequence[str] = DAEMON, **options: Any) -> Generator[RawClient]:
     client = RawClient(command, **options)
     try:
         yield client

@@ -19,7 +19,6 @@ from fileops.model import (
     Edit,
     Event,
     Hunk,
-    Nearest,
     WatcherHealth,
 )
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
@@ -138,8 +137,8 @@ def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
     if isinstance(index, int):
         details["edit_index"] = index
     match error:
-        case errors.NoMatch(nearest=Nearest() as nearest):
-            details["nearest"] = dataclasses.asdict(nearest)
+        case errors.NoMatch(nearest=nearest):
+            details["nearest"] = None if nearest is None else dataclasses.asdict(nearest)
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
         case errors.ModifiedExternally(changed_by=changed_by, diff_since_read=diff, also_changed_by=also):

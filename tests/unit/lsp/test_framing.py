@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fileops.lsp import framing
 from fileops.lsp.framing import BadFrame, FrameReader, FrameWriter, StreamBroken
-from hypothesis import given, strategies as st
 from support.rawclient import frame
 
 

@@ -1,11 +1,15 @@
 """JSON text in and out: strict, and safe for text with lone surrogates."""
 
+# ruff: noqa: E501 - tables are read by the line
+
 import json
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fileops.wire import codec
-from hypothesis import given, strategies as st
 
 NO_JSON = [
     b"", b"{", b"{} x", b"NaN", b'{"a": Infinity}', b"-Infinity", b"1e999", b"\xff", b'"\xed\xa0\x80"', b"\xef\xbb\xbf{}",

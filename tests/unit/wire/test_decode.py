@@ -1,15 +1,18 @@
 """Strict decoding: each refusal names the place and the reason. R-PARAMS-* of docs/PROTOCOL.md."""
 
+# ruff: noqa: E501 - tables are read by the line
+
 from typing import Any
 
 import msgspec
 import pytest
+
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams, decode
 
-READ = {"file_path": "/a"}
-EDIT = {"file_path": "/a", "old_string": "x", "new_string": "y"}
-MULTI = {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}]}
+READ: dict[str, Any] = {"file_path": "/a"}
+EDIT: dict[str, Any] = {"file_path": "/a", "old_string": "x", "new_string": "y"}
+MULTI: dict[str, Any] = {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}]}
 
 TAKEN: list[tuple[str, dict[str, Any], type[msgspec.Struct], dict[str, Any]]] = [
     ("only what is required", READ, wire.ReadParams, {"offset": None, "limit": None, "session_id": None}),

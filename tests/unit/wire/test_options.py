@@ -1,11 +1,12 @@
 """initializationOptions. R-INIT-* of docs/PROTOCOL.md."""
 
 import pytest
+
 from fileops.model import Limits, Settings
 from fileops.wire.decode import InvalidParams
 from fileops.wire.options import decode_options
 
-REFUSED = [
+REFUSED: list[tuple[object, str]] = [
     ([], "$.initializationOptions"),
     ("x", "$.initializationOptions"),
     ({"freshness": "ctime"}, "$.initializationOptions.freshness"),

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fileops.wire.uris import path_of, uri_of
-from hypothesis import given, strategies as st
 
 PATHS = [
     ("file:///tmp/a%20b", "/tmp/a b"),
