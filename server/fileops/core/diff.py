@@ -10,13 +10,13 @@ from typing import Literal
 
 import xxhash
 
-from fileops.core.linediff import changed_ranges, positional_ranges
+from fileops.core.linediff import Effort, changed_ranges, positional_ranges
 from fileops.core.text import count_newlines, cut, decode_part, line_end, line_start, newline_of, numbered, split_lines
 from fileops.model import Change, Hunk, HunkLine, Limits, Splice, TextFormat
 
 CONTEXT_LINES = 3
 MAX_LINE_CHARS = 2000  # of a line in diff and hunks; fixed, so that `limits` cannot make a diff that does not apply
-_LINE_DIFF_BUDGET = 200_000  # lines × lines compared in search of the smallest difference, over all splices
+MANY_SPLICES = 64  # beyond, each splice's lines are compared one by one: a search in each would add up
 
 Kind = Literal[" ", "-", "+"]
 
@@ -30,21 +30,16 @@ def change_of(
     operation: Literal["create", "modify"],
     limits: Limits,
     max_diff_bytes: int = 1_000_000,
+    with_snippet: bool = True,
 ) -> Change:
     """What the splices do to the data.
 
     file_path: as it is to stand in the diff's head. Past max_diff_bytes diff and hunks are cut; the counts of
-    lines are not, and the snippet of a single splice is not.
+    lines and the snippet are not.
     """
-    page = _Page(fmt, limits, max_diff_bytes, wants_whole_snippet=len(splices) == 1 and operation == "modify")
-    group: list[_Region] = []
+    page = _Page(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
     for region in _regions(data, fmt, splices):
-        if group and region.old_at - group[-1].old_end > 2 * CONTEXT_LINES:
-            page.add(data, group)
-            group = []
-        group.append(region)
-    if group:
-        page.add(data, group)
+        page.add(region)
     return page.change(file_path=file_path, operation=operation)
 
 
@@ -59,10 +54,6 @@ class _Region:
     old: Sequence[bytes]
     new: Sequence[bytes]
 
-    @property
-    def old_end(self) -> int:
-        return self.old_at + len(self.old)
-
 
 @dataclass(slots=True, kw_only=True)
 class _Block:
@@ -76,17 +67,14 @@ class _Block:
 
 def _regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[_Region]:
     counted_at, old_at, shift = 0, 0, 0
-    budget = _LINE_DIFF_BUDGET
+    is_many = len(splices) > MANY_SPLICES
+    effort = Effort(50_000) if is_many else Effort()
     for block in _blocks(data, fmt, splices):
         old_at += count_newlines(data, fmt, counted_at, block.start)
         counted_at = block.start
         old = split_lines(data[block.start : block.end], fmt)
         new = split_lines(b"".join((*block.pieces, data[block.reached : block.end])), fmt)
-        if budget > 0:
-            ranges = changed_ranges(old, new)
-            budget -= len(old) * len(new)
-        else:
-            ranges = positional_ranges(old, new)
+        ranges = positional_ranges(old, new) if is_many and len(old) == len(new) else changed_ranges(old, new, effort)
         start, at = block.start, 0
         for a, a_end, b, b_end in ranges:
             start += sum(map(len, old[at:a]))
@@ -118,38 +106,56 @@ def _blocks(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator
 
 
 class _Page:
-    """Collects hunks until the diff is full, and counts on."""
+    """Takes regions in order, builds hunks until the diff is full, and counts on.
 
-    def __init__(self, fmt: TextFormat, limits: Limits, max_diff_bytes: int, *, wants_whole_snippet: bool) -> None:
+    A hunk is built while its regions come, so that one that never ends costs no more than the diff may hold.
+    """
+
+    def __init__(
+        self, data: bytes, fmt: TextFormat, limits: Limits, max_diff_bytes: int, *, with_snippet: bool
+    ) -> None:
+        self._data = data
         self._fmt = fmt
         self._newline = newline_of(fmt)
         self._max_line_chars = limits.max_line_chars
         self._left = max_diff_bytes
-        self._wants_whole_snippet = wants_whole_snippet
+        self._with_snippet = with_snippet
         self._exact = fmt.encoding == "utf-8"
         self._truncated = False
         self._is_full = False
         self._hunks: list[Hunk] = []
         self._snippet: list[str] = []
         self._n_added = self._n_removed = 0
-        self._first_changed = 1
+        self._first_changed = 0
+        # the hunk being built: its lines, where it begins, its last region's end, the next line's number
+        self._is_open = False
+        self._lines: list[HunkLine] = []
+        self._digest = xxhash.xxh3_64()
+        self._old_at = self._new_at = 0
+        self._end_bytes = self._old_end = 0
+        self._number = 0
 
-    def add(self, data: bytes, group: Sequence[_Region]) -> None:
-        if not self._n_added and not self._n_removed:
-            self._first_changed = _first_line(data, group[0])
-        for region in group:
-            self._n_added += len(region.new)
-            self._n_removed += len(region.old)
-        if self._is_full and not self._wants_whole_snippet:
+    def add(self, region: _Region) -> None:
+        n_old, n_new = len(region.old), len(region.new)
+        self._n_removed += n_old
+        self._n_added += n_new
+        self._first_changed = self._first_changed or _first_line(self._data, region)
+        if self._is_full and not self._with_snippet:
             return
-        above, below = self._context(data, group[0].start, group[-1].end)
-        old_at, new_at = group[0].old_at - len(above), group[0].new_at - len(above)
-        rows = list(self._rows(data, group, above, below))
-        self._add_snippet(rows, new_at)
-        if not self._is_full:
-            self._add_hunk(rows, old_at, new_at)
+        if self._is_open and region.old_at - self._old_end > 2 * CONTEXT_LINES:
+            self._close()
+        if self._is_open:
+            self._put(" ", split_lines(self._data[self._end_bytes : region.start], self._fmt))
+        else:
+            self._open(region)
+        self._put("-", region.old)
+        self._put("+", region.new)
+        self._end_bytes = region.end
+        self._old_end = region.old_at + n_old
 
     def change(self, *, file_path: str, operation: Literal["create", "modify"]) -> Change:
+        if self._is_open:
+            self._close()
         return Change(
             operation=operation,
             unified=unified_diff(self._hunks, file_path=file_path, creates=operation == "create"),
@@ -158,92 +164,100 @@ class _Page:
             hunks=tuple(self._hunks),
             n_added=self._n_added,
             n_removed=self._n_removed,
-            first_changed_line=self._first_changed,
+            first_changed_line=max(1, self._first_changed),
             snippet="\n".join(self._snippet),
         )
 
-    def _context(self, data: bytes, start: int, end: int) -> tuple[list[bytes], list[bytes]]:
+    def _open(self, region: _Region) -> None:
         above: list[bytes] = []
+        start = region.start
         while start and len(above) < CONTEXT_LINES:
-            line = line_start(data, self._fmt, start - self._fmt.unit_bytes)
-            above.insert(0, data[line:start])
+            line = line_start(self._data, self._fmt, start - self._fmt.unit_bytes)
+            above.insert(0, self._data[line:start])
             start = line
+        self._is_open = True
+        self._old_at, self._new_at = region.old_at - len(above), region.new_at - len(above)
+        self._number = self._new_at
+        self._put(" ", above)
+
+    def _close(self) -> None:
+        end, data = self._end_bytes, self._data
         below: list[bytes] = []
         while end < len(data) and len(below) < CONTEXT_LINES:
             line = line_end(data, self._fmt, end)
             below.append(data[end:line])
             end = line
-        return above, below
-
-    def _rows(
-        self, data: bytes, group: Sequence[_Region], above: list[bytes], below: list[bytes]
-    ) -> Iterator[tuple[Kind, bytes]]:
-        for line in above:
-            yield " ", line
-        end = group[0].start
-        for region in group:
-            for line in split_lines(data[end : region.start], self._fmt):
-                yield " ", line
-            for line in region.old:
-                yield "-", line
-            for line in region.new:
-                yield "+", line
-            end = region.end
-        for line in below:
-            yield " ", line
-
-    def _add_snippet(self, rows: list[tuple[Kind, bytes]], new_at: int) -> None:
-        number = new_at
-        for kind, line in rows:
-            if kind == "-":
-                continue
-            number += 1
-            if number == 1:
-                line = line.removeprefix(self._fmt.bom)  # noqa: PLW2901 - the BOM is not shown
-            text = decode_part(line.removesuffix(self._newline), self._fmt).removesuffix("\r")
-            self._snippet.append(numbered(number, text, self._max_line_chars))
-
-    def _add_hunk(self, rows: list[tuple[Kind, bytes]], old_at: int, new_at: int) -> None:
-        lines: list[HunkLine] = []
-        n_old = n_new = 0
-        digest = xxhash.xxh3_64()
-        for kind, line in rows:
-            self._left -= len(line) + 1
-            if self._left < 0:
-                self._is_full = self._truncated = True
-                break
-            has_newline = line.endswith(self._newline)
-            body = line[: -len(self._newline)] if has_newline else line
-            lines.append(HunkLine(kind=kind, text=self._shown(body), no_newline=not has_newline))
-            digest.update(kind.encode() + line)
-            n_old += kind != "+"
-            n_new += kind != "-"
+        self._put(" ", below)
+        self._is_open = False
+        lines, self._lines = self._lines, []
+        digest, self._digest = self._digest, xxhash.xxh3_64()
         if not lines:
             return
+        n_old = sum(line.kind != "+" for line in lines)
+        n_new = sum(line.kind != "-" for line in lines)
         self._hunks.append(
             Hunk(
                 id=f"{len(self._hunks) + 1}-{digest.hexdigest()}",
-                old_start=old_at + bool(n_old),
+                old_start=self._old_at + bool(n_old),
                 old_lines=n_old,
-                new_start=new_at + bool(n_new),
+                new_start=self._new_at + bool(n_new),
                 new_lines=n_new,
                 lines=tuple(lines),
             )
         )
 
-    def _shown(self, line: bytes) -> str:
-        if self._exact:
-            try:
-                text = line.decode()
-            except UnicodeDecodeError:
-                self._exact = False
-                text = decode_part(line, self._fmt)
-        else:
-            text = decode_part(line, self._fmt)
-        if len(text) <= MAX_LINE_CHARS:
-            return text
+    def _put(self, kind: Kind, lines: Sequence[bytes]) -> None:
+        if self._with_snippet and kind != "-":
+            self._snippet += [self._numbered(n, line) for n, line in enumerate(lines, self._number + 1)]
+            self._number += len(lines)
+        if self._is_full or not lines:
+            return
+        n_bytes = sum(map(len, lines)) + len(lines)
+        if n_bytes > self._left:
+            lines = self._fitting(lines)
+            self._is_full = self._truncated = True
+            if not lines:
+                return
+        self._left -= n_bytes
+        joined = lines[0] if len(lines) == 1 else b"".join(lines)
+        self._lines += self._rows(kind, joined)
+        self._digest.update(kind.encode() + joined)
+
+    def _rows(self, kind: Kind, lines: bytes) -> list[HunkLine]:
+        """Whole lines, decoded at once."""
+        text = decode_part(lines, self._fmt)
+        if self._exact and "\ufffd" in text and text.encode() != lines:
+            self._exact = False
+        texts = text.split("\n")
+        last = texts.pop()
+        if len(text) > MAX_LINE_CHARS:
+            texts = [self._fitting_line(line) for line in texts]
+        rows = [HunkLine(kind=kind, text=line) for line in texts]
+        if last:
+            rows.append(HunkLine(kind=kind, text=self._fitting_line(last), no_newline=True))
+        return rows
+
+    def _fitting_line(self, line: str) -> str:
+        if len(line) <= MAX_LINE_CHARS:
+            return line
         self._truncated = True
-        return cut(text, MAX_LINE_CHARS)
+        return cut(line, MAX_LINE_CHARS)
+
+    def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:
+        left = self._left
+        for index, line in enumerate(lines):
+            left -= len(line) + 1
+            if left < 0:
+                return lines[:index]
+        return lines
+
+    def _numbered(self, number: int, line: bytes) -> str:
+        if number == 1:
+            line = line.removeprefix(self._fmt.bom)  # not shown
+        text = decode_part(line, self._fmt)
+        if line.endswith(self._newline):
+            text = text[:-1].removesuffix("\r")
+        return numbered(number, text, self._max_line_chars)
 
 
 def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False) -> str:

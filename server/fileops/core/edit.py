@@ -136,6 +136,7 @@ def plan(
             file_path=snapshot.path if file_path is None else file_path,
             operation="create" if creates else "modify",
             limits=limits,
+            with_snippet=not is_multi and not creates and not edits[0].replace_all,
         ),
     )
 

@@ -7,6 +7,7 @@ that are unique on both sides when it is large (as patience diff does), and is c
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from operator import eq
 
@@ -17,10 +18,17 @@ _MAX_PRODUCT = 20_000  # lines × lines up to which an exact comparison costs mi
 _MAX_LINES = 200_000
 
 
-def changed_ranges(old: Sequence[Line], new: Sequence[Line]) -> list[Range]:
+@dataclass(slots=True)
+class Effort:
+    """What exact comparisons may still cost, in lines × lines (about 0.6 µs each at their worst)."""
+
+    left: int = 200_000
+
+
+def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: Effort | None = None) -> list[Range]:
     """Where the two differ, in order, never touching. What lies between two ranges is equal."""
     ranges: list[Range] = []
-    _collect(old, new, 0, len(old), 0, len(new), ranges)
+    _collect(old, new, (0, len(old), 0, len(new)), ranges, effort or Effort())
     return ranges
 
 
@@ -42,9 +50,8 @@ def positional_ranges(old: Sequence[Line], new: Sequence[Line]) -> list[Range]:
     return ranges
 
 
-def _collect(
-    old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: int, b_end: int, ranges: list[Range]
-) -> None:
+def _collect(old: Sequence[Line], new: Sequence[Line], within: Range, ranges: list[Range], effort: Effort) -> None:
+    a, a_end, b, b_end = within
     while a < a_end and b < b_end and old[a] == new[b]:
         a += 1
         b += 1
@@ -56,7 +63,9 @@ def _collect(
     if a == a_end or b == b_end:
         _add(ranges, (a, a_end, b, b_end))
         return
-    if (a_end - a) * (b_end - b) <= _MAX_PRODUCT:
+    product = (a_end - a) * (b_end - b)
+    if product <= min(_MAX_PRODUCT, effort.left):
+        effort.left -= product
         matcher = SequenceMatcher(None, old[a:a_end], new[b:b_end], autojunk=False)
         for tag, i, j, k, m in matcher.get_opcodes():
             if tag != "equal":
@@ -68,9 +77,9 @@ def _collect(
             _add(ranges, (a + i, a + j, b + k, b + m))
         return
     for i, k in anchors:
-        _collect(old, new, a, i, b, k, ranges)
+        _collect(old, new, (a, i, b, k), ranges, effort)
         a, b = i + 1, k + 1
-    _collect(old, new, a, a_end, b, b_end, ranges)
+    _collect(old, new, (a, a_end, b, b_end), ranges, effort)
 
 
 def _anchors(old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: int, b_end: int) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from fileops.model import Edit, Span, Splice, Text, TextFormat
 class Matches:
     """Non-overlapping places, left to right, as arrays of byte offsets (millions of them must not cost objects).
 
+    needle: the bytes of every match where a search for them finds just these matches, else None.
     candidates: every place that a unique match would have to be told from: `starts`, or where only one match
     does not overlap, every position at which the text stands. match: "exact" where the bytes are the needle's,
     else "newline".
@@ -29,6 +30,7 @@ class Matches:
     ends: "array[int]"
     candidates: "array[int]"
     match: str
+    needle: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -79,23 +81,40 @@ def find(text: Text, old: str) -> Matches:
     plain = _is_plain(text, needle)
     finder = _literal_finder(text, encoded) if plain else _newline_finder(text, needle)
     at, size = len(text.format.bom), len(text.data)
-    while (hit := finder(at, size)) is not None:
-        starts.append(hit[0])
-        ends.append(hit[1])
-        at = hit[1]
+    is_bytewise = plain and text.format.unit_bytes == 1
+    if is_bytewise:
+        starts, ends = _literal_hits(text.data, encoded, at)
+    else:
+        while (hit := finder(at, size)) is not None:
+            starts.append(hit[0])
+            ends.append(hit[1])
+            at = hit[1]
     candidates = starts
     if len(starts) == 1:
         candidates = _overlapping(text, finder, starts[0], ends[0], is_plain=plain)
     is_exact = as_given == encoded if plain else _all_read(text.data, starts, ends, as_given)
-    return Matches(starts=starts, ends=ends, candidates=candidates, match=EXACT if is_exact else "newline")
+    return Matches(
+        starts=starts,
+        ends=ends,
+        candidates=candidates,
+        match=EXACT if is_exact else "newline",
+        needle=encoded if is_bytewise else None,
+    )
 
 
 def lines_of(text: Text, offsets: "array[int]") -> tuple[int, ...]:
     """The 1-based line of each offset; offsets ascend."""
+    data, fmt = text.data, text.format
     lines: list[int] = []
     line, at = 1, 0
+    if fmt.unit_bytes == 1:
+        for offset in offsets:
+            line += data.count(b"\n", at, offset)
+            at = offset
+            lines.append(line)
+        return tuple(lines)
     for offset in offsets:
-        line += count_newlines(text.data, text.format, at, offset)
+        line += count_newlines(data, fmt, at, offset)
         at = offset
         lines.append(line)
     return tuple(lines)
@@ -113,6 +132,17 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
     return all(
         end - start == size and data.startswith(expected, start) for start, end in zip(starts, ends, strict=True)
     )
+
+
+def _literal_hits(data: bytes, needle: bytes, at: int) -> "tuple[array[int], array[int]]":
+    """All of them where no alignment is to be checked: a loop without a call of ours in it."""
+    starts = array("q")
+    find_from, width = data.find, len(needle)
+    hit = find_from(needle, at)
+    while hit >= 0:
+        starts.append(hit)
+        hit = find_from(needle, hit + width)
+    return starts, array("q", [start + width for start in starts])
 
 
 def _literal_finder(text: Text, needle: bytes) -> Finder:
@@ -170,7 +200,7 @@ def _overlapping(text: Text, finder: Finder, start: int, end: int, *, is_plain: 
     All begin inside that match. Literal occurrences that overlap pairwise lie at equal distances, so once the
     second is known each further one costs a comparison of that distance, however long the text is.
     """
-    data, unit, width = text.data, text.format.unit_bytes, end - start
+    data, width = text.data, end - start
     positions = array("q", [start])
     reach = end + 2 * width  # an occurrence with other line ends is at most twice as long
     second = finder(_behind_first(text, start), reach)
@@ -186,7 +216,10 @@ def _overlapping(text: Text, finder: Finder, start: int, end: int, *, is_plain: 
         return positions
     distance = second[0] - start
     at = second[0] + distance
-    while at < end and data[at + width - distance : at + width] == data[at - distance : at] and not at % unit:
+    while at < end:
+        come = data[at + width - distance : at + width]
+        if come != data[at + width - 2 * distance : at + width - distance]:
+            break
         positions.append(at)
         at += distance
     return positions

@@ -5,10 +5,12 @@ lines keep theirs and new lines take the one before; in a match without one, the
 else of the line before; in a file without any, as given.
 """
 
+from array import array
 from collections.abc import Callable
 
 from fileops.core.linediff import changed_ranges
 from fileops.core.matching import Matches
+from fileops.core.splices import coalesce
 from fileops.core.text import (
     decode_part,
     encode,
@@ -34,9 +36,7 @@ def splices_for(text: Text, matches: Matches, new_string: str) -> tuple[Splice, 
     replacement = _replacement(text, new_string)
     if len(matches) > MANY_MATCHES:
         return _coalesced(text.data, matches, replacement)
-    if isinstance(replacement, bytes):
-        return tuple(Splice(a, b, replacement) for a, b in zip(matches.starts, matches.ends, strict=True))
-    return tuple(Splice(a, b, replacement(a, b)) for a, b in zip(matches.starts, matches.ends, strict=True))
+    return tuple(_each(matches.starts, matches.ends, replacement))
 
 
 def _replacement(text: Text, new_string: str) -> Replacement:
@@ -108,19 +108,24 @@ def _kind_at(text: Text, newline_offset: int) -> str:
 def _coalesced(data: bytes, matches: Matches, replacement: Replacement) -> tuple[Splice, ...]:
     """Neighbouring matches in one splice, so that the number of splices stays in the thousands at most."""
     starts, ends = matches.starts, matches.ends
-    n_matches = len(starts)
-    max_group = max(_MIN_GROUP, n_matches // MANY_MATCHES)
+    per_group = max(_MIN_GROUP, len(starts) // MANY_MATCHES)
     splices: list[Splice] = []
-    first = 0
-    pieces: list[bytes] = []
-    for index in range(n_matches):
-        start, end = starts[index], ends[index]
-        pieces.append(replacement if isinstance(replacement, bytes) else replacement(start, end))
-        following = index + 1
-        if following == n_matches or following - first >= max_group or starts[following] - end > _MAX_GAP_BYTES:
-            splices.append(Splice(starts[first], end, b"".join(pieces)))
-            pieces = []
-            first = following
+    for first in range(0, len(starts), per_group):
+        group = slice(first, first + per_group)
+        group_starts, group_ends = starts[group], ends[group]
+        start, end = group_starts[0], group_ends[-1]
+        n_between = end - start - sum(group_ends) + sum(group_starts)
+        if n_between > _MAX_GAP_BYTES * len(group_starts):
+            splices += _each(group_starts, group_ends, replacement)
+        elif matches.needle is not None and isinstance(replacement, bytes):
+            splices.append(Splice(start, end, data[start:end].replace(matches.needle, replacement)))
         else:
-            pieces.append(data[end : starts[following]])
+            parts = _each(group_starts, group_ends, replacement)
+            splices += coalesce(data, parts, max_gap_bytes=end - start)
     return tuple(splices)
+
+
+def _each(starts: "array[int]", ends: "array[int]", replacement: Replacement) -> list[Splice]:
+    if isinstance(replacement, bytes):
+        return [Splice(start, end, replacement) for start, end in zip(starts, ends, strict=True)]
+    return [Splice(start, end, replacement(start, end)) for start, end in zip(starts, ends, strict=True)]

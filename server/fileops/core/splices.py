@@ -103,7 +103,7 @@ class _Composer:
             self._open(splice.start)
         kept = splice.start - (self._open_at - len(self._tail))
         self._pieces += (self._tail[:kept], splice.new)
-        if splice.end <= self._open_at:
+        if splice.end < self._open_at:
             self._tail = self._tail[len(self._tail) - (self._open_at - splice.end) :]
             return
         self._tail = b""

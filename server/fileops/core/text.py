@@ -32,6 +32,11 @@ def detect_format(head: bytes) -> TextFormat:
     return TextFormat()
 
 
+def may_begin_bom(head: bytes) -> bool:
+    """Whether bytes that follow a head this short could still change its format."""
+    return any(len(bom) > len(head) and bom.startswith(head) for bom, _ in _BOMS)
+
+
 def is_binary(head: bytes, fmt: TextFormat) -> bool:
     """A NUL in the first 8 KB of a file that does not begin with a BOM."""
     return not fmt.bom and b"\0" in head[:SNIFF_BYTES]

@@ -7,7 +7,16 @@ not shown are only counted. Knows nothing of files; the caller opens, feeds, and
 import codecs
 from dataclasses import dataclass
 
-from fileops.core.text import count_newlines, cut, decode_part, detect_format, find_aligned, newline_of, style_of
+from fileops.core.text import (
+    count_newlines,
+    cut,
+    decode_part,
+    detect_format,
+    find_aligned,
+    may_begin_bom,
+    newline_of,
+    style_of,
+)
 from fileops.errors import TooManyChars
 from fileops.model import Limits, NewlineStyle, TextFormat
 
@@ -81,6 +90,9 @@ class WindowReader:
 
     def finish(self) -> Window:
         """After the last chunk of the file, or after `feed` said enough. Raises: TooManyChars."""
+        if not self._sniffed:
+            data, self._pending = self._pending, b""
+            self._take(self._sniff(data, is_last=True))
         at_end = not self._is_enough
         if at_end:
             self._take_rest()
@@ -113,7 +125,7 @@ class WindowReader:
     def _sniff(self, data: bytes, *, is_last: bool) -> bytes:
         """Behind the BOM, once enough is there to know it."""
         if self._format is None:
-            if len(data) < 4 and not is_last:
+            if not is_last and may_begin_bom(data):
                 self._pending = data
                 return b""
             self._format = detect_format(data)
@@ -245,8 +257,6 @@ class WindowReader:
 
     def _take_rest(self) -> None:
         """The last line, where it has no newline."""
-        if not self._sniffed:
-            self._pending = self._sniff(self._pending, is_last=True)
         fmt = self._format or TextFormat()
         rest, self._pending = self._pending, b""
         if self._line < self._first:

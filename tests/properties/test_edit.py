@@ -1,0 +1,138 @@
+"""Edits on bytes against the same edits on decoded text, over encodings, line ends, BOMs and final newlines."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from core_models import FORMATS, LIMITS, awkward_texts, formats, model_spans, snapshot_of, text_of
+from fileops.core import splices as splicing
+from fileops.core.edit import execute, plan, valid
+from fileops.errors import MultipleMatches, NoChange, NoMatch
+from fileops.model import Edit, TextFormat
+
+
+def _model_new(content: str, start: int, end: int, new: str) -> str | None:
+    """The new text with the line ends it gets in place of content[start:end]; None where those are mixed."""
+    inside = set(re.findall(r"\r?\n", content[start:end]))
+    if len(inside) > 1:
+        return None
+    if inside:
+        kind = inside.pop()
+    else:
+        after = re.search(r"\r?\n", content[end:])
+        before = re.findall(r"\r?\n", content[:start])
+        if not after and not before:
+            return new
+        kind = after.group() if after else before[-1]
+    return new.replace("\r\n", "\n").replace("\n", kind)
+
+
+def _model_edit(content: str, old: str, new: str, fmt: TextFormat) -> str | None:
+    spans, _ = model_spans(content, old, fmt)
+    encoded = fmt.bom + content.encode(fmt.encoding)
+    pieces: list[str] = []
+    at = len(fmt.bom)
+    for start_bytes, end_bytes in spans:
+        start = len(encoded[len(fmt.bom) : start_bytes].decode(fmt.encoding))
+        end = len(encoded[len(fmt.bom) : end_bytes].decode(fmt.encoding))
+        replaced = _model_new(content, start, end, new)
+        if replaced is None:
+            return None
+        pieces += (encoded[at:start_bytes].decode(fmt.encoding), replaced)
+        at = end_bytes
+    return "".join((*pieces, encoded[at:].decode(fmt.encoding)))
+
+
+@given(awkward_texts, st.data(), awkward_texts, formats)
+def test_replacing_all_is_that_of_the_decoded_text(
+    content: str, data: st.DataObject, new: str, fmt: TextFormat
+) -> None:
+    assume(content)
+    start = data.draw(st.integers(0, len(content) - 1))
+    old = content[start : data.draw(st.integers(start + 1, len(content)))]
+    assume(not (old.endswith("\r") and content[start + len(old) :].startswith("\n")))
+    assume(not (old.startswith("\n") and content[:start].endswith("\r")))
+    assume(old != new)
+    expected = _model_edit(content, old, new, fmt)
+    assume(expected is not None)
+    text = text_of(content, fmt)
+    if expected == content:
+        assert isinstance(valid(text, old, new, True), NoChange)
+        return
+    assert valid(text, old, new, True) is None
+    assert execute(text, old, new, True).data == fmt.bom + str(expected).encode(fmt.encoding)
+
+
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: f"{fmt.encoding}{'-bom' * bool(fmt.bom)}")
+def test_every_small_text_is_edited_as_its_decoded_self(fmt: TextFormat) -> None:
+    """Encodings × line ends × BOM × final newline, exhaustively for texts of up to four pieces."""
+    for n_pieces in range(5):
+        for pieces in itertools.product(["a", "\n", "\r\n", "\r"], repeat=n_pieces):
+            content = "".join(pieces)
+            text = text_of(content, fmt)
+            for old, new in [("a", "b\nc"), ("\n", ""), ("a\n", "a\n\n"), ("\na", "a"), ("\r", "x")]:
+                spans, n_positions = model_spans(content, old, fmt)
+                failure = valid(text, old, new, False)
+                if not spans:
+                    assert isinstance(failure, NoMatch)
+                elif n_positions > 1:
+                    assert isinstance(failure, MultipleMatches)
+                expected = _model_edit(content, old, new, fmt)
+                if spans and expected is not None:
+                    result = execute(text, old, new, True)
+                    assert result.data == fmt.bom + expected.encode(fmt.encoding), (content, old, new)
+
+
+@given(st.binary(max_size=40), st.sampled_from("ab\n\x00é"), st.text(alphabet="ab\n\r", max_size=4), formats)
+def test_bytes_outside_the_matches_never_change(content: bytes, old: str, new: str, fmt: TextFormat) -> None:
+    assume(old != new)
+    snapshot = snapshot_of(fmt.bom + content)
+    try:
+        planned = plan(snapshot, fmt, [Edit(old_string=old, new_string=new, replace_all=True)], limits=LIMITS)
+    except (NoMatch, NoChange):
+        return
+    data = snapshot.data
+    splicing.validate(planned.splices, len(data))
+    for splice in planned.splices:
+        replaced = data[splice.start : splice.end].decode(fmt.encoding)
+        assert replaced.replace("\r\n", "\n") == old
+        assert splice.start >= len(fmt.bom)
+
+
+@given(
+    awkward_texts,
+    st.lists(st.tuples(st.sampled_from("ab \n\ré"), awkward_texts), min_size=1, max_size=5),
+    formats,
+)
+def test_a_multi_edit_is_its_edits_one_by_one(content: str, wishes: list[tuple[str, str]], fmt: TextFormat) -> None:
+    edits = [Edit(old_string=old, new_string=new, replace_all=True) for old, new in wishes]
+    content += "ab"
+    text = text_of(content, fmt)
+    applied: list[Edit] = []
+    for edit in edits:
+        if valid(text, edit.old_string, edit.new_string, True) is None:
+            text = execute(text, edit.old_string, edit.new_string, True)
+            applied.append(edit)
+    assume(applied)
+    snapshot = snapshot_of(text_of(content, fmt).data)
+    planned = plan(snapshot, fmt, applied, limits=LIMITS, is_multi=True)
+    splicing.validate(planned.splices, len(snapshot.data))
+    assert splicing.apply(snapshot.data, planned.splices) == text.data
+    assert (planned.change.unified == "") == (snapshot.data == text.data)
+    assert planned.change.exact == (fmt.encoding == "utf-8")
+
+
+@settings(max_examples=20)
+@given(st.integers(1025, 3000), st.sampled_from(["x", "x\n", ""]), st.integers(0, 2), st.sampled_from(["\n", "\r\n"]))
+def test_very_many_matches_change_the_same_bytes(n: int, new: str, n_between: int, newline: str) -> None:
+    content = ("needle" + newline + "between" * n_between + newline) * n
+    snapshot = snapshot_of(content.encode())
+    edit = Edit(old_string="needle", new_string=new, replace_all=True)
+    planned = plan(snapshot, TextFormat(), [edit], limits=LIMITS)
+    assert planned.n_replacements == (n,)
+    assert len(planned.splices) < 100
+    expected = content.replace("needle", new.replace("\n", newline)).encode()
+    assert splicing.apply(snapshot.data, planned.splices) == expected
