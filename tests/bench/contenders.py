@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fileops_client.daemon import DEFAULT_COMMAND
+
 from bench.pipes import LinePipe, LspPipe
 
 EditPair = tuple[str, str]
@@ -77,7 +79,7 @@ class Ours:
     name = "fileops-server"
 
     def __init__(self, root: str, **options: Any) -> None:
-        self.rpc = LspPipe([sys.executable, "-m", "fileops"])
+        self.rpc = LspPipe(DEFAULT_COMMAND)
         self.root = root
         self.rpc.call("initialize", {
             "processId": os.getpid(), "capabilities": {}, "rootUri": Path(root).as_uri(),

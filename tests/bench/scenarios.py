@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from fileops_client.daemon import DEFAULT_COMMAND
 
 from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, StockPygls
 from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resident_kb
@@ -48,13 +49,11 @@ def _toggler(edit: Callable[[str, str], object], one: str, other: str) -> Callab
 
 def s1_cold_start(folder: Path, runs: Runs, peers: Peers) -> Result:
     path = _file(folder, "s1.txt", _lines(200))
-    from fileops_client.launch import default_command  # the command that users' clients start
-
     initialize = {"processId": None, "rootUri": None, "capabilities": json.loads(CAPABILITIES.read_text())}
 
     def ours() -> float:
         start = time.perf_counter()
-        rpc = LspPipe(default_command())
+        rpc = LspPipe(DEFAULT_COMMAND)
         rpc.call("initialize", initialize)
         rpc.notify("initialized", {})
         rpc.call("fileops/read", {"file_path": path})
