@@ -15,6 +15,7 @@ from typing import Literal
 
 from fileops.errors import AlreadyExists, IoFailure, Stale
 from fileops.fs import durable, syscalls
+from fileops.fs.folders import require_room_for_temp
 from fileops.fs.journal import Journal, Region, put_back
 from fileops.fs.leftovers import new_name
 from fileops.fs.locks import is_locked_elsewhere
@@ -156,6 +157,7 @@ class JournalPlace:
         own_dir_fd = None
         try:
             try:
+                require_room_for_temp(dir_fd)
                 journal = Journal.create(dir_fd)
             except OSError as error:
                 if error.errno not in _NO_PLACE:
@@ -212,6 +214,7 @@ class _Temp:
 
 
 def _make_temp(dir_fd: int, mode: int) -> _Temp:
+    require_room_for_temp(dir_fd)
     name = new_name("tmp")
     fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
     is_locked_elsewhere(fd)  # takes the lock: this file has a living maker

@@ -1,11 +1,18 @@
 """Folders held open, so that what happens in them happens in the one that was looked at."""
 
+import errno
+import fcntl
 import os
+import struct
+import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
 from fileops.fs import durable, opening
 from fileops.fs.opening import Opener
+
+_FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
+_FS_APPEND_FL = 0x20
 
 
 def folder_of(path: str) -> str:
@@ -20,6 +27,24 @@ def open_folder(folder: str, opener: Opener) -> int:
         if not opening.O_PATH:
             raise
         return opener(folder, opening.LOOK | os.O_DIRECTORY)  # may be entered but not listed, nor synced
+
+
+def may_only_grow(dir_fd: int) -> bool:
+    """An append-only folder (chattr +a): what is made there can be neither renamed nor removed."""
+    if sys.platform != "linux":
+        return False
+    flags = bytearray(struct.calcsize("l"))
+    try:
+        fcntl.ioctl(dir_fd, _FS_IOC_GETFLAGS, flags)
+    except OSError:  # no such flags on this filesystem
+        return False
+    return bool(int.from_bytes(flags, sys.byteorder) & _FS_APPEND_FL)
+
+
+def require_room_for_temp(dir_fd: int) -> None:
+    """Raises PermissionError where a temporary file would stay for ever."""
+    if may_only_grow(dir_fd):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 @contextmanager

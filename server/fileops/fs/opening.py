@@ -59,11 +59,18 @@ def _is_link(name: str, dir_fd: int) -> bool:
 
 
 def _open_and_compare(path: str, flags: int) -> int:
+    """For systems without openat. Who swaps a link in and out four times between these calls is not noticed."""
     while True:
-        fd = os.open(path, flags | os.O_NOFOLLOW)
         try:
-            opened, named = os.fstat(fd), os.lstat(path)
-            if stat.S_ISLNK(opened.st_mode) or stat.S_ISLNK(named.st_mode) or os.path.realpath(path) != path:
+            fd = os.open(path, flags | os.O_NOFOLLOW)
+        except NotADirectoryError as error:  # a link, if a folder was wanted
+            if os.path.islink(path):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+            raise
+        try:
+            opened = os.fstat(fd)
+            before, named, after = os.path.realpath(path), os.lstat(path), os.path.realpath(path)
+            if stat.S_ISLNK(opened.st_mode) or stat.S_ISLNK(named.st_mode) or not before == path == after:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             if os.path.samestat(opened, named):
                 return fd
@@ -76,7 +83,7 @@ def _open_and_compare(path: str, flags: int) -> int:
 def best_opener() -> Opener:
     if syscalls.has_open_without_links():
         return _open_by_openat2
-    if os.open in os.supports_dir_fd and O_PATH:
+    if os.open in os.supports_dir_fd:
         return _open_by_walk
     return _open_and_compare
 

@@ -45,12 +45,12 @@ class Targets:
         """Within this process; also where nothing stands."""
         with self._locks.of(path):
             while True:
-                inode = self.inode_at(path)
+                inode = self._inode_if_any(path)
                 if inode is None:
                     yield
                     return
                 with self._locks.of(inode):
-                    if self.inode_at(path) == inode:  # else it was swapped while we waited
+                    if self._inode_if_any(path) == inode:  # else it was swapped while we waited
                         yield
                         return
 
@@ -88,9 +88,16 @@ class Targets:
         return Target(path, path.rpartition("/")[2], dir_fd, fd, os.fstat(fd))
 
     def inode_at(self, path: str) -> Inode | None:
+        """None where nothing stands. Raises OSError."""
         try:
             return inode_of(opening.look(path, self._opener))
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _inode_if_any(self, path: str) -> Inode | None:
+        try:
+            return self.inode_at(path)
+        except OSError:  # what cannot be looked at cannot be committed to either
             return None
 
 

@@ -1,0 +1,92 @@
+"""Files of dead processes go; those of living ones, and everybody else's, stay."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from contract.recording import RecordingHooks
+from fileops.fs import leftovers
+from fileops.fs.local import LocalFileSystem
+from fileops.fs.locks import is_locked_elsewhere
+from fileops.model import Splice
+from unit.fs.children import in_child
+
+DEAD = ".fileops-999999999-0-0123456789ab.tmp"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".fileops-999999999-0-0123456789ab.tmp~",
+        ".fileops-x-0-0123456789ab.tmp",
+        ".fileops-1-0-0123456789a.tmp",
+        "a.fileops-999999999-0-0123456789ab.tmp",
+        ".fileops.toml",
+        ".fileops-",
+    ],
+)
+def test_names_that_are_not_ours_stay(fs: LocalFileSystem, folder: str, name: str) -> None:
+    Path(f"{folder}/{name}").write_bytes(b"")
+    assert not leftovers.is_own_name(name)
+    assert fs.recover(folder) == 0
+    assert os.listdir(folder) == [name]
+
+
+def test_a_reused_pid_is_not_mistaken_for_the_maker(fs: LocalFileSystem, folder: str) -> None:
+    for start in ("0", "1"):
+        Path(f"{folder}/.fileops-{os.getpid()}-{start}-0123456789ab.tmp").write_bytes(b"")
+    assert fs.recover(folder) == 2
+    assert os.listdir(folder) == []
+
+
+def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None:
+    name = leftovers.new_name("tmp")
+    Path(f"{folder}/{name}").write_bytes(b"")
+    assert leftovers.is_own_name(name)
+    assert in_child(lambda: fs.recover(folder)).value == 0
+    assert os.listdir(folder) == [name]
+
+
+def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSystem, folder: str) -> None:
+    fd = os.open(f"{folder}/{DEAD}", os.O_CREAT | os.O_RDWR)
+    try:
+        assert not is_locked_elsewhere(fd)
+        assert fs.recover(folder) == 0
+    finally:
+        os.close(fd)
+    assert fs.recover(folder) == 1
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("use", ["read", "open", "replace"])
+def test_left_overs_go_before_the_first_use_of_their_folder(fs: LocalFileSystem, folder: str, use: str) -> None:
+    path = f"{folder}/d/f"
+    os.mkdir(f"{folder}/d")
+    Path(path).write_bytes(b"x")
+    snapshot = LocalFileSystem().read(path)
+    Path(f"{folder}/d/{DEAD}").write_bytes(b"")
+    if use == "replace":
+        fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
+    elif use == "read":
+        fs.read(path)
+    else:
+        with fs.open(path):
+            pass
+    assert os.listdir(f"{folder}/d") == ["f"]
+
+
+def test_a_left_over_that_is_a_link_or_a_folder_does_no_harm(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/precious").write_bytes(b"x")
+    os.symlink("precious", f"{folder}/{DEAD}")
+    os.mkdir(f"{folder}/{DEAD.replace('0-0', '0-1')}")
+    os.mkfifo(f"{folder}/{DEAD.replace('tmp', 'journal')}")
+    fs.recover(folder)
+    assert Path(f"{folder}/precious").read_bytes() == b"x"
+
+
+def test_start_times_tell_processes_apart() -> None:
+    own = leftovers.start_time(os.getpid())
+    assert own is not None
+    assert in_child(lambda: leftovers.new_name("tmp")).value.split("-")[1] != str(os.getpid())
+    assert leftovers.start_time(999_999_999) is None
