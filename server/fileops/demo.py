@@ -6,10 +6,9 @@ reader's own files are only read; the story is played on copies in a temporary f
 
 import asyncio
 import os
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -21,7 +20,8 @@ from fileops_client import BecameStale, ConnectionLost, FileOpsClient, ResponseE
 EVENT_TIMEOUT_S = 10.0  # a loaded machine; the usual delay is some milliseconds and is printed
 MAX_FILES = 100
 MAX_FILE_BYTES = 50_000  # well under what one read returns
-MAX_LINES_SHOWN = 24
+MAX_LINES_SHOWN = 20
+MAX_QUOTED = 48  # two of them and some words fit a line
 MARK = " (edited by the demo)"
 VISITOR = "A line that somebody else wrote."
 
@@ -56,11 +56,15 @@ class Cast:
     edits: tuple[tuple[str, str], ...]
 
 
-def run_demo(directory: str | None = None) -> int:
-    """Play the story on a copy of the directory's text files, else on an example. The exit status."""
-    stage = Stage(Console(highlight=False, soft_wrap=not sys.stdout.isatty()))
+def run_demo(directory: str | None = None, *, command: Sequence[str] | None = None) -> int:
+    """Play the story on a copy of the directory's text files, else on an example. The exit status.
+
+    command: what starts the daemon, by default this installation.
+    """
     with tempfile.TemporaryDirectory(prefix="fileops-demo-") as temporary:
         folder = os.path.realpath(temporary)
+        # rich itself takes NO_COLOR for "no colours, but bold".
+        stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"), folder)
         cast = _example(folder) if directory is None else _copies(directory, folder)
         if cast is None:
             stage.say(f"{directory}: no text file with four lines of its own is in there.")
@@ -68,17 +72,17 @@ def run_demo(directory: str | None = None) -> int:
         what = "an example in a temporary folder" if directory is None else f"copies of {cast.n_files} files"
         stage.open(what)
         try:
-            asyncio.run(_play(stage, folder, cast))
+            asyncio.run(_play(stage, folder, cast, command))
         except (StepFailed, ConnectionLost, ResponseError, ServerMissing, TimeoutError) as error:
             stage.fail(str(error) or "no answer in time")
             return 1
-    stage.say("\nEach step did what it says.", style="bold")
+        stage.say("\nEach step did what it says.", style="bold")
     return 0
 
 
-async def _play(stage: "Stage", folder: str, cast: Cast) -> None:
+async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] | None) -> None:
     first, second = os.path.join(folder, cast.first), os.path.join(folder, cast.second)
-    async with FileOpsClient.start(root=folder) as agent:
+    async with FileOpsClient.start(command, root=folder) as agent:
         stage.step(f"The agent reads {cast.first}")
         reading = await agent.read(first)
         _require(reading.ok, reading.output)
@@ -125,9 +129,10 @@ async def _play(stage: "Stage", folder: str, cast: Cast) -> None:
 
         stage.step("Now the same edit succeeds, and the other's line is still there")
         wanted = _replaced(first, cast.late_edit)
-        _require_written(first, wanted, await agent.edit(first, *cast.late_edit))
+        late_edited = await agent.edit(first, *cast.late_edit)
+        _require_written(first, wanted, late_edited)
         _require(VISITOR.encode() in _bytes_of(first), "the other's line was lost")
-        stage.show("".join(f"{line}\n" for line in wanted.decode().splitlines()[-3:]))
+        stage.show_diff(late_edited)
 
 
 # --- the checks ---------------------------------------------------------------------------------------------
@@ -238,14 +243,15 @@ def _lines_of_its_own(text: str) -> list[str]:
 
 
 class Stage:
-    """Prints the story. Colours only where the terminal and NO_COLOR allow."""
+    """Prints the story. Colours only where the terminal and NO_COLOR allow. The folder's path is left out."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, folder: str) -> None:
         self._console = console
+        self._hidden = folder + "/"
         self._n_steps = 0
 
     def say(self, text: str, style: str = "") -> None:
-        self._console.print(Text(text, style=style))
+        self._console.print(Text(text, style=style), soft_wrap=not self._console.is_terminal)
 
     def open(self, what: str) -> None:
         self.say(f"fileops-server {__version__}: a demonstration", style="bold")
@@ -261,7 +267,7 @@ class Stage:
 
     def asks(self, tool: str, name: str, *edits: tuple[str, str]) -> None:
         for old, new in edits:
-            self.say(f"   {tool} {name}: {old!r} becomes {new!r}", style="cyan")
+            self.say(f"   {tool} {name}: {_shortened(old)!r} becomes {_shortened(new)!r}", style="cyan")
 
     def answer(self, text: str) -> None:
         self.say(f"   {text}", style="yellow")
@@ -272,17 +278,23 @@ class Stage:
     def show_diff(self, result: ToolResult) -> None:
         _require(result.ui_extra is not None, "the answer carries no diff")
         assert result.ui_extra is not None
-        styles = {"+": "green", "-": "red", "@": "cyan"}
-        lines = result.ui_extra.diff.rstrip("\n").split("\n")
-        self._show_lines(
-            [
-                Text(line.rstrip("\r"), style="bold" if line[:3] in ("---", "+++") else styles.get(line[:1], ""))
-                for line in lines
-            ]
-        )
+        styles = {"---": "bold", "+++": "bold", "+": "green", "-": "red", "@": "cyan"}
+        lines: list[Text] = []
+        for line in result.ui_extra.diff.rstrip("\n").split("\n"):
+            style = styles.get(line[:3]) or styles.get(line[:1], "")
+            lines.append(Text(line.rstrip("\r").replace(self._hidden, ""), style=style))
+        self._show_lines(lines)
 
     def _show_lines(self, lines: list[Text]) -> None:
         for line in lines[:MAX_LINES_SHOWN]:
-            self._console.print(Text("   ") + line, no_wrap=True, overflow="ellipsis")
+            if self._console.is_terminal:
+                self._console.print(Text("   ") + line, no_wrap=True, overflow="ellipsis")
+            else:
+                self._console.print(Text("   ") + line, soft_wrap=True)
         if len(lines) > MAX_LINES_SHOWN:
             self.say(f"   ... ({len(lines) - MAX_LINES_SHOWN} more lines)")
+
+
+def _shortened(text: str) -> str:
+    """The end tells old and new apart, so it is what stays."""
+    return text if len(text) <= MAX_QUOTED else f"...{text[-MAX_QUOTED:]}"

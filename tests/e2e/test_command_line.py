@@ -1,0 +1,85 @@
+"""`fileops-server` as a person or an editor starts it."""
+
+import importlib.metadata
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from fileops import __version__
+from fileops.__main__ import main
+
+COMMAND = (sys.executable, "-m", "fileops")
+
+
+def run(*arguments: str, stdin: bytes = b"", flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, *flags, "-m", "fileops", *arguments], input=stdin, capture_output=True, timeout=30, check=False
+    )
+
+
+def test_installed_command_is_the_module() -> None:
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="fileops-server")
+    assert script.load() is main
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_version_and_help_load_no_protocol_stack(flag: str) -> None:
+    done = run(flag, flags=("-X", "importtime"))
+    loaded = set(re.findall(rb"\| +([\w.]+)$", done.stderr, re.MULTILINE))
+    assert done.returncode == 0
+    assert b"fileops" in loaded  # the list is what we think it is
+    assert loaded.isdisjoint({b"pygls", b"lsprotocol", b"asyncio", b"msgspec", b"watchdog", b"rich"})
+
+
+def test_version_is_the_package_version() -> None:
+    assert run("--version").stdout.decode() == f"fileops-server {__version__}\n"
+
+
+def test_help_names_the_commands_and_options() -> None:
+    text = run("--help").stdout.decode()
+    for word in ("demo", "--log-file", "--log-level", "--version"):
+        assert word in text
+
+
+def test_unknown_option_is_a_usage_error() -> None:
+    done = run("--no-such-option")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--no-such-option" in done.stderr
+
+
+def test_end_of_input_ends_the_daemon() -> None:
+    assert run().stdout == b""
+
+
+def test_log_goes_to_the_file_and_keeps_quiet_on_stderr(tmp_path: "os.PathLike[str]") -> None:
+    log = os.path.join(tmp_path, "fileops.log")
+    done = run("--log-file", log, "--log-level", "debug", stdin=b"Content-Length: 3\r\n\r\n{x}")
+    assert done.stderr == b""
+    with open(log, encoding="utf-8") as file:
+        assert "fileops" in file.read()
+
+
+def test_log_file_that_cannot_be_written_is_said(tmp_path: "os.PathLike[str]") -> None:
+    done = run("--log-file", os.path.join(tmp_path, "none", "fileops.log"))
+    assert done.returncode == 1
+    assert b"No such file" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_person_at_a_terminal_is_told_what_this_is_and_ctrl_d_leaves() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(COMMAND, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as daemon:
+        os.close(theirs)
+        assert daemon.stderr is not None
+        assert daemon.stdout is not None
+        said = [daemon.stderr.readline(), daemon.stderr.readline()]
+        os.write(ours, b"\x04")
+        rest = daemon.stdout.read()
+    os.close(ours)
+    assert b"waiting for a client" in said[0]
+    assert b"fileops-server demo" in said[1]
+    assert rest == b""

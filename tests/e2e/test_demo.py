@@ -1,0 +1,84 @@
+"""The README's first command: it shows what it says, and says so when something does not happen."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+
+from fileops.demo import run_demo
+
+TOY_DAEMON = pathlib.Path(__file__).parent.parent / "unit" / "client" / "toy_daemon.py"
+
+
+def snapshot(folder: pathlib.Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_demo_plays_seven_steps(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run_demo() == 0
+    told = capsys.readouterr().out
+    assert re.findall(r"^(\d)\. ", told, re.MULTILINE) == list("1234567")
+    assert "     4→cheese = 1" in told
+    assert "-cheese = 1\n" in told
+    assert "+cheese = 3\n" in told
+    assert re.search(r"fileops/didBecomeStale: modified, \d+\.\d ms after the change", told)
+    assert "File has been modified externally. Either by user or a linter." in told
+    assert told.endswith("Each step did what it says.\n")
+    assert "\x1b" not in told
+    assert "/fileops-demo-" not in told
+
+
+def test_colours_are_for_terminals_and_no_color_takes_them_away(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert run_demo() == 0
+    assert "\x1b[32m+cheese = 3" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run_demo() == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_demo_on_a_folder_works_on_copies(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "poem.txt").write_text("\r\n".join(f"line number {n} of ours" for n in range(9)))
+    (tmp_path / "notes.md").write_text("".join(f"some words, {n}\n" for n in range(9)))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\0")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 noir\n" * 9)
+    (tmp_path / ".hidden.txt").write_text("hidden words\n" * 9)
+    before = snapshot(tmp_path)
+    assert run_demo(str(tmp_path)) == 0
+    assert snapshot(tmp_path) == before
+    told = capsys.readouterr().out
+    assert "copies of 2 files" in told
+    assert "The agent reads notes.md" in told
+    assert "+some words, 0 (edited by the demo)\n" in told
+    assert "several places of sub/poem.txt" in told
+
+
+def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "notes.md").write_text("".join(f"some words, {n}\n" for n in range(9)))
+    assert run_demo(str(tmp_path)) == 0
+
+
+@pytest.mark.parametrize("name", ["nothing fit", "missing"])
+def test_folder_without_text_is_said(name: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nothing fit").mkdir()
+    (tmp_path / "nothing fit" / "short.txt").write_text("one line\n")
+    assert run_demo(str(tmp_path / name)) == 1
+    assert "no text file" in capsys.readouterr().out
+
+
+def test_step_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    dying = [sys.executable, "-c", "raise SystemExit('broken installation')"]
+    assert run_demo(command=dying) == 1
+    told = capsys.readouterr().out
+    assert "failed: the daemon has ended (exit code 1); its last words:\nbroken installation" in told
+    assert "Each step did what it says" not in told
