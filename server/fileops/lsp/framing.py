@@ -19,6 +19,7 @@ MAX_HEADER_BYTES = 8 << 10
 MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; behind that nobody is speaking LSP
 MAX_LENGTH_DIGITS = 18
 _CHUNK_BYTES = 1 << 16
+_AT_ONCE_BYTES = select.PIPE_BUF
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*[ \t]*:")
 # Anchored at the line's end only: after a body that was announced too short, its rest stands before the next header.
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
@@ -157,6 +158,9 @@ class FrameWriter:
         self._frames: deque[bytes] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._writing = False
+        self._ready = select.poll()
+        self._ready.register(fd, select.POLLOUT)
         self.n_pending_bytes = 0
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
@@ -166,6 +170,10 @@ class FrameWriter:
         with self._changed:
             if self._closing:
                 return
+            if not self._frames and not self._writing and len(frame) <= _AT_ONCE_BYTES:
+                frame = frame[self._write_at_once(frame) :]
+                if not frame:
+                    return
             self._frames.append(frame)
             self.n_pending_bytes += len(frame)
             self._changed.notify()
@@ -178,11 +186,21 @@ class FrameWriter:
         self._thread.join(timeout_s)
         return not self._thread.is_alive() and not self._frames
 
+    def _write_at_once(self, frame: bytes) -> int:
+        """Bytes taken: a small frame into an empty pipe needs no thread, for a ready pipe takes PIPE_BUF bytes."""
+        if self._ready.poll(0) != [(self._fd, select.POLLOUT)]:
+            return 0
+        try:
+            return os.write(self._fd, frame)
+        except OSError:  # the thread will meet it too
+            return 0
+
     def _run(self) -> None:
         try:
             while (frame := self._next()) is not None:
                 self._write_all(frame)
                 with self._changed:
+                    self._writing = False
                     self.n_pending_bytes -= len(frame)
                     drained = self.n_pending_bytes == 0
                 if drained:
@@ -198,6 +216,7 @@ class FrameWriter:
                 if self._closing:
                     return None
                 self._changed.wait()
+            self._writing = True
             return self._frames.popleft()
 
     def _write_all(self, frame: bytes) -> None:
