@@ -238,9 +238,7 @@ class _Page:
         return rows
 
     def _fitting_line(self, line: str) -> str:
-        if len(line) <= MAX_LINE_CHARS:
-            return line
-        self._truncated = True
+        self._truncated = self._truncated or len(line) > MAX_LINE_CHARS
         return cut(line, MAX_LINE_CHARS)
 
     def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:

@@ -166,12 +166,16 @@ def to_lf(text: str) -> str:
 
 def numbered(number: int, line: str, max_chars: int) -> str:
     """A line as a read shows it."""
-    return f"{number:>6}→{line if len(line) <= max_chars else cut(line, max_chars)}"
+    return f"{number:>6}→{cut(line, max_chars)}"
 
 
 def cut(line: str, max_chars: int) -> str:
-    """A line that is longer than max_chars, as a read shows it."""
-    return f"{line[:max_chars]}... (more {len(line) - max_chars} characters in this line are truncated)"
+    """A line as far as it is shown, with the notice of what is not."""
+    return line if len(line) <= max_chars else line[:max_chars] + cut_notice(len(line) - max_chars)
+
+
+def cut_notice(n_more: int) -> str:
+    return f"... (more {n_more} characters in this line are truncated)"
 
 
 def _whole(n_bytes: int, fmt: TextFormat) -> int:

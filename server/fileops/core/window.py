@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fileops.core.text import (
     count_newlines,
     cut,
+    cut_notice,
     decode_part,
     detect_format,
     find_aligned,
@@ -212,7 +213,7 @@ class WindowReader:
         lines = block.split("\n")
         lines.pop()
         if len(block) > max_chars:
-            lines = [line if len(line) <= max_chars else cut(line, max_chars) for line in lines]
+            lines = [cut(line, max_chars) for line in lines]
         self._n_chars += sum(map(len, lines)) + len(lines)
         number = self._line
         self._shown += [f"{n:>6}→{line}" for n, line in enumerate(lines, number)]
@@ -250,7 +251,7 @@ class WindowReader:
         self._n_chars += _cut_length(n_chars, max_chars) + 1
         if len(self._shown) < self._max_shown:
             if n_chars > max_chars:
-                head = f"{head}... (more {n_chars - max_chars} characters in this line are truncated)"
+                head += cut_notice(n_chars - max_chars)
             self._shown.append(f"{self._line:>6}→{head}")
         self._line += 1
         self._n_selected += 1
@@ -308,7 +309,7 @@ class _LongLine:
 def _cut_length(n_chars: int, max_chars: int) -> int:
     if n_chars <= max_chars:
         return n_chars
-    return max_chars + len(f"... (more {n_chars - max_chars} characters in this line are truncated)")
+    return max_chars + len(cut_notice(n_chars - max_chars))
 
 
 def _behind_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
