@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from fileops.core.matching import EXACT, STRATEGIES
 from fileops.wire import convert, tools
 from fileops.wire import types as wire
 
@@ -64,4 +65,8 @@ NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didConflict",
     "fileops/watcherHealth",
 )
-STRATEGIES: tuple[str, ...] = ("exact",)
+
+
+def strategies() -> list[str]:
+    """The names that `strategy` of an edit may have."""
+    return [EXACT, *STRATEGIES]

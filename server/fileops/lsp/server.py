@@ -19,7 +19,7 @@ from fileops.lsp.converter import converter_factory
 from fileops.lsp.events import LoopEvents
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.protocol import Protocol
-from fileops.lsp.requests import NOTIFICATIONS, REQUESTS, STRATEGIES, Request
+from fileops.lsp.requests import NOTIFICATIONS, REQUESTS, Request, strategies
 from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.model import Event, Settings
 from fileops.ports import Events
@@ -134,7 +134,7 @@ class FileOpsServer(LanguageServer):
             "protocol_version": PROTOCOL_VERSION,
             "requests": [request.method for request in REQUESTS],
             "notifications": list(NOTIFICATIONS),
-            "strategies": list(STRATEGIES),
+            "strategies": strategies(),
         }
         return {"fileops": block}
 

@@ -78,5 +78,5 @@ def test_path_of_a_huge_key_stays_short() -> None:
 def test_same_refusal_twice_names_the_same_place() -> None:
     for _ in range(2):
         with pytest.raises(InvalidParams) as caught:
-            decode({**MULTI, "edits": [{}]}, wire.MultiEditParams)
+            decode({"file_path": "/a", "edits": [dict[str, object]()]}, wire.MultiEditParams)
         assert caught.value.path == "$.edits[0].old_string"

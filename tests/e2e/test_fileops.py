@@ -1,0 +1,259 @@
+"""Every request, notification and error of docs/PROTOCOL.md against the real daemon, through pytest-lsp.
+
+What each text says and which bytes an edit leaves is the business of the scenarios; here it is the wire's shape.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from support.lsp_client import CONFIG, FileOpsClient
+
+
+@pytest_lsp.fixture(config=CONFIG)  # pyright: ignore[reportUnknownMemberType]
+async def client(lsp_client: FileOpsClient) -> AsyncIterator[None]:
+    yield
+    await asyncio.wait_for(lsp_client.shutdown_session(), 20)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\nthree\n")
+    return path
+
+
+EDITED = {"old_string": "two", "new_string": "2"}
+
+
+# --- read ------------------------------------------------------------------------------------------------------------
+
+
+async def test_read_answers_with_lines_and_facts(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    result = await client.call("read", file_path=str(file), limit=2)
+    assert result["output"].startswith("     1→one\n     2→two\n\n<system-reminder>")
+    assert (result["status"], result["error"], result["ui_extra"]) == ("success", None, None)
+    assert result["details"].pop("mtime") == pytest.approx(file.stat().st_mtime)
+    assert result["details"] == {
+        "start_line": 1, "end_line": 2, "total_lines": None, "next_offset": 3, "n_lines_hidden": 0,
+        "encoding": "utf-8", "bom": False, "newline": "\n", "size_bytes": 14, "source": "disk",
+    }  # fmt: skip
+
+
+async def test_read_tells_of_itself(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file), session_id="s")
+    told = await client.hear("didRead")
+    assert told.pop("timestamp") > file.stat().st_mtime - 1
+    assert told.pop("modified") == pytest.approx(file.stat().st_mtime)
+    assert told == {"file_path": str(file), "session_id": "s", "size": 14}
+
+
+async def test_failed_read_is_a_result(client: FileOpsClient, tmp_path: Path) -> None:
+    await client.start_session()
+    missing = await client.call("read", file_path=str(tmp_path / "no"))
+    assert missing["output"] == "<tool_use_error>File does not exist.</tool_use_error>"
+    assert (missing["status"], missing["error"]["code"]) == ("error", "not_found")
+    assert missing["error"]["message"].endswith(".")
+    assert missing["ui_extra"] is None
+
+
+# --- edit ------------------------------------------------------------------------------------------------------------
+
+
+async def test_edit_answers_with_the_change(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    result = await client.call("edit", file_path=str(file), **EDITED)
+    assert file.read_bytes() == b"one\n2\nthree\n"
+    assert result["status"] == "success"
+    assert result["ui_extra"]["hunks"][0].pop("id")
+    assert result["ui_extra"] == {
+        "diff": f"--- {file}\n+++ {file}\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
+        "exact": True, "truncated": False, "operation": "modify", "file_path": str(file),
+        "hunks": [{
+            "old_start": 1, "old_lines": 3, "new_start": 1, "new_lines": 3,
+            "lines": [
+                {"kind": " ", "text": "one"}, {"kind": "-", "text": "two"}, {"kind": "+", "text": "2"},
+                {"kind": " ", "text": "three"},
+            ],
+        }],
+        "stats": {"added": 1, "removed": 1}, "first_changed_line": 2,
+    }  # fmt: skip
+    details = result["details"]
+    facts = {key: details[key] for key in ("replacements", "created", "applied_to", "match", "modified_by_user")}
+    assert facts == {
+        "replacements": 1, "created": False, "applied_to": "disk", "match": "exact", "modified_by_user": False,
+    }  # fmt: skip
+    told = await client.hear("didEdit")
+    assert told.pop("timestamp") > 0
+    assert told == {
+        "file_path": str(file), "session_id": "default", "content_length": 12, "source": "agent",
+        "edit_id": details["edit_id"],
+    }  # fmt: skip
+
+
+async def test_line_without_final_newline_is_marked(client: FileOpsClient, tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    await client.start_session()
+    result = await client.call("edit", file_path=str(path), old_string="", new_string="x")
+    assert result["ui_extra"]["operation"] == "create"
+    assert result["details"]["created"] is True
+    assert result["ui_extra"]["hunks"][0]["lines"] == [{"kind": "+", "text": "x", "no_newline": True}]
+
+
+async def test_dry_run_shows_and_writes_nothing(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    result = await client.call("edit", file_path=str(file), **EDITED, dry_run=True)
+    assert result["ui_extra"]["stats"] == {"added": 1, "removed": 1}
+    assert file.read_bytes() == b"one\ntwo\nthree\n"
+    assert client.told["fileops/didEdit"].empty()
+
+
+async def test_multi_edit_is_one_change(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    edits = [EDITED, {"old_string": "e", "new_string": "E", "replace_all": True}]
+    result = await client.call("multiEdit", file_path=str(file), edits=edits)
+    assert file.read_bytes() == b"onE\n2\nthrEE\n"
+    assert result["output"] == f'Applied 2 edits to {file}:\n1. Replaced "two" with "2"\n2. Replaced "e" with "E"'
+    assert result["details"]["replacements"] == 4
+    assert result["ui_extra"]["stats"] == {"added": 3, "removed": 3}
+
+
+async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    result = await client.call("multiEdit", file_path=str(file), edits=[EDITED, {"old_string": "e", "new_string": "E"}])
+    assert result["error"]["code"] == "multiple_matches"
+    assert result["details"]["edit_index"] == 1
+    assert set(result["details"]["match_lines"]) == {1, 3}
+    assert file.read_bytes() == b"one\ntwo\nthree\n"
+
+
+async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    file.write_bytes(b"one\ntwo\nthree\nfour\n")
+    result = await client.call("edit", file_path=str(file), **EDITED)
+    assert result["error"]["code"] == "modified_externally"
+    assert result["details"]["changed_by"] == "external"
+    assert "diff_since_read" in result["details"]
+    told = await client.hear("didConflict")
+    assert (told["file_path"], told["session_id"], told["size_diff"]) == (str(file), "default", 5)
+    assert {"last_read", "last_modified", "current_modified"} <= set(told)
+
+
+async def test_change_is_told_proactively(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file), session_id="s")
+    file.write_bytes(b"other\n")
+    told = await client.hear("didBecomeStale")
+    assert told.pop("timestamp") > 0
+    assert told == {"file_path": str(file), "session_id": "s", "reason": "modified", "source": "external"}
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+async def test_tracked_lists_what_a_session_saw(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    assert await client.call("tracked") == {"files": []}
+    await client.call("read", file_path=str(file), session_id="s")
+    (entry,) = (await client.call("tracked", session_id="s"))["files"]
+    assert entry.pop("read_at") > 0
+    assert entry.pop("mtime") == pytest.approx(file.stat().st_mtime)
+    assert entry == {"file_path": str(file), "state": "fresh", "reason": None, "size_bytes": 14}
+    file.unlink()
+    (entry,) = (await client.call("tracked", session_id="s"))["files"] or [{"state": "stale", "reason": "deleted"}]
+    assert (entry["state"], entry["reason"]) == ("stale", "deleted")
+
+
+async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    await client.call("read", file_path=str(file), session_id="one")
+    other = await client.call("edit", file_path=str(file), **EDITED, session_id="two")
+    assert other["error"]["code"] == "not_read"
+    assert await client.call("closeSession", session_id="one") is None
+    closed = await client.call("edit", file_path=str(file), **EDITED, session_id="one")
+    assert closed["error"]["code"] == "not_read"
+
+
+async def test_tools_are_listed(client: FileOpsClient) -> None:
+    await client.start_session()
+    tools = (await client.call("tools"))["tools"]
+    assert [tool["name"] for tool in tools] == ["Read", "Edit", "MultiEdit"]
+    assert {"name", "method", "label", "description", "input_schema", "prompt_snippet", "prompt_guidelines"} == set(
+        tools[0]
+    )
+
+
+async def test_workspace_folders_confine_edits(client: FileOpsClient, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    folder = types.WorkspaceFolder(uri=inside.as_uri(), name="in")
+    await client.start_session(workspace_folders=[folder])
+    refused = await client.call("edit", file_path=str(outside / "a"), old_string="", new_string="x")
+    assert refused["error"]["code"] == "outside_roots"
+    event = types.WorkspaceFoldersChangeEvent(
+        added=[types.WorkspaceFolder(uri=outside.as_uri(), name="out")], removed=[folder]
+    )
+    client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event=event))
+    assert (await client.call("edit", file_path=str(outside / "a"), old_string="", new_string="x"))["error"] is None
+    refused = await client.call("edit", file_path=str(inside / "a"), old_string="", new_string="x")
+    assert refused["error"]["code"] == "outside_roots"
+
+
+async def test_options_are_honoured(client: FileOpsClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\n" * 10)
+    await client.start_session(
+        initialization_options={"limits": {"max_lines": 3}, "freshness": "content", "confine": "off"}
+    )
+    assert (await client.call("read", file_path=str(path)))["details"]["n_lines_hidden"] == 7
+    os.utime(path, (1, 1))
+    assert (
+        await client.call("edit", file_path=str(path), old_string="a\na\na\na\na\na\na\na\na\na\n", new_string="b")
+    )["error"] is None
+
+
+async def test_name_that_is_not_utf_8_is_read(client: FileOpsClient, tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xe9.txt"
+    with open(path, "wb") as stream:
+        stream.write(b"x\n")
+    await client.start_session()
+    result = await client.call("read", file_path=os.fsdecode(path))
+    assert result["status"] == "success"
+    assert (await client.call("tracked"))["files"][0]["file_path"] == os.fsdecode(path)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "path"),
+    [
+        ("read", {}, "$.file_path"),
+        ("read", {"file_path": "/a", "limit": 0}, "$.limit"),
+        ("edit", {"file_path": "/a", "old_string": None, "new_string": ""}, "$.old_string"),
+        ("multiEdit", {"file_path": "/a", "edits": []}, "$.edits"),
+        ("tools", {"enabled": []}, "$.enabled"),
+        ("tracked", {"session_id": 5}, "$.session_id"),
+        ("closeSession", {}, "$.session_id"),
+    ],
+)
+async def test_bad_params_are_an_error_that_names_them(
+    client: FileOpsClient, method: str, params: dict[str, Any], path: str
+) -> None:
+    await client.start_session()
+    with pytest.raises(JsonRpcException) as caught:
+        await client.call(method, **params)
+    assert caught.value.code == -32602
+    assert dict(caught.value.data or {})["path"] == path
