@@ -49,6 +49,7 @@ class Lookout:
         self._folders: dict[str, set[str]] = {}
         self._hinted: dict[str, float] = {}  # path -> when to look, in the order of the hints
         self._unsettled: dict[str, None] = {}  # folders whose watch is to be set or removed
+        self._missing: set[str] = set()  # folders that were not there when they were to be watched
         self._dropped_events = False
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -74,12 +75,12 @@ class Lookout:
             self._files[path] = stamp
             paths = self._folders.get(folder)
             if paths is None:
-                self._folders[folder] = {path}
+                paths = self._folders[folder] = set()
+            paths.add(path)
+            if len(paths) == 1 or folder in self._missing:
                 self._unsettled[folder] = None
                 self._start()
                 self._wake.notify()
-            else:
-                paths.add(path)
 
     def check(self, path: str) -> None:
         """Have the file looked at if it moved since its stamp was taken, before it was tracked and watched."""
@@ -236,6 +237,7 @@ class Lookout:
         """Bring the watch of one folder in line with what is tracked, then look at what went unobserved."""
         with self._wake:
             is_wanted = folder in self._folders
+            self._missing.discard(folder)
         watch = self._open() if is_wanted else self._watch
         if not is_wanted or (folder in self._watched and watch is not None and not watch.is_in_place(folder)):
             if watch is not None:
@@ -259,7 +261,9 @@ class Lookout:
         try:
             watch.add(folder)
         except WatchRefused as refusal:
-            if not refusal.is_missing:
+            if refusal.is_missing:
+                self._missing.add(folder)
+            else:
                 self._refused[folder] = f"a folder cannot be watched: {refusal.reason}"
         else:
             self._watched.add(folder)

@@ -1,0 +1,227 @@
+"""What all sessions have seen, under one lock, and the notice when a sighting goes from fresh to stale.
+
+Touches no file. Each method is one step that nobody sees half done. Notices are published under the lock, so their
+order is that of what happened.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fileops.core.stamps import is_same_file, is_unmoved
+from fileops.core.tracker import FileTracker, Seen
+from fileops.lookout import Lookout
+from fileops.model import BecameStale, StaleReason, Stamp
+from fileops.ports import Clock, Events
+from fileops.recent import RecentContents
+
+# Session -> what it had seen when the file was looked at, and what is wrong with it (None: nothing).
+Verdicts = Mapping[str, tuple[Seen, StaleReason | None]]
+
+
+class Sightings:
+    def __init__(self, lookout: Lookout, events: Events, clock: Clock) -> None:
+        self._lookout, self._events, self._clock = lookout, events, clock
+        self._lock = threading.Lock()
+        self._trackers: dict[str, FileTracker] = {}
+        self._readers: dict[str, tuple[str, ...]] = {}  # canonical path -> sessions that track it
+        self._writers: dict[str, tuple[str, Stamp]] = {}  # canonical path -> the session that wrote it last, and what
+        self._links: dict[tuple[str, str], str] = {}  # (session, canonical path) -> the other path that led there
+        self._led_to: dict[tuple[str, str], str] = {}  # (session, that other path) -> canonical path
+        self._recent = RecentContents()
+
+    # --- looking things up -----------------------------------------------------------------------------------
+
+    def seen(self, session_id: str, path: str) -> Seen | None:
+        with self._lock:
+            return self._seen(session_id, path)
+
+    def by_session(self, path: str) -> dict[str, Seen]:
+        """Who saw the file, and what."""
+        with self._lock:
+            known = ((reader, self._seen(reader, path)) for reader in self._readers.get(path, ()))
+            return {reader: seen for reader, seen in known if seen is not None}
+
+    def of_session(self, session_id: str) -> tuple[tuple[str, Seen], ...]:
+        """(canonical path, what was seen) in the order of first reading."""
+        with self._lock:
+            tracker = self._trackers.get(session_id)
+            return tuple(tracker.entries()) if tracker is not None else ()
+
+    def links(self) -> tuple[tuple[str, str, str], ...]:
+        """(session, canonical path, given path) wherever the given path is not the canonical one."""
+        with self._lock:
+            return tuple((session_id, path, given) for (session_id, path), given in self._links.items())
+
+    def writer(self, path: str, stamp: Stamp | None) -> str | None:
+        """The session that left the file with this very stamp."""
+        with self._lock:
+            return self._writer(path, stamp)
+
+    def content(self, digest: bytes | None) -> bytes | None:
+        """Content that some session saw lately, where it is still kept."""
+        with self._lock:
+            return self._recent.get(digest)
+
+    # --- what sessions do ------------------------------------------------------------------------------------
+
+    def record(self, session_id: str, path: str, seen: Seen, content: bytes | None = None) -> bool:
+        """False where another session saw something else, so that one of both is behind."""
+        with self._lock:
+            agrees = all(
+                is_unmoved(other.stamp, seen.stamp)
+                for other in (self._seen(reader, path) for reader in self._readers.get(path, ()))
+                if other is not None
+            )
+            self._record(session_id, path, seen)
+            if seen.digest is not None and content is not None:
+                self._recent.keep(seen.digest, content)
+            return agrees
+
+    def record_write(self, session_id: str, path: str, seen: Seen, content: bytes, *, same_bytes_suffice: bool) -> None:
+        """The writer's new base; stale for everyone else, by whichever hard link they know the file."""
+        with self._lock:
+            self._record(session_id, path, seen)
+            if seen.digest is not None:
+                self._recent.keep(seen.digest, content)
+            for name in (path, *self._aliases(path, seen.stamp)):
+                self._writers[name] = session_id, seen.stamp
+                for reader in self._readers[name]:
+                    known = self._trackers[reader].seen(name)
+                    if reader == session_id:
+                        self._trackers[reader].record(name, replace(seen, given_path=known.given_path))
+                    elif same_bytes_suffice and known.digest == seen.digest:
+                        self._trackers[reader].renew(name, seen.stamp, seen.taken_ns)
+                    elif not is_unmoved(known.stamp, seen.stamp):  # else it was read before we could note the write
+                        self._mark_stale(reader, name, "modified", f"session:{session_id}")
+
+    def record_removal(self, session_id: str, path: str) -> None:
+        with self._lock:
+            self._drop(session_id, path)
+            for reader in self._readers.get(path, ()):
+                self._mark_stale(reader, path, "deleted", f"session:{session_id}")
+
+    def record_missing(self, session_id: str, path: str) -> None:
+        with self._lock:
+            if self._seen(session_id, path) is not None:
+                self._mark_stale(session_id, path, "deleted", "external")
+                self._drop(session_id, path)
+
+    def drop(self, session_id: str, path: str) -> None:
+        with self._lock:
+            self._drop(session_id, path)
+
+    def drop_session(self, session_id: str) -> None:
+        with self._lock:
+            tracker = self._trackers.get(session_id)
+            for path, _ in tracker.entries() if tracker is not None else ():
+                self._drop(session_id, path)
+            self._trackers.pop(session_id, None)
+
+    # --- what looks find -------------------------------------------------------------------------------------
+
+    def confirm(self, session_id: str, path: str, seen: Seen, stamp: Stamp, taken_ns: int, content: bytes) -> None:
+        """An edit found the very bytes that were seen: fresh, whatever was thought before."""
+        with self._lock:
+            if self._seen(session_id, path) is seen:
+                self._trackers[session_id].renew(path, stamp, taken_ns)
+            if seen.digest is not None:
+                self._recent.keep(seen.digest, content)
+
+    def judge(
+        self,
+        path: str,
+        verdicts: Verdicts,
+        stamp: Stamp | None,
+        taken_ns: int,
+        source: str = "external",
+    ) -> None:
+        """What is stale stays so: only a read, or an edit that finds the very bytes, makes it fresh again."""
+        with self._lock:
+            writer = self._writer(path, stamp)
+            if writer is not None and source == "external":
+                source = f"session:{writer}"
+            for session_id, (seen, reason) in verdicts.items():
+                if self._seen(session_id, path) is not seen:
+                    continue  # read or written meanwhile: newer than what we looked at
+                if reason is not None:
+                    is_ours = writer is not None and reason == "replaced"  # a swap is how we modify
+                    self._mark_stale(session_id, path, "modified" if is_ours else reason, source)
+                elif seen.stale is None and stamp is not None:
+                    self._trackers[session_id].renew(path, stamp, taken_ns)
+        self._lookout.observed(path, stamp)
+
+    def mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
+        with self._lock:
+            if self._seen(session_id, path) is not None:
+                self._mark_stale(session_id, path, reason, source)
+
+    def mark_led_elsewhere(self, session_id: str, path: str, given_path: str, reason: StaleReason) -> None:
+        """The link by which the session came does not lead to the file any more."""
+        with self._lock:
+            if self._links.get((session_id, path)) == given_path:
+                self._mark_stale(session_id, path, reason, "external")
+
+    # --- under the lock --------------------------------------------------------------------------------------
+
+    def _seen(self, session_id: str, path: str) -> Seen | None:
+        tracker = self._trackers.get(session_id)
+        return tracker.get(path) if tracker is not None else None
+
+    def _writer(self, path: str, stamp: Stamp | None) -> str | None:
+        writer = self._writers.get(path)
+        return writer[0] if writer is not None and stamp is not None and is_unmoved(writer[1], stamp) else None
+
+    def _aliases(self, path: str, stamp: Stamp) -> list[str]:
+        """Other tracked names of a file with several hard links."""
+        if stamp.n_links < 2:
+            return []
+        known = ((name, self._seen(readers[0], name)) for name, readers in self._readers.items() if name != path)
+        return [name for name, seen in known if seen is not None and is_same_file(seen.stamp, stamp)]
+
+    def _record(self, session_id: str, path: str, seen: Seen) -> None:
+        given_path = seen.given_path
+        before = self._led_to.get((session_id, given_path))
+        if before is not None and before != path:  # the link was re-pointed: its name means the new file now
+            self._drop(session_id, before)
+        self._unlink(session_id, path)
+        self._trackers.setdefault(session_id, FileTracker()).record(path, seen)
+        readers = self._readers.get(path, ())
+        if session_id not in readers:
+            self._readers[path] = (*readers, session_id)
+        if given_path != path:
+            self._links[session_id, path] = given_path
+            self._led_to[session_id, given_path] = path
+        self._lookout.track(path, seen.stamp)
+
+    def _drop(self, session_id: str, path: str) -> None:
+        tracker = self._trackers.get(session_id)
+        if tracker is None or tracker.forget(path) is None:
+            return
+        self._unlink(session_id, path)
+        readers = tuple(reader for reader in self._readers[path] if reader != session_id)
+        if readers:
+            self._readers[path] = readers
+            return
+        del self._readers[path]
+        self._writers.pop(path, None)
+        self._lookout.untrack(path)
+
+    def _unlink(self, session_id: str, path: str) -> None:
+        given_path = self._links.pop((session_id, path), None)
+        if given_path is not None:
+            self._led_to.pop((session_id, given_path), None)
+
+    def _mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
+        tracker = self._trackers[session_id]
+        if not tracker.mark_stale(path, reason, source):
+            return
+        self._events.publish(
+            BecameStale(
+                file_path=tracker.seen(path).given_path,
+                session_id=session_id,
+                reason=reason,
+                source=source,
+                timestamp=self._clock.time_ns() / 1e9,
+            )
+        )
