@@ -18,7 +18,7 @@ from fileops.fs import durable, syscalls
 from fileops.fs.folders import require_room_for_temp
 from fileops.fs.journal import Journal, Region, put_back
 from fileops.fs.leftovers import new_name
-from fileops.fs.locks import is_locked_elsewhere
+from fileops.fs.locks import try_lock
 from fileops.fs.metadata import carry_over
 from fileops.fs.targets import Target
 from fileops.model import CommitReport
@@ -104,9 +104,10 @@ def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
         gate.hold(written)
         gate.before()
         try:
-            temp.is_in_place = _move_exclusively(temp.name, name, dir_fd)
+            _move_exclusively(temp.name, name, dir_fd)
         except FileExistsError as error:
             raise AlreadyExists from error
+        temp.is_in_place = True
         return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced))
 
 
@@ -217,7 +218,7 @@ def _make_temp(dir_fd: int, mode: int) -> _Temp:
     require_room_for_temp(dir_fd)
     name = new_name("tmp")
     fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
-    is_locked_elsewhere(fd)  # takes the lock: this file has a living maker
+    try_lock(fd)  # says that this file has a living maker
     return _Temp(name, fd, dir_fd)
 
 
@@ -234,10 +235,10 @@ def _filled(temp: _Temp, data: bytes) -> Generator[_Temp]:
         os.close(temp.fd)
 
 
-def _move_exclusively(source: str, name: str, dir_fd: int) -> bool:
+def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
     """Raises FileExistsError."""
     if syscalls.rename_exclusive(source, name, dir_fd):
-        return True
+        return
     try:
         os.link(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
     except FileExistsError:
@@ -245,10 +246,13 @@ def _move_exclusively(source: str, name: str, dir_fd: int) -> bool:
     except OSError:
         # No links on this filesystem: an empty file of that name keeps others out until ours takes its place.
         os.close(os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd))
-        os.rename(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        try:
+            os.rename(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        except OSError:
+            os.unlink(name, dir_fd=dir_fd)
+            raise
     else:
         os.unlink(source, dir_fd=dir_fd)
-    return True
 
 
 def _stands(name: str, dir_fd: int) -> bool:

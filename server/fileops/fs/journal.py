@@ -24,7 +24,7 @@ import xxhash
 
 from fileops.fs import durable
 from fileops.fs.leftovers import Leftover, new_name
-from fileops.fs.locks import is_locked_elsewhere
+from fileops.fs.locks import try_lock
 
 _MAGIC = "fileops journal 1"
 _SECTOR_BYTES = 512  # the smallest unit that a disk writes whole
@@ -78,7 +78,7 @@ class Journal:
         name = new_name("journal")
         fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
         journal = cls(fd, dir_fd, name)
-        is_locked_elsewhere(fd)  # takes the lock
+        try_lock(fd)
         return journal
 
     def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
@@ -129,7 +129,7 @@ def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], i
     try:
         if leftover.has_living_maker and not leftover.is_ours:
             return False
-        if not _is_trustworthy(os.fstat(fd)) or is_locked_elsewhere(fd):
+        if not _is_trustworthy(os.fstat(fd)) or not try_lock(fd):
             return False
         entry = _parse(fd)
         if entry is not None and not _settle(entry, dir_fd, open_target):
@@ -157,7 +157,7 @@ def _parse(fd: int) -> tuple[_Header, bytes] | None:
         header = _Header(**cast("dict[str, Any]", json.loads(line)))
     except (ValueError, TypeError):
         return None
-    if header.magic != _MAGIC:
+    if not _is_sane(header):
         return None
     n_old, n_new = header.end_old - header.start, header.end_new - header.start
     body_start = len(line) + 1
@@ -169,19 +169,33 @@ def _parse(fd: int) -> tuple[_Header, bytes] | None:
     return header, body
 
 
+def _is_sane(header: _Header) -> bool:
+    texts = (header.magic, header.target)
+    numbers = (header.ino, header.mtime_ns, header.start, header.end_old, header.end_new)
+    sizes = (header.size_old, header.size_new)
+    if not all(type(text) is str for text in texts) or not all(type(n) is int for n in (*numbers, *sizes)):
+        return False
+    return (
+        header.magic == _MAGIC
+        and max(map(ord, header.target), default=256) < 256
+        and 0 <= header.start <= header.end_old <= header.size_old
+        and header.start <= header.end_new <= header.size_new
+    )
+
+
 def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
     header, body = entry
     region = Region(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
     old, new = memoryview(body)[: region.end_old - region.start], memoryview(body)[region.end_old - region.start :]
     try:
-        fd = open_target(header.target.encode("latin-1").decode(errors="surrogateescape"), dir_fd)
+        fd = open_target(os.fsdecode(header.target.encode("latin-1")), dir_fd)
     except FileNotFoundError:
         return True
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_ino != header.ino:
             return True
-        if is_locked_elsewhere(fd):
+        if not try_lock(fd):
             return False
         if _is_torn(fd, status.st_size, region, old, new):
             put_back(fd, region, old, header.mtime_ns)

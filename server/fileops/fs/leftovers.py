@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from fileops.fs.locks import is_locked_elsewhere
+from fileops.fs.locks import try_lock
 
 _NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal)")
 _PREFIX = ".fileops-"
@@ -58,7 +58,7 @@ def remove_if_dead(leftover: Leftover, dir_fd: int) -> bool:
     with suppress(OSError):
         fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
         try:
-            if not leftover.has_living_maker and not is_locked_elsewhere(fd):
+            if not leftover.has_living_maker and try_lock(fd):
                 os.unlink(leftover.name, dir_fd=dir_fd)
                 return True
         finally:

@@ -72,10 +72,10 @@ def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
-def is_locked_elsewhere(fd: int) -> bool:
-    """Takes the lock where it is free; where there are no locks, nobody holds one."""
+def try_lock(fd: int) -> bool:
+    """Take the lock now, until `fd` is closed; False where somebody holds it. True where there are no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in _NO_LOCKS_HERE
-    return False
+        return error.errno in _NO_LOCKS_HERE
+    return True

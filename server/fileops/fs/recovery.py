@@ -1,13 +1,16 @@
 """When left-overs are looked for: at the start, and before the first use of each folder."""
 
+import errno
 import os
 import threading
+from collections.abc import Callable
 
 from fileops.fs import journal, leftovers
 from fileops.fs.folders import open_folder
 from fileops.fs.opening import Opener
 
 _MAX_FOLDERS_KNOWN = 65536
+_TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Recovery:
@@ -22,24 +25,23 @@ class Recovery:
     def run(self, folder: str) -> int:
         """How many left-overs were settled. Never fails: what cannot be settled now stays for later."""
         with self._running:
-            n_settled = self._settle(folder)
+            n_settled = self._settle(folder, _open_beside)
             if os.path.isdir(self.state_folder):
-                n_settled += self._settle(self.state_folder)
+                n_settled += self._settle(self.state_folder, self._open_anywhere)
+            if len(self._known) >= _MAX_FOLDERS_KNOWN:
+                self._known.clear()
             self._known.add(folder)
         return n_settled
 
     def run_once(self, folder: str) -> None:
-        if folder in self._known:
-            return
-        if len(self._known) >= _MAX_FOLDERS_KNOWN:
-            self._known.clear()
-        self.run(folder)
+        if folder not in self._known:
+            self.run(folder)
 
     def forget(self, folder: str) -> None:
         """Something was left there just now."""
         self._known.discard(folder)
 
-    def _settle(self, folder: str) -> int:
+    def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> int:
         try:
             dir_fd = open_folder(folder, self._opener)
         except OSError:
@@ -48,7 +50,7 @@ class Recovery:
         try:
             for leftover in leftovers.found_in(dir_fd):
                 if leftover.kind == "journal":
-                    n_settled += journal.recover(leftover, dir_fd, self._open_target)
+                    n_settled += journal.recover(leftover, dir_fd, open_target)
                 else:
                     n_settled += leftovers.remove_if_dead(leftover, dir_fd)
         except OSError:  # not to be listed
@@ -57,8 +59,12 @@ class Recovery:
             os.close(dir_fd)
         return n_settled
 
-    def _open_target(self, target: str, dir_fd: int) -> int:
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        if "/" in target:
-            return self._opener(target, flags)
-        return os.open(target, flags, dir_fd=dir_fd)
+    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here name whole paths
+        return self._opener(target, _TARGET)
+
+
+def _open_beside(target: str, dir_fd: int) -> int:
+    """A journal that lies among a user's files may speak of its neighbours alone."""
+    if "/" in target:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    return os.open(target, _TARGET, dir_fd=dir_fd)

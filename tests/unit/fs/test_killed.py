@@ -1,11 +1,13 @@
 """Killed at any call that writes: afterwards the old file or the new one, and after the next start no litter."""
 
+import json
 import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import xxhash
 
 from contract.recording import RecordingHooks
 from fileops.errors import DiskFull, IoFailure, Stale
@@ -274,3 +276,32 @@ def test_what_cannot_be_taken_back_now_is_taken_back_at_the_next_use(
     assert Path(path).read_bytes() != OLD
     assert fs.read(path).data == OLD
     assert sorted(os.listdir(folder)) == ["f", "twin"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"target": "/etc/hostname"},
+        {"target": "../precious"},
+        {"target": "ü" * 3 + "\u20ac"},
+        {"target": 3},
+        {"target": "f", "start": -1},
+        {"target": "f", "end_old": 10**18},
+        {"target": "f", "ino": "1"},
+        {"target": "f", "more": 1},
+    ],
+)
+def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header: dict[str, object]) -> None:
+    Path(f"{folder}/f").write_bytes(b"mine")
+    ino = os.stat(f"{folder}/f").st_ino
+    fields = {
+        "magic": "fileops journal 1", "target": "f", "ino": ino, "mtime_ns": 1, "start": 0, "end_old": 4,
+        "end_new": 4, "size_old": 4, "size_new": 4, **header,
+    }  # fmt: skip
+    line = json.dumps(fields).encode() + b"\n"
+    body = b"EVILmine"
+    journal = f"{folder}/.fileops-999999999-0-0123456789ab.journal"
+    Path(journal).write_bytes(line + body + xxhash.xxh3_128(line + body).digest())
+    os.chmod(journal, 0o600)
+    fs.read(f"{folder}/f")
+    assert Path(f"{folder}/f").read_bytes() == b"mine"

@@ -8,7 +8,7 @@ import pytest
 from contract.recording import RecordingHooks
 from fileops.fs import leftovers
 from fileops.fs.local import LocalFileSystem
-from fileops.fs.locks import is_locked_elsewhere
+from fileops.fs.locks import try_lock
 from fileops.model import Splice
 from unit.fs.children import in_child
 
@@ -51,7 +51,7 @@ def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None
 def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSystem, folder: str) -> None:
     fd = os.open(f"{folder}/{DEAD}", os.O_CREAT | os.O_RDWR)
     try:
-        assert not is_locked_elsewhere(fd)
+        assert try_lock(fd)
         assert fs.recover(folder) == 0
     finally:
         os.close(fd)
