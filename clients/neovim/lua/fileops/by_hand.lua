@@ -1,0 +1,222 @@
+-- Everything that an agent does, done by a person from the command line: read, preview, edit, look at the state.
+local files = require('fileops.files')
+
+local M = {}
+
+M.SESSION = 'by-hand'
+
+---@return fileops.Session
+local function session() return require('fileops').session(M.SESSION) end
+
+---@param sentence string
+---@param level? integer
+local function say(sentence, level) vim.notify('fileops: ' .. sentence, level or vim.log.levels.INFO) end
+
+---@param path? string
+---@return string?
+local function target(path)
+  if path and path ~= '' then return files.absolute(path) end
+  local name = vim.api.nvim_buf_get_name(0)
+  if not files.is_file(0) or name == '' then
+    say('this buffer is no file; name one', vim.log.levels.ERROR)
+    return nil
+  end
+  return name
+end
+
+--- Calls on with the result of a success; says what went wrong otherwise.
+---@param done fun(result: fileops.ToolResult)
+---@return fileops.Callback
+local function succeeding(done)
+  return function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    if result.status == 'error' then return say(result.error.message, vim.log.levels.ERROR) end
+    done(result)
+  end
+end
+
+--- A float with lines; `q` and leaving close it.
+---@param title string
+---@param lines string[]
+---@return integer buf
+local function float(title, lines)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].bufhidden, vim.bo[buf].modifiable = 'wipe', false
+  local width = math.min(vim.o.columns - 8, 100)
+  local height = math.max(1, math.min(#lines, vim.o.lines - 8))
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = 'editor',
+    row = 2,
+    col = math.floor((vim.o.columns - width) / 2),
+    width = width,
+    height = height,
+    style = 'minimal',
+    border = 'rounded',
+    title = ' ' .. title .. ' ',
+    title_pos = 'center',
+  })
+  vim.api.nvim_set_option_value('wrap', false, { scope = 'local', win = win })
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'fileops: close' })
+  vim.api.nvim_create_autocmd('WinLeave', {
+    buffer = buf,
+    once = true,
+    callback = function()
+      vim.schedule(function()
+        if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
+      end)
+    end,
+  })
+  return buf
+end
+
+--- The file as an agent reads it.
+---@param path? string
+function M.read(path)
+  local file_path = target(path)
+  if not file_path then return end
+  session():read(
+    { file_path = file_path },
+    succeeding(function(result)
+      local lines = vim.split(result.output, '\n', { plain = true })
+      local details = result.details
+      local of = details.source == 'buffer' and 'the open buffer' or 'disk'
+      float(
+        ('%s · %s lines from %s'):format(files.short(file_path), details.total_lines or 'many', of),
+        lines
+      )
+    end)
+  )
+end
+
+---@param text string
+---@param done fun(substitution: fileops.Substitution)
+local function ask_for(text, done)
+  if text ~= '' then
+    local parsed, problem = require('fileops.substitute').parse(text)
+    if not parsed then
+      return say(problem --[[@as string]], vim.log.levels.ERROR)
+    end
+    return done(parsed)
+  end
+  vim.ui.input({ prompt = 'Replace: ' }, function(old)
+    if not old then return end
+    vim.ui.input({ prompt = 'With: ', default = old }, function(new)
+      if new then done({ old = old, new = new, all = false }) end
+    end)
+  end)
+end
+
+--- An agent must have read what it edits; by hand that is done on the way.
+---@param text string
+---@param dry_run boolean
+---@param done fun(result: fileops.ToolResult)
+local function edit(text, dry_run, done)
+  local file_path = target()
+  if not file_path then return end
+  ask_for(text, function(substitution)
+    local params = {
+      file_path = file_path,
+      old_string = substitution.old,
+      new_string = substitution.new,
+      replace_all = substitution.all,
+      dry_run = dry_run,
+    }
+    session():read(
+      { file_path = file_path, limit = 1 },
+      succeeding(function() session():edit(params, succeeding(done)) end)
+    )
+  end)
+end
+
+---@param text string `/old/new/` or nothing to be asked
+function M.preview(text)
+  edit(text, true, function(result)
+    if result.ui_extra then require('fileops.edit_view').show(result.ui_extra, 'Preview') end
+  end)
+end
+
+---@param text string
+function M.edit(text)
+  edit(text, false, function(result)
+    if result.ui_extra then
+      say(
+        ('%s %s'):format(
+          files.short(result.ui_extra.file_path),
+          require('fileops.hunks').summary(result.ui_extra.stats)
+        )
+      )
+    end
+  end)
+end
+
+function M.tools()
+  require('fileops').tools(function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    local lines = {}
+    for _, tool in ipairs(result.tools) do
+      vim.list_extend(lines, { tool.name .. '  (' .. tool.method .. ')' })
+      vim.list_extend(lines, vim.split(tool.description, '\n', { plain = true }))
+      lines[#lines + 1] = ''
+    end
+    float('tools', lines)
+  end)
+end
+
+--- What is known of the daemon, the sessions and the files they have read.
+function M.status()
+  local daemon = require('fileops.daemon')
+  local state = daemon.state
+  local server = state.server
+  local lines = {
+    ('daemon    %s%s'):format(state.status, state.problem and ': ' .. state.problem or ''),
+    ('command   %s'):format(
+      state.cmd and ('%s (%s)'):format(table.concat(state.cmd, ' '), state.from) or '–'
+    ),
+    ('version   %s'):format(server and ('%s %s'):format(server.name, server.version or '') or '–'),
+    ('root      %s'):format(daemon.root()),
+    ('watching  %s'):format(state.health and state.health.state or 'ok'),
+    ('reviews   %d waiting'):format(#require('fileops.review').waiting()),
+    ('sessions  %s'):format(table.concat(require('fileops').sessions(), ', ')),
+  }
+  local stale = require('fileops.stale').all()
+  for path, sentence in vim.spairs(stale) do
+    lines[#lines + 1] = ('stale     %s: %s'):format(files.short(path), sentence)
+  end
+  float('fileops', lines)
+end
+
+--- What a session has read, and whether it still knows it.
+---@param id? string
+function M.tracked(id)
+  local params = { session_id = id and id ~= '' and id or M.SESSION }
+  require('fileops').tracked(params, function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    local lines = vim.tbl_map(
+      function(file)
+        return ('%-6s %s%s'):format(
+          file.state,
+          files.short(file.file_path),
+          file.reason and '  ' .. file.reason or ''
+        )
+      end,
+      result.files
+    )
+    float('read by ' .. params.session_id, #lines > 0 and lines or { 'nothing yet' })
+  end)
+end
+
+---@param mode string
+function M.mode(mode)
+  local names = require('fileops.protocol').methods
+  local method, params = names.approval_mode, vim.empty_dict()
+  if mode ~= '' then
+    method, params = names.set_approval_mode, { mode = mode }
+  end
+  require('fileops').request(method, params, function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    say('approval mode: ' .. (type(result) == 'table' and result.mode or mode))
+  end)
+end
+
+return M

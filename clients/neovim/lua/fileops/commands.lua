@@ -1,0 +1,149 @@
+-- `:Fileops` with its subcommands and their completion, and the <Plug> maps. Loaded at startup: requires nothing
+-- before a command is used.
+local M = {}
+
+---@class (exact) fileops.Subcommand
+---@field run fun(args: string)
+---@field desc string
+---@field complete? 'file'|fun(): string[]
+
+---@param module string
+---@param name string
+---@return fun(args: string)
+local function from(module, name)
+  return function(args) require('fileops.' .. module)[name](args) end
+end
+
+---@return string[]
+local function sessions() return require('fileops').sessions() end
+
+---@type table<string, fileops.Subcommand>
+M.subcommands = {
+  start = { run = from('daemon', 'start'), desc = 'start the daemon' },
+  stop = {
+    run = function() require('fileops').stop() end,
+    desc = 'stop the daemon',
+  },
+  restart = { run = from('daemon', 'restart'), desc = 'start the daemon anew' },
+  status = { run = from('by_hand', 'status'), desc = 'the daemon, sessions, stale files' },
+  health = {
+    run = function() vim.cmd('checkhealth fileops') end,
+    desc = ':checkhealth fileops',
+  },
+  log = {
+    run = function() vim.cmd.tabedit(vim.fn.fnameescape(require('fileops.log').path())) end,
+    desc = "the daemon's log",
+  },
+  read = { run = from('by_hand', 'read'), desc = 'read a file as an agent does', complete = 'file' },
+  preview = { run = from('by_hand', 'preview'), desc = '/old/new/: show what an edit would do' },
+  edit = { run = from('by_hand', 'edit'), desc = '/old/new/: edit this file as an agent does' },
+  tools = { run = from('by_hand', 'tools'), desc = 'the tools that a model is offered' },
+  tracked = { run = from('by_hand', 'tracked'), desc = 'what a session has read', complete = sessions },
+  mode = {
+    run = from('by_hand', 'mode'),
+    desc = 'who is asked before a write',
+    complete = function() return { 'default', 'auto_edit', 'yolo' } end,
+  },
+  review = {
+    run = function() require('fileops.review_view').enter() end,
+    desc = 'go to the waiting review',
+  },
+  reviews = { run = from('review_view', 'list'), desc = 'list the waiting reviews' },
+  accept = { run = from('review_view', 'accept'), desc = 'accept the review' },
+  always = { run = from('review_view', 'always'), desc = 'accept, and ask no more in that session' },
+  reject = { run = from('review_view', 'reject'), desc = 'reject the review' },
+  diff = { run = from('edit_view', 'enter'), desc = "the last edit's diff" },
+  close = { run = from('edit_view', 'close'), desc = 'close that diff' },
+  dismiss = {
+    run = function(args)
+      require('fileops.marks').dismiss(args ~= 'all' and vim.api.nvim_get_current_buf() or nil)
+    end,
+    desc = 'take the marks off this buffer, or all',
+    complete = function() return { 'all' } end,
+  },
+  next = {
+    run = function() require('fileops.marks').jump(1) end,
+    desc = 'next marked line',
+  },
+  previous = {
+    run = function() require('fileops.marks').jump(-1) end,
+    desc = 'previous marked line',
+  },
+  history = {
+    run = from('history', 'open'),
+    desc = "agents' edits, to look at and take back",
+    complete = 'file',
+  },
+  undo = { run = from('history', 'undo_last'), desc = "take back the last agent's edit of this file" },
+  ['undo-session'] = {
+    run = from('history', 'undo_session'),
+    desc = 'take back all edits of a session',
+    complete = sessions,
+  },
+}
+
+---@param line { args: string }
+function M.run(line)
+  local name, args = line.args:match('^%s*(%S*)%s*(.-)$')
+  if name == '' then name = 'status' end
+  local subcommand = M.subcommands[name]
+  if not subcommand then
+    return vim.notify(('fileops: no subcommand %s'):format(name), vim.log.levels.ERROR)
+  end
+  subcommand.run(args)
+end
+
+---@param lead string the word at the cursor
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local name = line:match('^%s*%S+%s+(%S+)%s')
+  local candidates ---@type string[]
+  if not name then
+    candidates = vim.tbl_keys(M.subcommands)
+    table.sort(candidates)
+  else
+    local complete = (M.subcommands[name] or {}).complete
+    if complete == 'file' then return vim.fn.getcompletion(lead, 'file') end
+    candidates = complete and complete() or {}
+  end
+  return vim.tbl_filter(function(candidate) return vim.startswith(candidate, lead) end, candidates)
+end
+
+M.plugs = {
+  'review',
+  'reviews',
+  'accept',
+  'always',
+  'reject',
+  'diff',
+  'close',
+  'dismiss',
+  'next',
+  'previous',
+  'history',
+}
+
+function M.define()
+  vim.api.nvim_create_user_command('Fileops', M.run, {
+    nargs = '*',
+    complete = M.complete,
+    desc = "Read and edit files through the fileops daemon; review and undo agents' edits",
+  })
+  for _, name in ipairs(M.plugs) do
+    local subcommand = M.subcommands[name]
+    local lhs = ('<Plug>(fileops-%s)'):format(name)
+    vim.keymap.set('n', lhs, function() subcommand.run('') end, { desc = 'fileops: ' .. subcommand.desc })
+  end
+  vim.api.nvim_create_autocmd('VimEnter', {
+    once = true,
+    callback = function()
+      local settings = vim.g.fileops
+      if type(settings) == 'function' or (type(settings) == 'table' and settings.autostart) then
+        if require('fileops.config').get().autostart then require('fileops.daemon').start() end
+      end
+    end,
+  })
+end
+
+return M

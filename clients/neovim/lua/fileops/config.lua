@@ -1,0 +1,216 @@
+-- What a person may set, its defaults, and what is wrong with what was set. Settings come from `vim.g.fileops`
+-- (a table, or a function that returns one) and from `require('fileops').setup{…}`, the latter winning; neither is
+-- needed.
+local M = {}
+
+---@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
+---@field freshness? 'mtime'|'content'
+---@field confine? 'edits'|'all'|'off'
+---@field roots? string[] further absolute folders
+---@field approval_mode? 'default'|'auto_edit'|'yolo'
+---@field approval_timeout_s? number
+---@field fill_empty_files? boolean
+---@field notebooks? 'refuse'|'text'
+---@field history? 'memory'|'persistent'
+---@field limits? table<string, integer>
+
+---@class (exact) fileops.RestartOptions
+---@field max integer restarts allowed within `within_s`
+---@field within_s number
+---@field delay_s number before the first restart; each further one waits twice as long
+
+---@class (exact) fileops.PaneOptions
+---@field layout 'inline'|'side_by_side'
+---@field height integer lines
+---@field show_edits boolean show each applied edit's diff
+---@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
+
+---@class (exact) fileops.MarkOptions
+---@field enabled boolean
+---@field deleted boolean show removed lines as virtual lines
+---@field sign string
+
+---@class (exact) fileops.ReviewOptions
+---@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
+
+---@class (exact) fileops.StaleOptions
+---@field virtual_text boolean
+---@field sign string
+
+---@class (exact) fileops.Config
+---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
+---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
+---@field autostart boolean start with Neovim's first file instead of at first use
+---@field server fileops.ServerOptions
+---@field restart fileops.RestartOptions
+---@field pane fileops.PaneOptions
+---@field marks fileops.MarkOptions
+---@field review fileops.ReviewOptions
+---@field stale fileops.StaleOptions
+---@field keys table<string, string|false> keys in our own windows; false takes one away
+
+---@type fileops.Config
+M.defaults = {
+  cmd = false,
+  root = false,
+  autostart = false,
+  server = {},
+  restart = { max = 3, within_s = 60, delay_s = 0.5 },
+  pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
+  marks = { enabled = true, deleted = true, sign = '▎' },
+  review = { open = 'pane' },
+  stale = { virtual_text = true, sign = '!' },
+  keys = {
+    accept = 'a',
+    always = 'A',
+    reject = 'r',
+    toggle_hunk = '<Space>',
+    edit = 'e',
+    layout = 's',
+    next_hunk = ']c',
+    previous_hunk = '[c',
+    next_review = ']r',
+    previous_review = '[r',
+    list = 'L',
+    close = 'q',
+    help = 'g?',
+    undo = 'u',
+    undo_session = 'U',
+    refresh = 'R',
+    open = '<CR>',
+  },
+}
+
+local choices = {
+  ['pane.layout'] = { 'inline', 'side_by_side' },
+  ['review.open'] = { 'pane', 'focus', 'none' },
+  ['server.freshness'] = { 'mtime', 'content' },
+  ['server.confine'] = { 'edits', 'all', 'off' },
+  ['server.approval_mode'] = { 'default', 'auto_edit', 'yolo' },
+  ['server.notebooks'] = { 'refuse', 'text' },
+  ['server.history'] = { 'memory', 'persistent' },
+}
+
+local server_types = {
+  freshness = 'string',
+  confine = 'string',
+  roots = 'table',
+  approval_mode = 'string',
+  approval_timeout_s = 'number',
+  fill_empty_files = 'boolean',
+  notebooks = 'string',
+  history = 'string',
+  limits = 'table',
+  approval_fallback = 'string',
+}
+
+local given = {} ---@type table what setup() was called with
+local resolved ---@type fileops.Config?
+
+---@param path string
+---@param value any
+---@return string?
+local function bad_choice(path, value)
+  local allowed = choices[path]
+  if not allowed or vim.tbl_contains(allowed, value) then return nil end
+  return ('%s: %s is none of %s'):format(path, vim.inspect(value), table.concat(allowed, ', '))
+end
+
+--- Everything that is wrong with a table of settings, one sentence each.
+---@param user table
+---@return string[]
+function M.problems(user)
+  local found = {}
+  local function add(...) found[#found + 1] = (...):format(select(2, ...)) end
+  local function check(path, value, default)
+    local wanted = type(default)
+    if path == 'cmd' or path == 'root' then
+      wanted = path == 'cmd' and 'table' or 'string'
+      if value == false then return end
+    elseif path:match('^keys%.') and value == false then
+      return
+    end
+    if type(value) ~= wanted then
+      add('%s: a %s is wanted, this is a %s', path, wanted, type(value))
+    else
+      found[#found + 1] = bad_choice(path, value)
+    end
+  end
+  for key, value in vim.spairs(user) do
+    local default = M.defaults[key]
+    if default == nil then
+      add('%s: no such setting', key)
+    elseif key ~= 'cmd' and type(default) == 'table' then
+      if type(value) ~= 'table' then
+        add('%s: a table is wanted, this is a %s', key, type(value))
+      else
+        for name, inner in vim.spairs(value) do
+          local path = key .. '.' .. name
+          if key == 'server' then
+            local wanted = server_types[name]
+            if not wanted then
+              add('%s: no such setting', path)
+            elseif type(inner) ~= wanted then
+              add('%s: a %s is wanted, this is a %s', path, wanted, type(inner))
+            else
+              found[#found + 1] = bad_choice(path, inner)
+            end
+          elseif default[name] == nil then
+            add('%s: no such setting', path)
+          else
+            check(path, inner, default[name])
+          end
+        end
+      end
+    else
+      check(key, value, default)
+    end
+  end
+  return found
+end
+
+---@return table
+local function from_global()
+  local value = vim.g.fileops
+  if type(value) == 'function' then value = value() end
+  return type(value) == 'table' and value or {}
+end
+
+--- What was set, without the defaults.
+---@return table
+function M.user() return vim.tbl_deep_extend('force', from_global(), given) end
+
+---@param settings table
+---@return string[] problems a setting that is wrong is left at its default
+function M.set(settings)
+  given, resolved = settings, nil
+  return M.problems(settings)
+end
+
+---@param user table
+---@return table without what `problems` would name
+local function sane(user)
+  local kept = {}
+  for key, value in pairs(user) do
+    if key ~= 'cmd' and type(M.defaults[key]) == 'table' and type(value) == 'table' then
+      kept[key] = {}
+      for name, inner in pairs(value) do
+        if #M.problems({ [key] = { [name] = inner } }) == 0 then kept[key][name] = inner end
+      end
+    elseif #M.problems({ [key] = value }) == 0 then
+      kept[key] = value
+    end
+  end
+  return kept
+end
+
+---@return fileops.Config
+function M.get()
+  if not resolved then resolved = vim.tbl_deep_extend('force', M.defaults, sane(M.user())) end
+  return resolved
+end
+
+--- Read the settings anew at the next `get`.
+function M.forget() resolved = nil end
+
+return M

@@ -1,0 +1,347 @@
+-- Finds, starts and supervises the daemon: one for the whole editor. Crashes are met with a bounded number of
+-- restarts; one that is missing or too old is named, with what to do about it.
+local config = require('fileops.config')
+local events = require('fileops.events')
+local log = require('fileops.log')
+local protocol = require('fileops.protocol')
+
+local M = {}
+
+---@class (exact) fileops.State
+---@field status 'stopped'|'starting'|'running'|'failed'
+---@field problem? string why it failed
+---@field client_id? integer
+---@field cmd? string[]
+---@field from? string where the command was found
+---@field server? { name: string, version: string }
+---@field capabilities? table experimental.fileops of the daemon
+---@field health? fileops.WatcherHealth
+---@field restarts number[] when it was restarted, seconds
+---@field stopping boolean
+
+---@type fileops.State
+M.state = { status = 'stopped', restarts = {}, stopping = false }
+
+local INSTALL = 'pip install fileops-server (or pipx install fileops-server)'
+local is_0_11 = vim.fn.has('nvim-0.11') == 1
+
+local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
+
+---@param problem string
+local function complain(problem)
+  log.note(problem)
+  vim.notify('fileops: ' .. problem, vim.log.levels.ERROR)
+end
+
+---@param status 'stopped'|'starting'|'running'|'failed'
+---@param problem? string
+local function enter(status, problem)
+  M.state.status, M.state.problem = status, problem
+  events.emit('status', { status = status, problem = problem }, 'FileopsStatus')
+end
+
+---@param problem string?
+---@param client vim.lsp.Client?
+local function release(problem, client)
+  local callbacks = waiting
+  waiting = {}
+  for _, callback in ipairs(callbacks) do
+    callback(problem, client)
+  end
+end
+
+local connection ---@type fileops.rpc.Connection?
+local python_has_it ---@type boolean?
+
+---@return boolean
+local function python_serves()
+  if python_has_it == nil then
+    local ok, out = pcall(
+      function()
+        return vim.system({ 'python3', '-m', 'fileops', '--version' }, { text = true, timeout = 5000 }):wait()
+      end
+    )
+    python_has_it = ok and out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
+  end
+  return python_has_it --[[@as boolean]]
+end
+
+---@class (exact) fileops.Place
+---@field from string
+---@field cmd string[]
+---@field usable boolean
+
+--- The places that are looked at, in their order; the search ends with the first usable one.
+---@return fileops.Place[] places, fileops.Place? found
+function M.find()
+  local places = {} ---@type fileops.Place[]
+  local own = config.get().cmd
+  if own then
+    places[1] = { from = 'cmd', cmd = own, usable = vim.fn.executable(own[1]) == 1 }
+    return places, places[1].usable and places[1] or nil -- a wish is not silently replaced by something else
+  end
+  places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
+  if places[1].usable then return places, places[1] end
+  places[2] = {
+    from = 'python3',
+    cmd = { 'python3', '-m', 'fileops' },
+    usable = vim.fn.executable('python3') == 1 and python_serves(),
+  }
+  return places, places[2].usable and places[2] or nil
+end
+
+---@param places fileops.Place[]
+---@return string
+function M.missing(places)
+  local tried = vim.tbl_map(
+    function(place) return ('%s (%s)'):format(table.concat(place.cmd, ' '), place.from) end,
+    places
+  )
+  local advice = places[1].from == 'cmd' and 'correct `cmd` in vim.g.fileops' or INSTALL
+  return ('no daemon found; tried %s. To get one: %s'):format(table.concat(tried, ', then '), advice)
+end
+
+--- What is wrong with the daemon that answered, if anything.
+---@param result table of `initialize`
+---@return string?
+function M.unfit(result)
+  local server = result.serverInfo or {}
+  local ours = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
+  if not ours then return ('%s is not a fileops daemon'):format(server.name or 'the program') end
+  if ours.protocol_version ~= protocol.PROTOCOL_VERSION then
+    local newer = (tonumber(ours.protocol_version) or 0) > protocol.PROTOCOL_VERSION
+    local advice = newer and 'update this plugin' or 'update the daemon: pip install --upgrade fileops-server'
+    return ('the daemon speaks protocol %s, this plugin %d; %s'):format(
+      tostring(ours.protocol_version),
+      protocol.PROTOCOL_VERSION,
+      advice
+    )
+  end
+  local version = vim.version.parse(server.version or '', { strict = false })
+  if version and vim.version.lt(version, protocol.OLDEST_DAEMON) then
+    return ('the daemon is version %s, this plugin needs %s or newer: pip install --upgrade fileops-server'):format(
+      server.version,
+      protocol.OLDEST_DAEMON
+    )
+  end
+  return nil
+end
+
+---@return string
+function M.root()
+  local set = config.get().root
+  if set then return vim.fs.normalize(set) end
+  local cwd = assert(vim.uv.cwd())
+  return vim.fs.root(cwd, { '.git' }) or cwd
+end
+
+---@return vim.lsp.Client?
+function M.client()
+  local id = M.state.client_id
+  return id and vim.lsp.get_client_by_id(id) or nil
+end
+
+---@param client vim.lsp.Client
+---@param name 'request'|'notify'|'stop'|'cancel_request'
+local function call(client, name, ...)
+  if is_0_11 then return client[name](client, ...) end
+  return client[name](...)
+end
+M.call = call
+
+---@param dispatchers vim.lsp.rpc.Dispatchers
+---@return vim.lsp.rpc.PublicClient
+local function connect(dispatchers)
+  local places, found = M.find()
+  if not found then error('fileops: ' .. M.missing(places), 0) end
+  M.state.cmd, M.state.from = found.cmd, found.from
+  log.note('start: ' .. table.concat(found.cmd, ' '))
+  connection = require('fileops.rpc').start(found.cmd, dispatchers, {
+    cwd = M.root(),
+    on_stderr = vim.schedule_wrap(log.write),
+  })
+  return connection
+end
+
+---@param client vim.lsp.Client
+---@param result table
+local function on_init(client, result)
+  local problem = M.unfit(result)
+  M.state.client_id = client.id
+  M.state.server = result.serverInfo
+  M.state.capabilities = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
+  if problem then
+    enter('failed', problem)
+    complain(problem)
+    M.state.stopping = true
+    call(client, 'stop')
+    return release(problem)
+  end
+  enter('running')
+  require('fileops.sync').attach_all(client.id)
+  release(nil, client)
+end
+
+--- May it be started once more? Crashes that lie further back than the window do not count.
+---@param restarts number[] seconds
+---@param now number
+---@param options fileops.RestartOptions
+---@return boolean allowed, number delay_s
+function M.may_restart(restarts, now, options)
+  local recent = vim.tbl_filter(function(time) return now - time < options.within_s end, restarts)
+  return #recent < options.max, options.delay_s * 2 ^ #recent
+end
+
+---@param how string
+local function crashed(how)
+  require('fileops.review').withdraw_all('the daemon ended')
+  require('fileops.stale').forget()
+  local options = config.get().restart
+  local now = vim.uv.hrtime() / 1e9
+  local allowed, delay_s = M.may_restart(M.state.restarts, now, options)
+  if not allowed then
+    local sentence =
+      'the daemon ended %s, time %d in %d s, and stays down; see :Fileops log, then :Fileops restart'
+    local problem = sentence:format(how, options.max + 1, options.within_s)
+    enter('failed', problem)
+    complain(problem)
+    return release(problem)
+  end
+  table.insert(M.state.restarts, now)
+  enter('starting')
+  log.note(('the daemon ended %s; restart in %.1f s'):format(how, delay_s))
+  vim.notify('fileops: the daemon ended unexpectedly and is started again', vim.log.levels.WARN)
+  vim.defer_fn(function()
+    if M.state.status == 'starting' and not M.client() then M.launch() end
+  end, delay_s * 1000)
+end
+
+---@param code integer
+---@param signal integer
+---@param client_id integer
+local function on_exit(code, signal, client_id)
+  vim.schedule(function()
+    if M.state.client_id and M.state.client_id ~= client_id then return end
+    M.state.client_id = nil
+    local how = signal ~= 0 and ('by signal %d'):format(signal) or ('with code %d'):format(code)
+    log.note('end ' .. how)
+    if M.state.stopping or (connection and connection.stopped_by_us()) then
+      M.state.stopping = false
+      require('fileops.review').withdraw_all('the daemon was stopped')
+      require('fileops.stale').forget()
+      if M.state.status ~= 'failed' then enter('stopped') end
+      return release('the daemon was stopped')
+    end
+    crashed(how)
+  end)
+end
+
+--- The configuration for Neovim's LSP client; `vim.lsp.config('fileops', {…})` may change it.
+---@return vim.lsp.Config
+function M.lsp_config()
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.experimental = { fileops = { confirm_edit = true } }
+  return {
+    name = 'fileops',
+    cmd = connect,
+    capabilities = capabilities,
+    handlers = require('fileops.handlers').all(),
+    -- every keystroke is told at once: the daemon decides by it what may be written to disk
+    flags = { debounce_text_changes = 0, allow_incremental_sync = true },
+    before_init = function(params)
+      local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
+      params.initializationOptions = next(options) and options or vim.empty_dict()
+    end,
+    on_init = on_init,
+    on_exit = on_exit,
+    root_dir = function(buf, on_dir)
+      local _, found = M.find()
+      if found and require('fileops.files').is_file(buf) then on_dir(M.root()) end
+    end,
+    reuse_client = function(client) return client.name == 'fileops' end,
+  }
+end
+
+--- Start the process, without further questions.
+function M.launch()
+  local settings = M.lsp_config()
+  if is_0_11 then settings = vim.tbl_extend('force', {}, vim.lsp.config.fileops or settings) end
+  settings.root_dir = M.root()
+  settings.workspace_folders = { { name = settings.root_dir, uri = vim.uri_from_fname(settings.root_dir) } }
+  M.state.stopping = false
+  enter('starting')
+  local id
+  if is_0_11 then
+    id = vim.lsp.start(settings, { attach = false })
+  else
+    settings.reuse_client = nil
+    id = vim.lsp.start_client(settings) -- luacheck: ignore 143
+  end
+  if id then
+    M.state.client_id = M.state.client_id or id
+  else
+    enter('failed', 'the daemon could not be started; see :Fileops log')
+    release(M.state.problem)
+  end
+end
+
+--- Call back with the running client, starting it where needed, or with what prevents it.
+---@param callback fun(problem: string?, client: vim.lsp.Client?)
+function M.ready(callback)
+  local client = M.client()
+  if M.state.status == 'running' and client then return callback(nil, client) end
+  if M.state.status == 'failed' then return callback(M.state.problem) end
+  waiting[#waiting + 1] = callback
+  if M.state.status == 'starting' then return end
+  local places, found = M.find()
+  if not found then
+    local problem = M.missing(places)
+    enter('failed', problem)
+    complain(problem)
+    return release(problem)
+  end
+  M.launch()
+end
+
+--- Start it if it does not run; after a failure, try once more.
+function M.start()
+  if M.state.status == 'failed' then
+    python_has_it = nil
+    M.state.restarts = {}
+    enter('stopped')
+  end
+  M.ready(function() end)
+end
+
+---@param callback? fun() when it is gone
+function M.stop(callback)
+  local client = M.client()
+  callback = callback or function() end
+  if not client then
+    if M.state.status ~= 'failed' then enter('stopped') end
+    return callback()
+  end
+  require('fileops.review').reject_all()
+  M.state.stopping = true
+  local off
+  off = events.on('status', function(data)
+    if data.status ~= 'stopped' and data.status ~= 'failed' then return end
+    off()
+    callback()
+  end)
+  call(client, 'stop')
+  vim.defer_fn(function() -- one that does not answer to `shutdown` is ended
+    if not client.rpc.is_closing() then call(client, 'stop', true) end
+  end, 3000)
+end
+
+function M.restart()
+  config.forget()
+  M.stop(function()
+    M.state.restarts = {}
+    if M.state.status == 'failed' then enter('stopped') end
+    M.start()
+  end)
+end
+
+return M

@@ -1,0 +1,113 @@
+-- The diff of the edit that was applied (or previewed) last, in a pane that does not take the cursor and
+-- goes by itself.
+local config = require('fileops.config')
+local pane = require('fileops.pane')
+
+local M = {}
+
+local shown ---@type fileops.Pane?
+local last ---@type { extra: fileops.UiExtra, label: string }?
+local layout ---@type 'inline'|'side_by_side'|nil
+local n_shown = 0
+local timer ---@type uv.uv_timer_t?
+
+local function stop_timer()
+  if timer then timer:close() end
+  timer = nil
+end
+
+local function close_later()
+  stop_timer()
+  local after_s = config.get().pane.close_after_s
+  if after_s <= 0 then return end
+  timer = assert(vim.uv.new_timer())
+  timer:start(
+    after_s * 1000,
+    after_s * 1000,
+    vim.schedule_wrap(function()
+      if shown and not shown:has_cursor() then M.close() end
+    end)
+  )
+end
+
+local actions = {
+  layout = function() M.toggle_layout() end,
+  next_hunk = function() return shown and shown:jump(1) end,
+  previous_hunk = function() return shown and shown:jump(-1) end,
+  close = function() M.close() end,
+  open = function()
+    if not last then return end
+    local extra = last.extra
+    M.close()
+    vim.cmd.edit(vim.fn.fnameescape(extra.file_path))
+    local line = math.max(1, math.min(extra.first_changed_line, vim.api.nvim_buf_line_count(0)))
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+  end,
+}
+
+---@param buf integer
+local function map(buf)
+  local keys = config.get().keys
+  for name, action in pairs(actions) do
+    local key = keys[name]
+    if key then
+      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+    end
+  end
+end
+
+---@return table
+local function look()
+  local extra = assert(last).extra
+  local keys = config.get().keys
+  return {
+    name = ('edit/%d/%s'):format(n_shown, vim.fs.basename(extra.file_path)),
+    file_path = extra.file_path,
+    layout = layout or config.get().pane.layout,
+    hunks = extra.hunks,
+    title = ('%%#FileopsTitle# %s%%* %s'):format(last.label, pane.subject(extra.file_path, extra.stats)),
+    hints = pane.hints({ { keys.open, 'open' }, { keys.layout, 'layout' }, { keys.close, 'close' } }),
+    empty = extra.truncated and 'the diff is too large to be shown' or 'nothing changed',
+  }
+end
+
+--- Not while a review is shown: the person is busy with that.
+---@param extra fileops.UiExtra
+---@param label string such as "Edited", "Preview"
+---@return boolean shown
+function M.show(extra, label)
+  last = { extra = extra, label = label }
+  if #require('fileops.review').waiting() > 0 then return false end
+  n_shown = n_shown + 1
+  if shown and shown:is_open() then
+    shown:update(look())
+  else
+    local spec = look()
+    spec.height = config.get().pane.height
+    spec.map = map
+    spec.on_close = function()
+      shown = nil
+      stop_timer()
+    end
+    shown = pane.open(spec)
+  end
+  if shown then close_later() end
+  return shown ~= nil
+end
+
+--- Show the last diff again, and go into it.
+function M.enter()
+  if not last then return vim.notify('fileops: no edit yet') end
+  if (shown and shown:is_open()) or M.show(last.extra, last.label) then assert(shown):enter() end
+end
+
+function M.toggle_layout()
+  layout = (layout or config.get().pane.layout) == 'inline' and 'side_by_side' or 'inline'
+  if shown then shown:update(look()) end
+end
+
+function M.close()
+  if shown then shown:close() end
+end
+
+return M

@@ -1,0 +1,35 @@
+-- Who wants to hear what happened: Lua listeners and `User` autocmds, told in that order.
+local M = {}
+
+local listeners = {} ---@type table<string, function[]>
+
+--- Call `fn(data)` at each event of that name; the returned function ends it. `*` hears all, as `fn(data, event)`.
+---@param event string
+---@param fn fun(data: table, event: string)
+---@return fun() off
+function M.on(event, fn)
+  listeners[event] = listeners[event] or {}
+  table.insert(listeners[event], fn)
+  return function()
+    for i, listener in ipairs(listeners[event]) do
+      if listener == fn then return table.remove(listeners[event], i) end
+    end
+  end
+end
+
+---@param event string
+---@param data table
+---@param autocmd? string pattern of the `User` autocmd
+function M.emit(event, data, autocmd)
+  for _, name in ipairs({ event, '*' }) do
+    for _, listener in ipairs(vim.list_slice(listeners[name] or {})) do
+      local ok, problem = pcall(listener, data, event)
+      if not ok then
+        vim.notify(('fileops: a listener of %s failed: %s'):format(event, problem), vim.log.levels.ERROR)
+      end
+    end
+  end
+  if autocmd then vim.api.nvim_exec_autocmds('User', { pattern = autocmd, modeline = false, data = data }) end
+end
+
+return M

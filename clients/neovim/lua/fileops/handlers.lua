@@ -1,0 +1,137 @@
+-- What the daemon asks and tells, turned into what the editor does. One small function per method.
+local events = require('fileops.events')
+local files = require('fileops.files')
+local hunks = require('fileops.hunks')
+local protocol = require('fileops.protocol')
+
+local M = {}
+
+local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
+
+---@param event fileops.DidEdit
+local function on_edit(event)
+  require('fileops.stale').became_fresh(event.file_path, event.session_id)
+  local buf = files.buffer_of(event.file_path)
+  if not buf then return end
+  local regions, why = require('fileops.reload').reload(buf)
+  if regions then return require('fileops.marks').show(buf, regions) end
+  if why == 'modified' and not through_editor[buf] then
+    vim.notify(
+      ('fileops: %s changed on disk beside your unsaved changes'):format(files.short(event.file_path)),
+      vim.log.levels.WARN
+    )
+  end
+  through_editor[buf] = nil
+end
+
+local on_notification = {
+  ['fileops/didBecomeStale'] = function(event) require('fileops.stale').became_stale(event) end,
+  ['fileops/didRead'] = function(event)
+    require('fileops.stale').became_fresh(event.file_path, event.session_id)
+  end,
+  ['fileops/didEdit'] = on_edit,
+  ['fileops/didConflict'] = function() end,
+  ['fileops/watcherHealth'] = function(event)
+    require('fileops.daemon').state.health = event
+    if event.state == 'degraded' then
+      vim.notify('fileops: changes on disk may be noticed late: ' .. event.reason, vim.log.levels.WARN)
+    end
+  end,
+}
+
+---@param method string
+local function notification(method)
+  local names = protocol.notifications[method]
+  return function(_, params)
+    on_notification[method](params)
+    events.emit(names.event, params, names.autocmd)
+  end
+end
+
+---@param uri string
+---@param version any
+---@return integer? buf, string? refusal
+local function editable(uri, version)
+  local buf = vim.uri_to_bufnr(uri)
+  if not vim.api.nvim_buf_is_loaded(buf) then return nil, 'the document is not open' end
+  if not vim.bo[buf].modifiable then return nil, 'the document cannot be changed' end
+  if type(version) == 'number' and vim.lsp.util.buf_versions[buf] ~= version then
+    return nil, 'the document moved on to another version'
+  end
+  return buf
+end
+
+--- Neovim's own handler answers "applied" also where it skipped an edit whose version had moved; here all of it is
+--- applied, or nothing and the answer says why.
+---@param params lsp.ApplyWorkspaceEditParams
+---@param ctx lsp.HandlerContext
+---@return lsp.ApplyWorkspaceEditResult
+function M.apply_edit(_, params, ctx)
+  local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+  local todo = {} ---@type { buf: integer, edits: lsp.TextEdit[] }[]
+  local function plan(uri, version, edits)
+    local buf, refusal = editable(uri, version)
+    if buf then table.insert(todo, { buf = buf, edits = edits }) end
+    return refusal
+  end
+  local refusal
+  for _, change in ipairs(params.edit.documentChanges or {}) do
+    if change.kind then return vim.lsp.handlers['workspace/applyEdit'](nil, params, ctx) end
+    refusal = refusal or plan(change.textDocument.uri, change.textDocument.version, change.edits)
+  end
+  if not params.edit.documentChanges then
+    for uri, edits in pairs(params.edit.changes or {}) do
+      refusal = refusal or plan(uri, nil, edits)
+    end
+  end
+  if refusal then return { applied = false, failureReason = refusal } end
+  for _, each in ipairs(todo) do
+    local before = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
+    local annotations = params.edit.changeAnnotations
+    vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding, annotations)
+    through_editor[each.buf] = true
+    local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
+    require('fileops.marks').show(each.buf, hunks.regions_between(before, after))
+  end
+  return { applied = true }
+end
+
+--- Waits, without holding up the editor, until the person has decided.
+---@param params fileops.ConfirmEditParams
+---@param ctx lsp.HandlerContext
+function M.confirm_edit(_, params, ctx)
+  local co = assert(coroutine.running())
+  local request_id = require('fileops.rpc').serving_id()
+  local done, answer, err = false, nil, nil
+  local yielded = false
+  require('fileops.review').ask(
+    params,
+    { client_id = ctx.client_id, request_id = request_id },
+    function(value, problem)
+      done, answer, err = true, value, problem
+      if yielded then vim.schedule(function() coroutine.resume(co) end) end
+    end
+  )
+  if not done then
+    yielded = true
+    coroutine.yield()
+  end
+  return answer, err
+end
+
+---@return table<string, lsp.Handler>
+function M.all()
+  local handlers = {
+    ['fileops/confirmEdit'] = M.confirm_edit,
+    ['workspace/applyEdit'] = M.apply_edit,
+    ['$/cancelRequest'] = function(_, params, ctx)
+      require('fileops.review').cancelled(params.id, ctx.client_id)
+    end,
+  }
+  for method in pairs(protocol.notifications) do
+    handlers[method] = notification(method)
+  end
+  return handlers
+end
+
+return M

@@ -1,0 +1,78 @@
+-- `:checkhealth fileops`
+local M = {}
+
+local function neovim()
+  vim.health.start('fileops: Neovim')
+  if vim.fn.has('nvim-0.10') == 1 then
+    vim.health.ok('Neovim ' .. tostring(vim.version()))
+  else
+    vim.health.error('Neovim 0.10 or newer is needed')
+  end
+end
+
+local function settings()
+  vim.health.start('fileops: settings')
+  local config = require('fileops.config')
+  local problems = config.problems(config.user())
+  for _, problem in ipairs(problems) do
+    vim.health.warn(problem)
+  end
+  if #problems == 0 then vim.health.ok('no unknown or wrong setting') end
+end
+
+---@return boolean
+local function command()
+  vim.health.start('fileops: daemon')
+  local daemon = require('fileops.daemon')
+  local places, found = daemon.find()
+  for _, place in ipairs(places) do
+    local line = ('%s: %s'):format(place.from, table.concat(place.cmd, ' '))
+    vim.health.info(line .. (place.usable and ' (used)' or ' (not there)'))
+  end
+  if found then return true end
+  vim.health.error(daemon.missing(places), { 'pip install fileops-server' })
+  return false
+end
+
+local function answers()
+  local daemon = require('fileops.daemon')
+  local problem, result, done
+  daemon.ready(function(trouble)
+    if trouble then
+      problem, done = trouble, true
+      return
+    end
+    require('fileops').tools(function(err, tools)
+      problem, result, done = err and err.message, tools, true
+    end)
+  end)
+  vim.wait(5000, function() return done end, 10)
+  if problem or not done then
+    return vim.health.error(problem or 'the daemon does not answer', { ':Fileops log', ':Fileops restart' })
+  end
+  local state = daemon.state
+  vim.health.ok(
+    ('%s %s answers, with %d tools'):format(state.server.name, state.server.version or '', #result.tools)
+  )
+  vim.health.info('root: ' .. daemon.root())
+  if #state.restarts > 0 then
+    vim.health.warn(('restarted %d times after it had ended'):format(#state.restarts))
+  end
+  if state.health and state.health.state == 'degraded' then
+    vim.health.warn('changes on disk may be noticed late: ' .. state.health.reason)
+  else
+    vim.health.ok('changes on disk are watched')
+  end
+  local client = daemon.client()
+  local n_open = client and vim.tbl_count(client.attached_buffers) or 0
+  vim.health.info(('%d open files are told to the daemon'):format(n_open))
+end
+
+function M.check()
+  neovim()
+  settings()
+  if command() then answers() end
+  vim.health.info('log: ' .. require('fileops.log').path())
+end
+
+return M

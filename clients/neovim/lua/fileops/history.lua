@@ -1,0 +1,240 @@
+-- What agents changed, newest first: a list with the diff of the entry under the cursor, and the ways to take it back.
+local config = require('fileops.config')
+local files = require('fileops.files')
+local hunks = require('fileops.hunks')
+local pane = require('fileops.pane')
+local render = require('fileops.render')
+
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('fileops.history')
+
+---@class (exact) fileops.HistoryView
+---@field list_win integer
+---@field diff_win integer
+---@field list integer buffer
+---@field diff integer buffer
+---@field entries table[]
+---@field params table of the request
+---@field came_from integer
+
+local view ---@type fileops.HistoryView?
+
+---@param sentence string
+---@param level? integer
+local function say(sentence, level) vim.notify('fileops: ' .. sentence, level or vim.log.levels.INFO) end
+
+---@param entry table
+---@return string
+function M.line(entry)
+  local time = os.date('%H:%M:%S', math.floor(entry.timestamp or 0))
+  local stats = hunks.summary(hunks.stats(hunks.parse(entry.diff or '')))
+  local state = entry.undone and 'undone' or entry.undoable == false and 'fixed' or ''
+  return ('%s  %-7s %-24s %-10s %s'):format(
+    time,
+    stats,
+    files.short(entry.file_path),
+    entry.session_id,
+    state
+  )
+end
+
+---@param buf integer
+---@param lines string[]
+local function put(buf, lines)
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+end
+
+---@return table? entry under the cursor
+local function selected()
+  if not view then return nil end
+  return view.entries[vim.api.nvim_win_get_cursor(view.list_win)[1]]
+end
+
+local function draw_diff()
+  if not view then return end
+  local entry = selected()
+  local page = render.inline(entry and hunks.parse(entry.diff or '') or {})
+  put(view.diff, #page.lines > 0 and page.lines or { entry and 'no text changed' or '' })
+  for _, each in ipairs(page.decorations) do
+    vim.api.nvim_buf_set_extmark(view.diff, ns, each.row, each.col or 0, each.opts)
+  end
+  vim.api.nvim_win_set_cursor(view.diff_win, { 1, 0 })
+end
+
+local function draw()
+  if not view then return end
+  local lines = vim.tbl_map(M.line, view.entries)
+  put(view.list, #lines > 0 and lines or { 'no agent has edited anything yet' })
+  for i, entry in ipairs(view.entries) do
+    local muted = entry.undone or entry.undoable == false
+    local group = muted and 'FileopsMuted' or nil
+    if group then
+      vim.api.nvim_buf_set_extmark(view.list, ns, i - 1, 0, { end_col = #lines[i], hl_group = group })
+    end
+  end
+  draw_diff()
+end
+
+local function refresh()
+  if not view then return end
+  require('fileops').edits(view.params, function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    if not view then return end
+    view.entries = result.edits
+    draw()
+  end)
+end
+
+function M.close()
+  if not view then return end
+  local closing = view
+  view = nil
+  if vim.api.nvim_win_is_valid(closing.came_from) then vim.api.nvim_set_current_win(closing.came_from) end
+  for _, win in ipairs({ closing.list_win, closing.diff_win }) do
+    if vim.api.nvim_win_is_valid(win) then pcall(vim.api.nvim_win_close, win, true) end
+  end
+end
+
+---@param params table
+local function undo(params)
+  require('fileops').undo(params, function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    if result.status == 'error' then
+      say(result.error.message, vim.log.levels.ERROR)
+    else
+      say(vim.split(result.output, '\n')[1])
+    end
+    refresh()
+  end)
+end
+
+local actions = {
+  undo = function()
+    local entry = selected()
+    if entry then undo({ edit_id = entry.edit_id }) end
+  end,
+  undo_session = function()
+    local entry = selected()
+    if entry then M.undo_session(entry.session_id) end
+  end,
+  open = function()
+    local entry = selected()
+    if not entry then return end
+    M.close()
+    vim.cmd.edit(vim.fn.fnameescape(entry.file_path))
+  end,
+  refresh = refresh,
+  close = M.close,
+}
+
+---@param buf integer
+local function map(buf)
+  local keys = config.get().keys
+  for name, action in pairs(actions) do
+    local key = keys[name]
+    if key then
+      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+    end
+  end
+end
+
+---@param name string
+---@return integer buf
+local function scratch(name)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = 'wipe'
+  pcall(vim.api.nvim_buf_set_name, buf, 'fileops://' .. name)
+  map(buf)
+  vim.bo[buf].filetype = 'fileops-diff'
+  return buf
+end
+
+---@param win integer
+---@param bar string
+local function dress(win, bar)
+  local options = {
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    foldcolumn = '0',
+    foldenable = false,
+    wrap = false,
+    list = false,
+    spell = false,
+    cursorline = true,
+    winfixheight = true,
+    winbar = bar,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+  end
+end
+
+--- Open the list, for one file where a path is given.
+---@param path string
+function M.open(path)
+  M.close()
+  require('fileops.edit_view').close()
+  local came_from = vim.api.nvim_get_current_win()
+  local height = math.max(4, math.min(config.get().pane.height, math.floor(vim.o.lines / 2)))
+  local list, diff = scratch('history/edits'), scratch('history/diff')
+  local list_win = vim.api.nvim_open_win(list, true, { split = 'below', win = -1, height = height })
+  local diff_win = vim.api.nvim_open_win(diff, false, { split = 'right', win = list_win })
+  local keys = config.get().keys
+  dress(
+    list_win,
+    ' %#FileopsTitle#History%* ' .. (path ~= '' and pane.escape(files.short(path)) or 'of all files')
+  )
+  local hints = {
+    { keys.undo, 'undo' },
+    { keys.undo_session, 'session' },
+    { keys.open, 'open' },
+    { keys.close, 'close' },
+  }
+  dress(diff_win, '%=' .. pane.hints(hints))
+  view = {
+    list_win = list_win,
+    diff_win = diff_win,
+    list = list,
+    diff = diff,
+    entries = {},
+    params = path ~= '' and { file_path = files.absolute(path) } or {},
+    came_from = came_from,
+  }
+  vim.api.nvim_create_autocmd('CursorMoved', { buffer = list, callback = draw_diff })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = list,
+    callback = function() vim.schedule(M.close) end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = diff,
+    callback = function() vim.schedule(M.close) end,
+  })
+  refresh()
+end
+
+--- Take back the newest agent's edit of the current file that still can be.
+---@param edit_id string of a certain edit instead
+function M.undo_last(edit_id)
+  if edit_id ~= '' then return undo({ edit_id = edit_id }) end
+  local path = vim.api.nvim_buf_get_name(0)
+  require('fileops').edits({ file_path = path }, function(err, result)
+    if err then return say(err.message, vim.log.levels.ERROR) end
+    for _, entry in ipairs(result.edits) do
+      if entry.undoable ~= false then return undo({ edit_id = entry.edit_id }) end
+    end
+    say('no agent edit of this file to take back')
+  end)
+end
+
+---@param session_id string
+function M.undo_session(session_id)
+  if session_id == '' then return say('which session? :Fileops undo-session ID', vim.log.levels.ERROR) end
+  undo({ session_id = session_id })
+end
+
+return M

@@ -1,0 +1,247 @@
+-- Hunks of the wire turned into what a person looks at: aligned rows, regions of a buffer, changed words.
+-- Plain functions over plain values; no buffer, no window.
+local M = {}
+
+---@class (exact) fileops.Row
+---@field kind 'same'|'change'|'delete'|'add'
+---@field old? string
+---@field new? string
+---@field old_line? integer 1-based
+---@field new_line? integer 1-based
+
+---@class (exact) fileops.Region a changed part of a buffer
+---@field kind 'change'|'delete'|'add'
+---@field line integer 1-based; of a deletion: the line before which the text stood (may be one past the last)
+---@field count integer lines it covers; 0 for a deletion
+---@field removed string[]
+
+--- Removed and added lines of one run stand beside each other.
+---@param hunk fileops.Hunk
+---@return fileops.Row[]
+function M.rows(hunk)
+  local rows = {} ---@type fileops.Row[]
+  -- a side of zero lines starts at the line before it, as in a unified diff
+  local old_line = hunk.old_lines == 0 and hunk.old_start + 1 or hunk.old_start
+  local new_line = hunk.new_lines == 0 and hunk.new_start + 1 or hunk.new_start
+  local removed, added = {}, {}
+  local function flush()
+    for i = 1, math.max(#removed, #added) do
+      local old, new = removed[i], added[i]
+      rows[#rows + 1] = {
+        kind = old and new and 'change' or old and 'delete' or 'add',
+        old = old,
+        new = new,
+        old_line = old and old_line + i - 1 or nil,
+        new_line = new and new_line + i - 1 or nil,
+      }
+    end
+    old_line, new_line = old_line + #removed, new_line + #added
+    removed, added = {}, {}
+  end
+  for _, line in ipairs(hunk.lines) do
+    if line.kind == '-' then
+      if #added > 0 then flush() end
+      removed[#removed + 1] = line.text
+    elseif line.kind == '+' then
+      added[#added + 1] = line.text
+    else
+      flush()
+      rows[#rows + 1] =
+        { kind = 'same', old = line.text, new = line.text, old_line = old_line, new_line = new_line }
+      old_line, new_line = old_line + 1, new_line + 1
+    end
+  end
+  flush()
+  return rows
+end
+
+---@class (exact) fileops.Run lines that give way to others; context left out
+---@field old_line integer 1-based; of a pure addition: the line before which it goes
+---@field old_count integer
+---@field new_line integer
+---@field new_count integer
+---@field removed string[]
+
+---@param hunk fileops.Hunk
+---@return fileops.Run[]
+function M.runs(hunk)
+  local runs = {} ---@type fileops.Run[]
+  local old_line = hunk.old_lines == 0 and hunk.old_start + 1 or hunk.old_start
+  local new_line = hunk.new_lines == 0 and hunk.new_start + 1 or hunk.new_start
+  local run ---@type fileops.Run?
+  for _, line in ipairs(hunk.lines) do
+    if line.kind == ' ' then
+      run = nil
+      old_line, new_line = old_line + 1, new_line + 1
+    else
+      if not run then
+        run = { old_line = old_line, old_count = 0, new_line = new_line, new_count = 0, removed = {} }
+        runs[#runs + 1] = run
+      end
+      if line.kind == '-' then
+        run.old_count, old_line = run.old_count + 1, old_line + 1
+        run.removed[#run.removed + 1] = line.text
+      else
+        run.new_count, new_line = run.new_count + 1, new_line + 1
+      end
+    end
+  end
+  return runs
+end
+
+---@param hunk fileops.Hunk
+---@return fileops.Region[]
+function M.regions(hunk)
+  return vim.tbl_map(
+    function(run)
+      return {
+        kind = run.new_count == 0 and 'delete' or run.old_count == 0 and 'add' or 'change',
+        line = run.new_line,
+        count = run.new_count,
+        removed = run.removed,
+      }
+    end,
+    M.runs(hunk)
+  )
+end
+
+--- Regions as they stand after a further edit: those above it stay, those below move with it, those in it give way.
+---@param regions fileops.Region[]
+---@param hunks fileops.Hunk[]
+---@return fileops.Region[]
+function M.moved(regions, hunks)
+  local runs = {} ---@type fileops.Run[]
+  for _, hunk in ipairs(hunks) do
+    vim.list_extend(runs, M.runs(hunk))
+  end
+  local kept = {} ---@type fileops.Region[]
+  for _, region in ipairs(regions) do
+    local shift, hit = 0, false
+    for _, run in ipairs(runs) do
+      if run.old_line + run.old_count <= region.line then
+        shift = shift + run.new_count - run.old_count
+      elseif run.old_line < region.line + math.max(region.count, 1) then
+        hit = true
+      end
+    end
+    if not hit then
+      local moved = vim.deepcopy(region)
+      moved.line = region.line + shift
+      kept[#kept + 1] = moved
+    end
+  end
+  return kept
+end
+
+---@param s string
+---@param i integer
+---@return boolean whether byte i starts a character (or lies past the end)
+local function starts_character(s, i)
+  local byte = s:byte(i)
+  return byte == nil or byte < 0x80 or byte >= 0xC0
+end
+
+--- The differing middle of two lines, as 0-based byte columns [from, to) of each.
+---@param old string
+---@param new string
+---@return integer old_from, integer old_to, integer new_from, integer new_to
+function M.changed_words(old, new)
+  local limit = math.min(#old, #new)
+  local head = 0
+  while head < limit and old:byte(head + 1) == new:byte(head + 1) do
+    head = head + 1
+  end
+  while head > 0 and not (starts_character(old, head + 1) and starts_character(new, head + 1)) do
+    head = head - 1
+  end
+  local tail = 0
+  while tail < limit - head and old:byte(#old - tail) == new:byte(#new - tail) do
+    tail = tail + 1
+  end
+  while
+    tail > 0 and not (starts_character(old, #old - tail + 1) and starts_character(new, #new - tail + 1))
+  do
+    tail = tail - 1
+  end
+  return head, #old - tail, head, #new - tail
+end
+
+---@param old string[]
+---@param new string[]
+---@return integer[][] blocks { old_start, old_count, new_start, new_count } as `vim.diff` gives them
+function M.blocks(old, new)
+  local diff = vim.text and vim.text.diff or vim.diff -- luacheck: ignore 143 (moved in Nvim 0.12)
+  local a = #old > 0 and table.concat(old, '\n') .. '\n' or ''
+  local b = #new > 0 and table.concat(new, '\n') .. '\n' or ''
+  return diff(a, b, { result_type = 'indices', algorithm = 'histogram' }) --[[@as integer[][] ]]
+end
+
+---@param old string[]
+---@param new string[]
+---@return fileops.Region[]
+function M.regions_between(old, new)
+  local regions = {} ---@type fileops.Region[]
+  for _, block in ipairs(M.blocks(old, new)) do
+    local old_start, old_count, new_start, new_count = unpack(block)
+    regions[#regions + 1] = {
+      kind = new_count == 0 and 'delete' or old_count == 0 and 'add' or 'change',
+      line = new_count == 0 and new_start + 1 or new_start,
+      count = new_count,
+      removed = vim.list_slice(old, old_start, old_start + old_count - 1),
+    }
+  end
+  return regions
+end
+
+--- The hunks of a unified diff of one file.
+---@param diff string
+---@return fileops.Hunk[]
+function M.parse(diff)
+  local parsed = {} ---@type fileops.Hunk[]
+  local hunk ---@type fileops.Hunk?
+  local old_left, new_left = 0, 0
+  for line in vim.gsplit(diff, '\n', { plain = true }) do
+    local kind, text = line:sub(1, 1), line:sub(2)
+    if hunk and kind == '\\' then
+      hunk.lines[#hunk.lines].no_newline = true
+    elseif hunk and (old_left > 0 or new_left > 0) and (kind == ' ' or kind == '-' or kind == '+') then
+      hunk.lines[#hunk.lines + 1] = { kind = kind, text = text }
+      if kind ~= '+' then old_left = old_left - 1 end
+      if kind ~= '-' then new_left = new_left - 1 end
+    else
+      local old_start, old_lines, new_start, new_lines = line:match('^@@ %-(%d+),?(%d*) %+(%d+),?(%d*) @@')
+      if old_start then
+        old_left, new_left = tonumber(old_lines) or 1, tonumber(new_lines) or 1
+        hunk = {
+          id = tostring(#parsed + 1),
+          old_start = tonumber(old_start) --[[@as integer]],
+          old_lines = old_left,
+          new_start = tonumber(new_start) --[[@as integer]],
+          new_lines = new_left,
+          lines = {},
+        }
+        parsed[#parsed + 1] = hunk
+      end
+    end
+  end
+  return parsed
+end
+
+---@param edit_hunks fileops.Hunk[]
+---@return fileops.Stats
+function M.stats(edit_hunks)
+  local stats = { added = 0, removed = 0 }
+  for _, hunk in ipairs(edit_hunks) do
+    for _, line in ipairs(hunk.lines) do
+      if line.kind == '+' then stats.added = stats.added + 1 end
+      if line.kind == '-' then stats.removed = stats.removed + 1 end
+    end
+  end
+  return stats
+end
+
+---@param stats { added: integer, removed: integer }
+---@return string such as "+3 −1"
+function M.summary(stats) return ('+%d −%d'):format(stats.added, stats.removed) end
+
+return M

@@ -1,0 +1,204 @@
+-- The public face: what agents inside the editor call, and what a person's configuration calls. Everything here works
+-- without `setup()`; the daemon is started at first use. `:help fileops-api`.
+local M = {}
+
+---@class (exact) fileops.RequestError a request that could not be taken; a tool's failure is a result
+---@field code integer JSON-RPC
+---@field message string
+---@field data? table
+
+---@class (exact) fileops.Handle
+---@field cancel fun() take the request back; the callback still hears how it ended
+
+---@alias fileops.Callback fun(err: fileops.RequestError?, result: any)
+
+local NOT_AVAILABLE = -32001 -- no daemon; in JSON-RPC's range for implementations
+local sessions = {} ---@type table<string, fileops.Session>
+
+--- A result that was written somewhere: mark it where no buffer shows it yet, and show its diff.
+---@param params table
+---@param result fileops.ToolResult
+local function after_edit(params, result)
+  local extra = result.ui_extra
+  if not extra or result.status ~= 'success' then return end
+  if params.dry_run then return end
+  local settings = require('fileops.config').get()
+  if not require('fileops.files').buffer_of(params.file_path or extra.file_path) then
+    require('fileops.marks').remember(extra.file_path, extra.hunks)
+  end
+  if settings.pane.show_edits then
+    local label = extra.operation == 'create' and 'Created'
+      or extra.operation == 'modify' and 'Edited'
+      or 'Changed'
+    require('fileops.edit_view').show(extra, label)
+  end
+end
+
+local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, ['fileops/undo'] = true }
+
+--- Any method of the protocol. Without a callback inside a coroutine: waits there and returns `result, err`.
+---@param method string
+---@param params table
+---@param callback? fileops.Callback
+---@return any handle_or_result, fileops.RequestError? err
+function M.request(method, params, callback)
+  local co = coroutine.running()
+  if not callback then
+    if not co then error('fileops: outside a coroutine a callback is needed', 2) end
+    local answered, yielded, err, result = false, false, nil, nil
+    M.request(method, params, function(problem, value)
+      answered, err, result = true, problem, value
+      if yielded then coroutine.resume(co) end
+    end)
+    if not answered then
+      yielded = true
+      coroutine.yield()
+    end
+    return result, err
+  end
+  local daemon = require('fileops.daemon')
+  local cancelled, request_id, client = false, nil, nil
+  daemon.ready(function(problem, ready)
+    if problem or cancelled or not ready then
+      return callback({ code = NOT_AVAILABLE, message = problem or 'cancelled before the daemon ran' })
+    end
+    client = ready
+    local sent, id = daemon.call(ready, 'request', method, params, function(err, result)
+      if result and changes_files[method] then after_edit(params, result) end
+      callback(err, result)
+    end)
+    request_id = id
+    if not sent then callback({ code = NOT_AVAILABLE, message = 'the daemon is gone' }) end
+  end)
+  return {
+    cancel = function()
+      cancelled = true
+      if client and request_id then daemon.call(client, 'cancel_request', request_id) end
+    end,
+  }
+end
+
+---@param name string key of `protocol.methods`
+---@return string
+local function method(name) return require('fileops.protocol').methods[name] end
+
+---@param params fileops.ReadParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.read(params, callback) return M.request(method('read'), params, callback) end
+
+---@param params fileops.EditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.edit(params, callback) return M.request(method('edit'), params, callback) end
+
+---@param params fileops.MultiEditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.multi_edit(params, callback) return M.request(method('multi_edit'), params, callback) end
+
+--- The tools as a model is to be offered them.
+---@param callback? fun(err: fileops.RequestError?, result: { tools: fileops.ToolDefinition[] })
+function M.tools(callback) return M.request(method('tools'), vim.empty_dict(), callback) end
+
+---@param params? { session_id?: string }
+---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
+function M.tracked(params, callback)
+  return M.request(method('tracked'), params and next(params) and params or vim.empty_dict(), callback)
+end
+
+---@param params? { file_path?: string, session_id?: string, limit?: integer }
+---@param callback? fun(err: fileops.RequestError?, result: { edits: table[] })
+function M.edits(params, callback)
+  return M.request(method('history'), params and next(params) and params or vim.empty_dict(), callback)
+end
+
+---@param params { edit_id?: string, session_id?: string, file_path?: string, dry_run?: boolean }
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.undo(params, callback) return M.request(method('undo'), params, callback) end
+
+---@class (exact) fileops.Session what one agent has seen; nothing of it is shared with others
+---@field id string
+local Session = {}
+Session.__index = Session
+
+---@param params table
+---@return table
+function Session:_own(params) return vim.tbl_extend('force', params, { session_id = self.id }) end
+
+---@param params fileops.ReadParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:read(params, callback) return M.read(self:_own(params), callback) end
+
+---@param params fileops.EditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:edit(params, callback) return M.edit(self:_own(params), callback) end
+
+---@param params fileops.MultiEditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:multi_edit(params, callback) return M.multi_edit(self:_own(params), callback) end
+
+---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
+function Session:tracked(callback) return M.tracked({ session_id = self.id }, callback) end
+
+--- Take back all edits of this session.
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:undo(callback) return M.undo({ session_id = self.id }, callback) end
+
+--- The agent is done: the daemon forgets what it has seen, its diff is closed.
+---@param callback? fun(err: fileops.RequestError?, result: nil)
+function Session:close(callback)
+  sessions[self.id] = nil
+  require('fileops.stale').forget(self.id)
+  require('fileops.edit_view').close()
+  return M.request(method('close_session'), { session_id = self.id }, callback or function() end)
+end
+
+---@param id string
+---@return fileops.Session
+function M.session(id)
+  sessions[id] = sessions[id] or setmetatable({ id = id }, Session)
+  return sessions[id]
+end
+
+--- Ids of the sessions that are open here.
+---@return string[]
+function M.sessions()
+  local ids = vim.tbl_keys(sessions)
+  table.sort(ids)
+  return ids
+end
+
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "review", "reviewed", "status", or "*".
+---@param event string
+---@param fn fun(data: table, event: string)
+---@return fun() off
+function M.on(event, fn) return require('fileops.events').on(event, fn) end
+
+--- Answer to the review that is shown, or waits longest.
+---@param outcome 'accept'|'always'|'reject'
+function M.answer(outcome) require('fileops.review_view')[outcome]() end
+
+--- For a status line: "" while there is nothing to say.
+---@return string
+function M.status()
+  local parts = {}
+  local n_reviews = #require('fileops.review').waiting()
+  if n_reviews > 0 then parts[#parts + 1] = ('%d to review'):format(n_reviews) end
+  if vim.b.fileops_stale then parts[#parts + 1] = 'stale' end
+  if require('fileops.daemon').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end
+  return #parts > 0 and 'fileops: ' .. table.concat(parts, ', ') or ''
+end
+
+function M.start() require('fileops.daemon').start() end
+---@param callback? fun()
+function M.stop(callback) require('fileops.daemon').stop(callback) end
+function M.restart() require('fileops.daemon').restart() end
+
+--- Settings instead of, or over, `vim.g.fileops`. Not needed otherwise.
+---@param settings? table
+function M.setup(settings)
+  local problems = require('fileops.config').set(settings or {})
+  for _, problem in ipairs(problems) do
+    vim.notify('fileops: ' .. problem, vim.log.levels.WARN)
+  end
+end
+
+return M

@@ -1,0 +1,274 @@
+-- Windows below the others that show a diff, inline or side by side. A pane never takes the cursor unless asked to,
+-- closes as a whole, gives the cursor back where it came from, and leaves no buffer behind.
+local files = require('fileops.files')
+local render = require('fileops.render')
+require('fileops.highlights')
+
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('fileops.pane')
+
+---@class (exact) fileops.PaneSpec
+---@field name string unique among panes; shown as the buffer's name
+---@field file_path string
+---@field layout 'inline'|'side_by_side'
+---@field height integer
+---@field hunks fileops.Hunk[]
+---@field verdicts? fileops.Verdicts
+---@field title string a winbar expression
+---@field hints? string a winbar expression, at the right
+---@field empty? string what to say where there is no hunk
+---@field map? fun(buf: integer) sets the keys of a buffer of the pane
+---@field on_close? fun() after the windows are gone, however that came
+
+---@class (exact) fileops.Pane
+---@field spec fileops.PaneSpec
+---@field wins integer[]
+---@field bufs integer[]
+---@field pages fileops.Page[]
+---@field came_from? integer window that gets the cursor back
+---@field group integer
+local Pane = {}
+Pane.__index = Pane
+
+--- `%` means itself in a winbar.
+---@param text string
+---@return string
+function M.escape(text) return (text:gsub('%%', '%%%%')) end
+
+---@param spec fileops.PaneSpec
+---@return fileops.Page[]
+local function pages_of(spec)
+  if spec.layout == 'side_by_side' then return { render.side_by_side(spec.hunks, spec.verdicts) } end
+  return { render.inline(spec.hunks, spec.verdicts) }
+end
+
+---@param page fileops.Page
+---@param buf integer
+---@param spec fileops.PaneSpec
+local function fill(page, buf, spec)
+  local lines = #page.lines > 0 and page.lines or { spec.empty or 'nothing to show' }
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].modified = false
+  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  for _, decoration in ipairs(page.decorations) do
+    vim.api.nvim_buf_set_extmark(buf, ns, decoration.row, decoration.col or 0, decoration.opts)
+  end
+end
+
+---@param win integer
+---@param side_by_side boolean
+local function dress(win, side_by_side)
+  local options = {
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    foldcolumn = '0',
+    foldenable = false,
+    wrap = false,
+    list = false,
+    spell = false,
+    cursorline = true,
+    winfixheight = true,
+    scrollbind = side_by_side,
+    cursorbind = side_by_side,
+    statuscolumn = '',
+    colorcolumn = '',
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+  end
+end
+
+---@param self fileops.Pane
+local function title(self)
+  local spec, n = self.spec, #self.wins
+  for i, win in ipairs(self.wins) do
+    local bar = (i == 1 and spec.title or '') .. '%<%=' .. (i == n and spec.hints or '')
+    vim.api.nvim_set_option_value('winbar', bar, { scope = 'local', win = win })
+  end
+end
+
+---@param self fileops.Pane
+---@param i integer
+---@return integer buf
+local function new_buffer(self, i)
+  local spec = self.spec
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = 'wipe'
+  vim.bo[buf].undolevels = -1
+  local side = #self.pages == 2 and (i == 1 and '/before' or '/after') or ''
+  pcall(vim.api.nvim_buf_set_name, buf, ('fileops://%s%s'):format(spec.name, side))
+  fill(self.pages[i], buf, spec)
+  if spec.map then spec.map(buf) end
+  vim.bo[buf].filetype = 'fileops-diff'
+  if #self.pages == 2 and vim.g.syntax_on then
+    vim.bo[buf].syntax = vim.filetype.match({ filename = spec.file_path }) or ''
+  end
+  return buf
+end
+
+---@param self fileops.Pane
+---@return boolean opened
+local function open_windows(self)
+  local splitkeep = vim.o.splitkeep
+  vim.o.splitkeep = 'screen' -- the text above must not jump
+  local height = math.max(4, math.min(self.spec.height, math.floor(vim.o.lines / 2)))
+  for i = 1, #self.pages do
+    local buf = new_buffer(self, i)
+    local where = i == 1 and { split = 'below', win = -1, height = height }
+      or { split = 'right', win = self.wins[1] }
+    local ok, win = pcall(vim.api.nvim_open_win, buf, false, where)
+    if not ok then
+      vim.api.nvim_buf_delete(buf, { force = true })
+      break
+    end
+    self.bufs[i], self.wins[i] = buf, win
+    dress(win, #self.pages == 2)
+  end
+  vim.o.splitkeep = splitkeep
+  if #self.wins == 0 then return false end
+  title(self)
+  return true
+end
+
+---@param self fileops.Pane
+local function watch(self)
+  self.group = vim.api.nvim_create_augroup('fileops.pane.' .. self.spec.name, {})
+  vim.api.nvim_create_autocmd('WinClosed', {
+    group = self.group,
+    callback = function(event)
+      if vim.tbl_contains(self.wins, tonumber(event.match)) then vim.schedule(function() self:close() end) end
+    end,
+  })
+end
+
+--- Nil where there is no room for it, or the command-line window forbids it.
+---@param spec fileops.PaneSpec
+---@return fileops.Pane?
+function M.open(spec)
+  if vim.fn.getcmdwintype() ~= '' then return nil end
+  local self = setmetatable({ spec = spec, wins = {}, bufs = {}, pages = pages_of(spec), group = 0 }, Pane)
+  if not open_windows(self) then return nil end
+  watch(self)
+  return self
+end
+
+---@return boolean
+function Pane:is_open() return #self.wins > 0 and vim.api.nvim_win_is_valid(self.wins[1]) end
+
+---@return boolean
+function Pane:has_cursor() return vim.tbl_contains(self.wins, vim.api.nvim_get_current_win()) end
+
+--- Put the cursor into the pane; closing gives it back.
+function Pane:enter()
+  if not self:is_open() then return end
+  if not self:has_cursor() then self.came_from = vim.api.nvim_get_current_win() end
+  vim.api.nvim_set_current_win(self.wins[#self.wins])
+end
+
+--- Draw anew; the layout may have changed.
+---@param changes table fields of the spec to replace
+function Pane:update(changes)
+  if not self:is_open() then return end
+  local had_cursor = self:has_cursor()
+  local cursor = vim.api.nvim_win_get_cursor(self.wins[1])
+  local renamed = changes.name and changes.name ~= self.spec.name
+  local layout = self.spec.layout
+  for name, value in pairs(changes) do
+    self.spec[name] = value
+  end
+  self.pages = pages_of(self.spec)
+  if layout ~= self.spec.layout or renamed then
+    local came_from = self.came_from
+    vim.api.nvim_del_augroup_by_id(self.group)
+    local old = self.wins
+    self.wins, self.bufs = {}, {}
+    if had_cursor and came_from and vim.api.nvim_win_is_valid(came_from) then
+      vim.api.nvim_set_current_win(came_from)
+    end
+    for _, win in ipairs(old) do
+      if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
+    end
+    if not open_windows(self) then return self:close() end
+    watch(self)
+    if had_cursor then self:enter() end
+  else
+    for i, buf in ipairs(self.bufs) do
+      fill(self.pages[i], buf, self.spec)
+    end
+    title(self)
+  end
+  for _, win in ipairs(self.wins) do
+    local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win))
+    vim.api.nvim_win_set_cursor(win, renamed and { 1, 0 } or { math.min(cursor[1], last), 0 })
+  end
+end
+
+--- The hunk that the cursor is in.
+---@return string?
+function Pane:hunk_id()
+  local win = self:has_cursor() and vim.api.nvim_get_current_win() or self.wins[1]
+  return self.pages[1].hunk_at[vim.api.nvim_win_get_cursor(win)[1]]
+end
+
+---@param direction 1|-1
+function Pane:jump(direction)
+  local win = self:has_cursor() and vim.api.nvim_get_current_win() or self.wins[1]
+  local here = vim.api.nvim_win_get_cursor(win)[1]
+  local lines = self.pages[1].hunk_lines
+  for i = 1, #lines do
+    local line = lines[direction == 1 and i or #lines - i + 1]
+    if (direction == 1 and line > here) or (direction == -1 and line < here) then
+      return vim.api.nvim_win_set_cursor(win, { line, 0 })
+    end
+  end
+end
+
+function Pane:close()
+  if #self.wins == 0 then return end
+  local wins, bufs, had_cursor = self.wins, self.bufs, self:has_cursor()
+  self.wins, self.bufs = {}, {}
+  vim.api.nvim_del_augroup_by_id(self.group)
+  local splitkeep = vim.o.splitkeep
+  vim.o.splitkeep = 'screen'
+  if had_cursor and self.came_from and vim.api.nvim_win_is_valid(self.came_from) then
+    vim.api.nvim_set_current_win(self.came_from)
+  end
+  for _, win in ipairs(wins) do
+    if vim.api.nvim_win_is_valid(win) then pcall(vim.api.nvim_win_close, win, true) end
+  end
+  vim.o.splitkeep = splitkeep
+  for _, buf in ipairs(bufs) do
+    if vim.api.nvim_buf_is_valid(buf) then pcall(vim.api.nvim_buf_delete, buf, { force = true }) end
+  end
+  if self.spec.on_close then self.spec.on_close() end
+end
+
+---@param path string
+---@param stats fileops.Stats
+---@return string such as "demo.py +3 −1", for a winbar
+function M.subject(path, stats)
+  return ('%s %%#FileopsAccepted#+%d %%#FileopsRejected#−%d%%*'):format(
+    M.escape(files.short(path)),
+    stats.added,
+    stats.removed
+  )
+end
+
+--- Key hints for a winbar.
+---@param hints { [1]: string|false, [2]: string }[]
+---@return string
+function M.hints(hints)
+  local parts = {}
+  for _, hint in ipairs(hints) do
+    if hint[1] then
+      parts[#parts + 1] = ('%%#FileopsKey#%s%%* %s'):format(M.escape(hint[1] --[[@as string]]), hint[2])
+    end
+  end
+  return table.concat(parts, '  ') .. ' '
+end
+
+return M

@@ -1,0 +1,223 @@
+-- The wire in Lua: the one place that names its methods and fields. `M.fields` is held against the server's own
+-- schema by the tests; keys are snake_case, lines 1-based, times seconds since the epoch (docs/PROTOCOL.md).
+local M = {}
+
+M.PROTOCOL_VERSION = 1
+M.OLDEST_DAEMON = '0.1.0'
+
+---@class (exact) fileops.HunkLine
+---@field kind ' '|'-'|'+'
+---@field text string without its newline
+---@field no_newline? boolean
+
+---@class (exact) fileops.Hunk
+---@field id string
+---@field old_start integer
+---@field old_lines integer
+---@field new_start integer
+---@field new_lines integer
+---@field lines fileops.HunkLine[]
+
+---@class (exact) fileops.Stats
+---@field added integer
+---@field removed integer
+
+---@class (exact) fileops.UiExtra
+---@field diff string
+---@field exact boolean
+---@field truncated boolean
+---@field operation 'create'|'modify'|string
+---@field file_path string
+---@field hunks fileops.Hunk[]
+---@field stats fileops.Stats
+---@field first_changed_line integer
+
+---@class (exact) fileops.ToolError
+---@field code string
+---@field message string
+
+---@class (exact) fileops.ToolResult
+---@field status 'success'|'error'
+---@field output string the text for the model
+---@field error? fileops.ToolError
+---@field ui_extra? fileops.UiExtra
+---@field details table<string, any>
+
+---@class (exact) fileops.ReadParams
+---@field file_path string absolute
+---@field offset? integer 1-based line
+---@field limit? integer
+---@field session_id? string
+
+---@class (exact) fileops.EditParams
+---@field file_path string
+---@field old_string string
+---@field new_string string
+---@field replace_all? boolean
+---@field expected_replacements? integer
+---@field dry_run? boolean
+---@field session_id? string
+
+---@class (exact) fileops.EditStep
+---@field old_string string
+---@field new_string string
+---@field replace_all? boolean
+
+---@class (exact) fileops.MultiEditParams
+---@field file_path string
+---@field edits fileops.EditStep[]
+---@field dry_run? boolean
+---@field session_id? string
+
+---@class (exact) fileops.ToolDefinition
+---@field name string
+---@field method string
+---@field label string
+---@field description string
+---@field input_schema table
+---@field prompt_snippet string
+---@field prompt_guidelines string[]
+
+---@class (exact) fileops.TrackedFile
+---@field file_path string
+---@field state 'fresh'|'stale'
+---@field reason? string
+---@field read_at number
+---@field mtime number
+---@field size_bytes integer
+
+---@class (exact) fileops.ConfirmEditParams
+---@field title string
+---@field description string
+---@field file_path string
+---@field session_id string
+---@field operation string
+---@field diff string
+---@field hunks fileops.Hunk[]
+---@field original_text? string
+---@field proposed_text? string
+
+---@class (exact) fileops.ConfirmEditAnswer
+---@field outcome 'proceed_once'|'proceed_always'|'cancel'|'modify'
+---@field text? string
+---@field hunk_ids? string[]
+
+---@class (exact) fileops.DidBecomeStale
+---@field file_path string
+---@field session_id string
+---@field reason 'modified'|'deleted'|'replaced'
+---@field source string "external", "buffer" or "session:ID"
+---@field timestamp number
+
+---@class (exact) fileops.DidRead
+---@field file_path string
+---@field session_id string
+---@field timestamp number
+---@field size integer
+---@field modified number
+
+---@class (exact) fileops.DidEdit
+---@field file_path string
+---@field session_id string
+---@field timestamp number
+---@field content_length integer
+---@field source string
+---@field edit_id string
+
+---@class (exact) fileops.DidConflict
+---@field file_path string
+---@field session_id string
+---@field last_read number
+---@field last_modified number
+---@field current_modified? number
+---@field size_diff integer
+
+---@class (exact) fileops.WatcherHealth
+---@field state 'ok'|'degraded'
+---@field reason string
+
+M.methods = {
+  read = 'fileops/read',
+  edit = 'fileops/edit',
+  multi_edit = 'fileops/multiEdit',
+  tools = 'fileops/tools',
+  tracked = 'fileops/tracked',
+  close_session = 'fileops/closeSession',
+  confirm_edit = 'fileops/confirmEdit',
+  history = 'fileops/history',
+  undo = 'fileops/undo',
+  approval_mode = 'fileops/approvalMode',
+  set_approval_mode = 'fileops/setApprovalMode',
+}
+
+--- Notification → the event's name in `require('fileops').on` and the pattern of its `User` autocmd.
+M.notifications = {
+  ['fileops/didBecomeStale'] = { event = 'stale', autocmd = 'FileopsStale' },
+  ['fileops/didRead'] = { event = 'read', autocmd = 'FileopsRead' },
+  ['fileops/didEdit'] = { event = 'edit', autocmd = 'FileopsEdit' },
+  ['fileops/didConflict'] = { event = 'conflict', autocmd = 'FileopsConflict' },
+  ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
+}
+
+--- Fields of each message, required ones plain, optional ones with `?`.
+M.fields = {
+  HunkLine = { 'kind', 'text', 'no_newline?' },
+  Hunk = { 'id', 'old_start', 'old_lines', 'new_start', 'new_lines', 'lines' },
+  Stats = { 'added', 'removed' },
+  UiExtra = { 'diff', 'exact', 'truncated', 'operation', 'file_path', 'hunks', 'stats', 'first_changed_line' },
+  ToolError = { 'code', 'message' },
+  ToolResult = { 'status', 'output', 'error?', 'ui_extra?', 'details' },
+  ReadParams = { 'file_path', 'offset?', 'limit?', 'session_id?' },
+  EditParams = {
+    'file_path',
+    'old_string',
+    'new_string',
+    'replace_all?',
+    'expected_replacements?',
+    'dry_run?',
+    'session_id?',
+  },
+  EditStep = { 'old_string', 'new_string', 'replace_all?' },
+  MultiEditParams = { 'file_path', 'edits', 'dry_run?', 'session_id?' },
+  ToolDefinition = {
+    'name',
+    'method',
+    'label',
+    'description',
+    'input_schema',
+    'prompt_snippet',
+    'prompt_guidelines',
+  },
+  TrackedFile = { 'file_path', 'state', 'reason?', 'read_at', 'mtime', 'size_bytes' },
+  ConfirmEditParams = {
+    'title',
+    'description',
+    'file_path',
+    'session_id',
+    'operation',
+    'diff',
+    'hunks',
+    'original_text?',
+    'proposed_text?',
+  },
+  ConfirmEditAnswer = { 'outcome', 'text?', 'hunk_ids?' },
+  DidBecomeStale = { 'file_path', 'session_id', 'reason', 'source', 'timestamp' },
+  DidRead = { 'file_path', 'session_id', 'timestamp', 'size', 'modified' },
+  DidEdit = { 'file_path', 'session_id', 'timestamp', 'content_length', 'source', 'edit_id' },
+  DidConflict = { 'file_path', 'session_id', 'last_read', 'last_modified', 'current_modified?', 'size_diff' },
+  WatcherHealth = { 'state', 'reason' },
+}
+
+--- What a message lacks, by name; fields that we do not know are fine (the protocol may grow).
+---@param kind string a key of `M.fields`
+---@param message table
+---@return string[]
+function M.missing(kind, message)
+  local lacking = {}
+  for _, field in ipairs(M.fields[kind]) do
+    if not field:match('%?$') and message[field] == nil then lacking[#lacking + 1] = field end
+  end
+  return lacking
+end
+
+return M

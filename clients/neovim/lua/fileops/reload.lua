@@ -1,0 +1,155 @@
+-- Bring an open, unchanged buffer to what stands on disk, by the smallest change to its lines: cursor, folds, marks
+-- and undo stay. Vim is then told that it has seen the file, so that no W11 or W12 follows.
+local hunks = require('fileops.hunks')
+local utf8 = require('fileops.utf8')
+
+local M = {}
+
+---@param path string
+---@return string? data, string? identity of what was read
+local function slurp(path)
+  local fd = vim.uv.fs_open(path, 'r', 0)
+  if not fd then return nil end
+  local stat = vim.uv.fs_fstat(fd)
+  local data = stat and vim.uv.fs_read(fd, stat.size + 1, 0)
+  vim.uv.fs_close(fd)
+  if not data or not stat then return nil end
+  return data, --[[@as string]]
+    M.identity(stat)
+end
+
+---@param stat uv.fs_stat.result
+---@return string
+function M.identity(stat) return ('%d:%d:%d.%d'):format(stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec) end
+
+---@class (exact) fileops.BufferText
+---@field lines string[]
+---@field final_newline boolean
+
+--- The bytes of a file as that buffer would hold them; nil where only Vim's own reading can tell.
+---@param data string
+---@param format { fileformat: string, fileencoding: string, bomb: boolean }
+---@return fileops.BufferText?
+function M.decode(data, format)
+  if format.fileencoding ~= '' and format.fileencoding ~= 'utf-8' then return nil end
+  local bom = '\239\187\191'
+  if format.bomb then
+    if data:sub(1, 3) ~= bom then return nil end
+    data = data:sub(4)
+  elseif data:sub(1, 3) == bom then
+    return nil
+  end
+  if data:find('\0', 1, true) or not utf8.is_valid(data) then return nil end
+  if data == '' then return { lines = {}, final_newline = true } end
+  local final_newline = data:sub(-1) == '\n'
+  local lines = vim.split(final_newline and data:sub(1, -2) or data, '\n', { plain = true })
+  if format.fileformat == 'dos' then
+    for i, line in ipairs(lines) do
+      local ended = i < #lines or final_newline
+      if ended and line:sub(-1) ~= '\r' then return nil end
+      if ended then lines[i] = line:sub(1, -2) end
+    end
+  elseif format.fileformat == 'mac' then
+    return nil
+  end
+  return { lines = lines, final_newline = final_newline }
+end
+
+---@param buf integer
+---@param was boolean what it came to, be it by its own or the global value
+local function restore_autoread(buf, was)
+  if was ~= vim.go.autoread then
+    vim.bo[buf].autoread = was
+  else
+    vim.api.nvim_buf_call(buf, function() vim.cmd('setlocal autoread<') end)
+  end
+end
+
+--- Vim looks at the file and takes note of its time. '' leaves the text alone; 'edit' reads it, and finds out its
+--- encoding and line ends anew ('autoread' alone would keep those, and put `?` for what does not fit).
+---@param buf integer
+---@param choice ''|'edit'
+local function look_at_file(buf, choice)
+  local autoread = vim.bo[buf].autoread
+  vim.bo[buf].autoread = false
+  local id = vim.api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buf,
+    callback = function() vim.v.fcs_choice = choice end,
+  })
+  vim.cmd(('silent! checktime %d'):format(buf))
+  vim.api.nvim_del_autocmd(id)
+  restore_autoread(buf, autoread)
+end
+
+--- What comes next is undone by itself, not together with what was typed just before.
+---@param buf integer
+local function start_undo_step(buf)
+  vim.api.nvim_buf_call(buf, function() vim.cmd('let &l:undolevels = &l:undolevels') end)
+end
+
+---@param buf integer
+---@param lines string[]
+local function splice(buf, lines)
+  if #lines == 0 then lines = { '' } end -- a buffer has at least one line
+  local blocks = hunks.blocks(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
+  for i = #blocks, 1, -1 do -- from the end, so that the numbers of the others stay true
+    local old_start, old_count, new_start, new_count = unpack(blocks[i])
+    local first = old_count == 0 and old_start or old_start - 1
+    local put = vim.list_slice(lines, new_start, new_start + new_count - 1)
+    vim.api.nvim_buf_set_lines(buf, first, first + old_count, true, put)
+  end
+end
+
+--- Vim's own reload, for what we cannot decode; views are put back.
+---@param buf integer
+local function reread(buf)
+  local views = {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  look_at_file(buf, 'edit')
+  for win, view in pairs(views) do
+    vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
+  end
+end
+
+---@param buf integer
+---@param data string
+local function take(buf, data)
+  local options = vim.bo[buf]
+  local text = M.decode(data, {
+    fileformat = options.fileformat,
+    fileencoding = options.fileencoding,
+    bomb = options.bomb,
+  })
+  if not text then return reread(buf) end
+  local modifiable, readonly = options.modifiable, options.readonly
+  options.modifiable, options.readonly = true, false
+  start_undo_step(buf)
+  splice(buf, text.lines)
+  options.endofline = text.final_newline
+  options.modifiable, options.readonly = modifiable, readonly
+  look_at_file(buf, '')
+  options.modified = false
+end
+
+local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
+
+--- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "gone".
+---@param buf integer
+---@return fileops.Region[]? regions, string? why
+function M.reload(buf)
+  if vim.bo[buf].modified then return nil, 'modified' end
+  local path = vim.api.nvim_buf_get_name(buf)
+  local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  for _ = 1, MAX_LOOKS do
+    local data, identity = slurp(path)
+    if not data then return nil, 'gone' end
+    take(buf, data)
+    local now = vim.uv.fs_stat(path)
+    if not now or M.identity(now) == identity then break end
+  end
+  return hunks.regions_between(before, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+end
+
+return M

@@ -1,0 +1,165 @@
+-- Hunks as lines of text with decoration, inline or side by side. Plain functions: a pane puts the result in buffers.
+local hunks = require('fileops.hunks')
+
+local M = {}
+
+---@class (exact) fileops.Decoration
+---@field row integer 0-based
+---@field opts vim.api.keyset.set_extmark
+---@field col? integer 0-based byte
+
+---@class (exact) fileops.Page
+---@field lines string[]
+---@field decorations fileops.Decoration[]
+---@field hunk_at table<integer, string> 1-based line → hunk id
+---@field hunk_lines integer[] 1-based lines of the hunks' headings
+
+---@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
+---@field rejected table<string, boolean>
+
+local FILLER = ('╱'):rep(400)
+
+---@return fileops.Page
+local function new_page() return { lines = {}, decorations = {}, hunk_at = {}, hunk_lines = {} } end
+
+---@param page fileops.Page
+---@param opts vim.api.keyset.set_extmark
+---@param col? integer
+local function decorate(page, opts, col)
+  table.insert(page.decorations, { row = #page.lines - 1, opts = opts, col = col or 0 })
+end
+
+---@param page fileops.Page
+---@param text string
+---@param id string
+local function add_line(page, text, id)
+  -- neither a line end of the file's nor a NUL may break a line of the pane
+  page.lines[#page.lines + 1] = (text:gsub('\r$', ''):gsub('[\n%z]', '?'))
+  page.hunk_at[#page.lines] = id
+end
+
+---@param line? integer
+---@return string
+local function number(line) return ('%4s '):format(line or '') end
+
+---@param page fileops.Page
+---@param hunk fileops.Hunk
+---@param index integer
+---@param total integer
+---@param verdicts? fileops.Verdicts
+local function add_heading(page, hunk, index, total, verdicts)
+  local first = math.max(hunk.new_start, 1)
+  local last = math.max(hunk.new_start + hunk.new_lines - 1, first)
+  local place = first == last and ('line %d'):format(first) or ('lines %d–%d'):format(first, last)
+  local text = ('hunk %d/%d · %s'):format(index, total, place)
+  local rejected = verdicts and verdicts.rejected[hunk.id]
+  if verdicts then text = (rejected and '✗ ' or '✓ ') .. text end
+  add_line(page, text, hunk.id)
+  page.hunk_lines[#page.hunk_lines + 1] = #page.lines
+  decorate(page, { end_col = #text, hl_group = 'FileopsHunk' })
+  if not verdicts then return end
+  local group = rejected and 'FileopsRejected' or 'FileopsAccepted'
+  decorate(page, { end_col = #'✓', hl_group = group, priority = 5000 })
+  decorate(
+    page,
+    { virt_text = { { rejected and '  rejected' or '  accepted', group } }, virt_text_pos = 'eol' }
+  )
+end
+
+local groups = { add = 'FileopsAdd', delete = 'FileopsDelete', change = 'FileopsChange' }
+
+---@param page fileops.Page
+---@param kind string of the line: 'same', 'add', 'delete', 'change'
+---@param rejected boolean?
+local function paint(page, kind, rejected)
+  if rejected and kind ~= 'same' then
+    decorate(page, { end_col = #page.lines[#page.lines], hl_group = 'FileopsRejectedLine', priority = 4096 })
+  elseif groups[kind] then
+    decorate(page, { line_hl_group = groups[kind] })
+  end
+end
+
+---@param page fileops.Page
+---@param from integer 0-based byte column
+---@param to integer
+local function paint_words(page, from, to)
+  if to > from then decorate(page, { end_col = to, hl_group = 'FileopsText', priority = 4200 }, from) end
+end
+
+--- One column, removed lines above the added ones.
+---@param edit_hunks fileops.Hunk[]
+---@param verdicts? fileops.Verdicts
+---@return fileops.Page
+function M.inline(edit_hunks, verdicts)
+  local page = new_page()
+  for index, hunk in ipairs(edit_hunks) do
+    local rejected = verdicts and verdicts.rejected[hunk.id]
+    add_heading(page, hunk, index, #edit_hunks, verdicts)
+    local removed, added = {}, {} ---@type fileops.Row[], fileops.Row[]
+    local function put(sign, text, old_line, new_line, kind)
+      add_line(page, sign .. text, hunk.id)
+      local numbers = number(old_line) .. number(new_line)
+      decorate(page, { virt_text = { { numbers, 'FileopsLineNr' } }, virt_text_pos = 'inline' })
+      paint(page, kind, rejected)
+    end
+    local function flush()
+      for _, row in ipairs(removed) do
+        put('-', row.old, row.old_line, nil, 'delete')
+        if row.new and not rejected then
+          local from, to = hunks.changed_words(row.old, row.new)
+          paint_words(page, from + 1, to + 1)
+        end
+      end
+      for _, row in ipairs(added) do
+        put('+', row.new, nil, row.new_line, 'add')
+        if row.old and not rejected then
+          local _, _, from, to = hunks.changed_words(row.old, row.new)
+          paint_words(page, from + 1, to + 1)
+        end
+      end
+      removed, added = {}, {}
+    end
+    for _, row in ipairs(hunks.rows(hunk)) do
+      if row.kind == 'same' then
+        flush()
+        put(' ', row.old, row.old_line, row.new_line, 'same')
+      else
+        if row.old then removed[#removed + 1] = row end
+        if row.new then added[#added + 1] = row end
+      end
+    end
+    flush()
+  end
+  return page
+end
+
+--- Two columns of equally many lines.
+---@param edit_hunks fileops.Hunk[]
+---@param verdicts? fileops.Verdicts
+---@return fileops.Page left, fileops.Page right
+function M.side_by_side(edit_hunks, verdicts)
+  local left, right = new_page(), new_page()
+  for index, hunk in ipairs(edit_hunks) do
+    local rejected = verdicts and verdicts.rejected[hunk.id]
+    add_heading(left, hunk, index, #edit_hunks, verdicts)
+    add_heading(right, hunk, index, #edit_hunks, verdicts)
+    local function put(page, text, line, kind)
+      add_line(page, text or '', hunk.id)
+      decorate(page, { virt_text = { { number(line), 'FileopsLineNr' } }, virt_text_pos = 'inline' })
+      if text then return paint(page, kind, rejected) end
+      decorate(page, { virt_text = { { FILLER, 'FileopsFiller' } }, virt_text_win_col = 5 })
+    end
+    for _, row in ipairs(hunks.rows(hunk)) do
+      put(left, row.old, row.old_line, row.kind)
+      put(right, row.new, row.new_line, row.kind)
+      if row.kind == 'change' and not rejected then
+        local old_from, old_to, new_from, new_to = hunks.changed_words(row.old, row.new)
+        paint_words(left, old_from, old_to)
+        paint_words(right, new_from, new_to)
+      end
+    end
+  end
+  return left, right
+end
+
+return M

@@ -1,0 +1,337 @@
+-- The review as a person sees it: a pane below, with keys of its own; the proposal in a tab page where it is edited.
+-- Without being told to, it takes neither the cursor nor a key.
+local config = require('fileops.config')
+local hunks = require('fileops.hunks')
+local pane = require('fileops.pane')
+
+local M = {}
+
+local shown ---@type fileops.Pane?
+local current ---@type fileops.Review?
+local layout ---@type 'inline'|'side_by_side'|nil the person's last choice
+local editors = {} ---@type table<integer, integer> review id → tab page where its text is edited
+
+---@return fileops.Review[]
+local function waiting() return require('fileops.review').waiting() end
+
+---@param review fileops.Review
+---@return integer
+local function position(review)
+  for i, other in ipairs(waiting()) do
+    if other == review then return i end
+  end
+  return 1
+end
+
+---@param review fileops.Review
+---@return string
+local function title(review)
+  local params = review.params
+  local count = #waiting() > 1 and (' %d/%d'):format(position(review), #waiting()) or ''
+  local creates = params.operation == 'create' and ' · new file' or ''
+  return ('%%#FileopsTitle# Review%s%%* %s%s %%#FileopsMuted#· %s%%*'):format(
+    count,
+    pane.subject(params.file_path, hunks.stats(params.hunks)),
+    creates,
+    pane.escape(params.session_id)
+  )
+end
+
+---@return string
+local function hints()
+  local keys = config.get().keys
+  local all = {
+    { keys.accept, 'accept' },
+    { keys.always, 'always' },
+    { keys.reject, 'reject' },
+    { keys.toggle_hunk, 'hunk' },
+    { keys.edit, 'edit' },
+    { keys.layout, 'layout' },
+    { keys.help, 'help' },
+  }
+  if vim.o.columns < 100 then all = { all[1], all[3], all[4], all[7] } end
+  return pane.hints(all)
+end
+
+---@param review fileops.Review
+---@return table
+local function look(review)
+  return {
+    name = ('review/%d/%s'):format(review.id, vim.fs.basename(review.params.file_path)),
+    file_path = review.params.file_path,
+    layout = layout or config.get().pane.layout,
+    hunks = review.params.hunks,
+    verdicts = { rejected = review.rejected },
+    title = title(review),
+    hints = hints(),
+    empty = 'an empty file is created',
+  }
+end
+
+local function redraw()
+  if shown and current then shown:update(look(current)) end
+end
+
+local help = {
+  { 'accept', 'accept (the hunks that are not rejected)' },
+  { 'always', 'accept, and ask no more in this session' },
+  { 'reject', 'reject the whole edit' },
+  { 'toggle_hunk', 'reject this hunk, or take that back' },
+  { 'edit', 'edit the proposed text yourself' },
+  { 'layout', 'inline or side by side' },
+  { 'next_hunk', 'next hunk' },
+  { 'previous_hunk', 'previous hunk' },
+  { 'next_review', 'next waiting review' },
+  { 'previous_review', 'previous waiting review' },
+  { 'list', 'list the waiting reviews' },
+  { 'close', 'close the pane; the review goes on waiting' },
+}
+
+local function show_help()
+  local keys = config.get().keys
+  local lines = { 'In a review:' }
+  for _, entry in ipairs(help) do
+    if keys[entry[1]] then lines[#lines + 1] = ('  %-8s %s'):format(keys[entry[1]], entry[2]) end
+  end
+  vim.notify(table.concat(lines, '\n'))
+end
+
+---@param review fileops.Review
+local function select_review(review)
+  current = review
+  redraw()
+end
+
+---@param direction 1|-1
+local function step(direction)
+  local all = waiting()
+  if #all < 2 or not current then return end
+  select_review(all[(position(current) - 1 + direction) % #all + 1])
+end
+
+--- A decision on the review that is shown; without a pane, on the one that waits longest.
+---@return fileops.Review?
+function M.current()
+  if current then return current end
+  local first = waiting()[1]
+  if not first then vim.notify('fileops: no review is waiting') end
+  return first
+end
+
+---@param decide fun(review: fileops.Review)
+local function on_current(decide)
+  return function()
+    local review = M.current()
+    if review then decide(review) end
+  end
+end
+
+M.accept = on_current(function(review) require('fileops.review').accept(review) end)
+M.always = on_current(function(review) require('fileops.review').always(review) end)
+M.reject = on_current(function(review) require('fileops.review').reject(review) end)
+M.edit = on_current(function(review) M.edit_proposal(review) end)
+
+local actions = {
+  accept = M.accept,
+  always = M.always,
+  reject = M.reject,
+  edit = M.edit,
+  toggle_hunk = function()
+    local id = shown and shown:hunk_id()
+    if not (id and current) then return end
+    require('fileops.review').toggle(current, id)
+    redraw()
+  end,
+  layout = function()
+    layout = (layout or config.get().pane.layout) == 'inline' and 'side_by_side' or 'inline'
+    redraw()
+  end,
+  next_hunk = function() return shown and shown:jump(1) end,
+  previous_hunk = function() return shown and shown:jump(-1) end,
+  next_review = function() step(1) end,
+  previous_review = function() step(-1) end,
+  list = function() M.list() end,
+  close = function() return shown and shown:close() end,
+  help = show_help,
+}
+
+---@param buf integer
+local function map(buf)
+  local keys = config.get().keys
+  for name, action in pairs(actions) do
+    local key = keys[name]
+    if key then
+      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+    end
+  end
+end
+
+---@param review fileops.Review
+---@return boolean
+local function show(review)
+  require('fileops.edit_view').close()
+  current = review
+  local spec = look(review)
+  spec.height = config.get().pane.height
+  spec.map = map
+  spec.on_close = function()
+    shown, current = nil, nil
+  end
+  shown = pane.open(spec)
+  return shown ~= nil
+end
+
+--- Open the pane and go into it.
+---@param review? fileops.Review
+function M.enter(review)
+  review = review or current or waiting()[1]
+  if not review then return vim.notify('fileops: no review is waiting') end
+  if shown and shown:is_open() then
+    if current ~= review then select_review(review) end
+  elseif not show(review) then
+    return vim.notify('fileops: no room for the review', vim.log.levels.WARN)
+  end
+  if shown then shown:enter() end
+end
+
+--- List what waits, to choose one.
+function M.list()
+  local all = waiting()
+  if #all == 0 then return vim.notify('fileops: no review is waiting') end
+  vim.ui.select(all, {
+    prompt = 'Waiting reviews',
+    kind = 'fileops.review',
+    format_item = function(review)
+      local stats = hunks.stats(review.params.hunks)
+      local name = require('fileops.files').short(review.params.file_path)
+      return ('%s  %s  %s'):format(name, hunks.summary(stats), review.params.session_id)
+    end,
+  }, function(review)
+    if review and vim.tbl_contains(all, review) then M.enter(review) end
+  end)
+end
+
+---@param review fileops.Review
+function M.arrived(review)
+  local open = config.get().review.open
+  local stats = hunks.summary(hunks.stats(review.params.hunks))
+  local name = vim.fs.basename(review.params.file_path)
+  if shown and shown:is_open() then
+    redraw()
+  elseif open == 'none' or not show(review) then
+    vim.notify(('fileops: a review waits: %s %s  (:Fileops review)'):format(name, stats))
+  elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
+    shown:enter()
+  end
+end
+
+--- The review was decided or withdrawn: show the next one in its place, or close.
+---@param review fileops.Review
+function M.gone(review)
+  local tab = editors[review.id]
+  editors[review.id] = nil
+  if tab and vim.api.nvim_tabpage_is_valid(tab) and #vim.api.nvim_list_tabpages() > 1 then
+    vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(tab))
+  end
+  if not shown then return end
+  if current ~= review then return redraw() end
+  local next_one = waiting()[1]
+  if next_one then return select_review(next_one) end
+  shown:close()
+end
+
+---@class (exact) fileops.Editable
+---@field lines string[]
+---@field final_newline boolean
+
+---@param text string
+---@return fileops.Editable
+local function editable(text)
+  text = text:gsub('\r\n', '\n') -- the daemon gives each line the end that the file wants
+  local final_newline = text:sub(-1) == '\n' or text == ''
+  if text:sub(-1) == '\n' then text = text:sub(1, -2) end
+  return { lines = vim.split(text, '\n', { plain = true }), final_newline = final_newline }
+end
+
+---@param buf integer
+---@return string
+local function text_of(buf)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  if #lines == 1 and lines[1] == '' then return '' end
+  return table.concat(lines, '\n') .. (vim.bo[buf].endofline and '\n' or '')
+end
+
+---@param win integer
+---@param review fileops.Review
+---@param side 'original'|'proposed'
+---@param text string
+---@return integer buf
+local function fill_side(win, review, side, text)
+  local buf = vim.api.nvim_create_buf(false, true)
+  local content = editable(text)
+  vim.bo[buf].buftype = side == 'proposed' and 'acwrite' or 'nofile'
+  vim.bo[buf].bufhidden = 'wipe'
+  vim.bo[buf].swapfile = false
+  local name = vim.fs.basename(review.params.file_path)
+  vim.api.nvim_buf_set_name(buf, ('fileops://review/%d/%s/%s'):format(review.id, side, name))
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, content.lines)
+  vim.bo[buf].fixendofline = false
+  vim.bo[buf].endofline = content.final_newline
+  vim.bo[buf].modifiable = side == 'proposed'
+  vim.bo[buf].modified = false
+  vim.api.nvim_win_set_buf(win, buf)
+  vim.bo[buf].syntax = vim.filetype.match({ filename = review.params.file_path, buf = buf }) or ''
+  vim.api.nvim_win_call(win, vim.cmd.diffthis)
+  return buf
+end
+
+--- Both texts in a tab page, the proposed one to be changed: writing it accepts it, closing it goes back.
+---@param review fileops.Review
+function M.edit_proposal(review)
+  local params = review.params
+  if not params.proposed_text then
+    return vim.notify('fileops: the text is too large to be edited here', vim.log.levels.WARN)
+  end
+  local tab = editors[review.id]
+  if tab and vim.api.nvim_tabpage_is_valid(tab) then return vim.api.nvim_set_current_tabpage(tab) end
+  vim.cmd('tabnew')
+  local right = vim.api.nvim_get_current_win()
+  local scratch = vim.api.nvim_get_current_buf()
+  editors[review.id] = vim.api.nvim_get_current_tabpage()
+  local buf = fill_side(right, review, 'proposed', params.proposed_text)
+  if vim.api.nvim_buf_is_valid(scratch) and vim.api.nvim_buf_get_name(scratch) == '' then
+    vim.api.nvim_buf_delete(scratch, { force = true })
+  end
+  vim.cmd('leftabove vnew')
+  local left, empty = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+  fill_side(left, review, 'original', params.original_text or '')
+  if vim.api.nvim_buf_is_valid(empty) then vim.api.nvim_buf_delete(empty, { force = true }) end
+  local function bar(win, text) vim.api.nvim_set_option_value('winbar', text, { scope = 'local', win = win }) end
+  bar(left, ' %#FileopsTitle#original%* ' .. pane.escape(vim.fs.basename(params.file_path)))
+  local keys = { { ':w', 'accept this text' }, { ':tabclose', 'back' } }
+  bar(right, ' %#FileopsTitle#proposed%* %=' .. pane.hints(keys))
+  vim.api.nvim_set_current_win(right)
+  vim.cmd('silent! normal! ]c')
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = buf,
+    callback = function()
+      vim.bo[buf].modified = false
+      local text = text_of(buf)
+      vim.schedule(function() require('fileops.review').modify(review, text) end)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buf,
+    callback = function()
+      local page = editors[review.id]
+      editors[review.id] = nil
+      vim.schedule(function() -- the original beside it goes too
+        if page and vim.api.nvim_tabpage_is_valid(page) and #vim.api.nvim_list_tabpages() > 1 then
+          vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(page))
+        end
+      end)
+    end,
+  })
+end
+
+return M

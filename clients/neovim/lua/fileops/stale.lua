@@ -1,0 +1,85 @@
+-- What agents have read and no longer know: a marker at the top of the buffer, `b:fileops_stale` for status lines.
+local config = require('fileops.config')
+local files = require('fileops.files')
+require('fileops.highlights')
+
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('fileops.stale')
+local stale = {} ---@type table<string, table<string, fileops.DidBecomeStale>> real path → session → what happened
+
+local sources = { external = 'another program', buffer = 'typing here' }
+
+---@param source string
+---@return string
+local function who(source) return sources[source] or source:gsub('^session:', 'session ') end
+
+---@param by_session table<string, fileops.DidBecomeStale>
+---@return string
+function M.sentence(by_session)
+  local sessions = vim.tbl_keys(by_session)
+  table.sort(sessions)
+  local first = by_session[sessions[1]]
+  local others = #sessions > 1 and (' and %d more'):format(#sessions - 1) or ''
+  return ('stale for %s%s: %s by %s'):format(sessions[1], others, first.reason, who(first.source))
+end
+
+---@param path string
+local function render(path)
+  local buf = files.buffer_of(path)
+  if not buf then return end
+  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  local by_session = stale[files.real(path)]
+  vim.b[buf].fileops_stale = by_session and M.sentence(by_session) or nil
+  if not by_session then return end
+  local settings = config.get().stale
+  vim.api.nvim_buf_set_extmark(buf, ns, 0, 0, {
+    sign_text = settings.sign ~= '' and settings.sign or nil,
+    sign_hl_group = 'FileopsStale',
+    virt_text = settings.virtual_text and { { ' ' .. M.sentence(by_session) .. ' ', 'FileopsStale' } } or nil,
+    virt_text_pos = 'right_align',
+    priority = 200,
+  })
+end
+
+---@param event fileops.DidBecomeStale
+function M.became_stale(event)
+  local key = files.real(event.file_path)
+  stale[key] = stale[key] or {}
+  stale[key][event.session_id] = event
+  render(event.file_path)
+end
+
+--- The session knows the file again (it read or wrote it), or is gone.
+---@param path string
+---@param session_id string
+function M.became_fresh(path, session_id)
+  local key = files.real(path)
+  if not stale[key] then return end
+  stale[key][session_id] = nil
+  if next(stale[key]) == nil then stale[key] = nil end
+  render(path)
+end
+
+---@param session_id? string all sessions without it
+function M.forget(session_id)
+  for path, by_session in pairs(vim.deepcopy(stale)) do
+    for id in pairs(by_session) do
+      if not session_id or id == session_id then M.became_fresh(path, id) end
+    end
+  end
+end
+
+--- Real path → sentence.
+---@return table<string, string>
+function M.all() return vim.tbl_map(M.sentence, stale) end
+
+vim.api.nvim_create_autocmd('BufReadPost', {
+  group = vim.api.nvim_create_augroup('fileops.stale', {}),
+  callback = function(event)
+    local name = vim.api.nvim_buf_get_name(event.buf)
+    if next(stale) and files.is_file(event.buf) and stale[files.real(name)] then render(name) end
+  end,
+})
+
+return M

@@ -1,0 +1,37 @@
+-- Tells the daemon of every file that is open, so that it reads what the person sees and writes behind no one's back.
+local files = require('fileops.files')
+
+local M = {}
+
+local group = vim.api.nvim_create_augroup('fileops.sync', {})
+
+---@param buf integer
+---@param client_id integer
+local function attach(buf, client_id)
+  if vim.api.nvim_buf_is_loaded(buf) and files.is_file(buf) then vim.lsp.buf_attach_client(buf, client_id) end
+end
+
+---@param client_id integer
+function M.attach_all(client_id)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    attach(buf, client_id)
+  end
+  vim.api.nvim_clear_autocmds({ group = group })
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufWritePost', 'BufFilePost' }, {
+    group = group,
+    callback = function(event)
+      if not vim.lsp.get_client_by_id(client_id) then return true end
+      attach(event.buf, client_id)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufFilePre', { -- under a new name it is another document
+    group = group,
+    callback = function(event)
+      if vim.lsp.buf_is_attached(event.buf, client_id) then
+        vim.lsp.buf_detach_client(event.buf, client_id)
+      end
+    end,
+  })
+end
+
+return M

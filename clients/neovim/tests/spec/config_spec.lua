@@ -1,0 +1,46 @@
+local t = require('harness')
+local config = require('fileops.config')
+
+t.it('works without any setting', function()
+  t.eq(config.get().pane.layout, 'inline')
+  t.eq(config.problems({}), {})
+end)
+
+t.it('names what is wrong, and leaves it at its default', function()
+  local problems = config.set({
+    pane = { layout = 'sideways', height = 20 },
+    servre = {},
+    server = { freshness = 'never', roots = 'x' },
+    keys = { accept = false, reject = 3 },
+    cmd = 'fileops-server',
+  })
+  t.eq(problems, {
+    'cmd: a table is wanted, this is a string',
+    'keys.reject: a string is wanted, this is a number',
+    'pane.layout: "sideways" is none of inline, side_by_side',
+    'server.freshness: "never" is none of mtime, content',
+    'server.roots: a table is wanted, this is a string',
+    'servre: no such setting',
+  })
+  local settings = config.get()
+  t.eq({ settings.pane.layout, settings.pane.height }, { 'inline', 20 })
+  t.eq({ settings.keys.accept, settings.keys.reject }, { false, 'r' })
+  t.eq(settings.server, {})
+  config.set({})
+end)
+
+t.it('setup goes over vim.g.fileops, which may be a function', function()
+  vim.g.fileops = function() return { pane = { height = 7, layout = 'side_by_side' } } end
+  config.set({ pane = { height = 9 } })
+  t.eq({ config.get().pane.height, config.get().pane.layout }, { 9, 'side_by_side' })
+  vim.g.fileops = nil
+  config.set({})
+end)
+
+t.it('setup says what is wrong', function()
+  t.eq(
+    t.said(function() require('fileops').setup({ nonsense = true }) end),
+    { 'fileops: nonsense: no such setting' }
+  )
+  config.set({})
+end)

@@ -1,0 +1,86 @@
+local t = require('harness')
+local hunks = require('fileops.hunks')
+
+---@param diff string
+local function parse(diff) return hunks.parse(diff) end
+
+local DIFF = [[
+--- a/demo.py
++++ b/demo.py
+@@ -2,4 +2,5 @@
+ one
+-two
+-three
++2
++3
++4
+ five
+]]
+
+t.it('a unified diff is parsed', function()
+  local hunk = parse(DIFF)[1]
+  t.eq({ hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines, #hunk.lines }, { 2, 4, 2, 5, 7 })
+  t.eq(hunk.lines[2], { kind = '-', text = 'two' })
+end)
+
+t.it('removed lines that look like a header are lines', function()
+  local parsed = parse('--- a\n+++ b\n@@ -1,2 +1,1 @@\n--- x\n+++ y\n-@@ -1 +1 @@\n')
+  t.eq(#parsed, 1)
+  t.eq(parsed[1].lines[1], { kind = '-', text = '-- x' })
+  t.eq(parsed[1].lines[2], { kind = '+', text = '++ y' })
+  t.eq(parsed[1].lines[3], { kind = '-', text = '@@ -1 +1 @@' })
+end)
+
+t.it('a missing final newline is known', function()
+  local parsed = parse('@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n')
+  t.eq(parsed[1].lines, { { kind = '-', text = 'a', no_newline = true }, { kind = '+', text = 'b' } })
+end)
+
+t.it('removed and added lines stand beside each other', function()
+  local rows = hunks.rows(parse(DIFF)[1])
+  t.eq(vim.tbl_map(function(row) return row.kind end, rows), { 'same', 'change', 'change', 'add', 'same' })
+  t.eq(rows[2], { kind = 'change', old = 'two', new = '2', old_line = 3, new_line = 3 })
+  t.eq(rows[4], { kind = 'add', new = '4', new_line = 5 })
+  t.eq({ rows[5].old_line, rows[5].new_line }, { 5, 6 })
+end)
+
+t.it('regions say what changed in the new text', function()
+  t.eq(
+    hunks.regions(parse(DIFF)[1]),
+    { { kind = 'change', line = 3, count = 3, removed = { 'two', 'three' } } }
+  )
+  local deletion = parse('@@ -3,2 +2,0 @@\n-x\n-y\n')[1]
+  t.eq(hunks.regions(deletion), { { kind = 'delete', line = 3, count = 0, removed = { 'x', 'y' } } })
+  local creation = parse('@@ -0,0 +1,2 @@\n+x\n+y\n')[1]
+  t.eq(hunks.regions(creation), { { kind = 'add', line = 1, count = 2, removed = {} } })
+end)
+
+t.it('regions move with edits above, stay with edits below, give way to edits in them', function()
+  local region = { kind = 'add', line = 10, count = 2, removed = {} }
+  local function after(diff)
+    return vim.tbl_map(function(each) return each.line end, hunks.moved({ region }, parse(diff)))
+  end
+  t.eq(after('@@ -1,2 +1,3 @@\n one\n+new\n two\n'), { 11 })
+  t.eq(after('@@ -7,4 +7,3 @@\n 7\n-8\n 9\n 10\n'), { 9 }) -- line 10 is context there
+  t.eq(after('@@ -12 +12 @@\n-twelve\n+12\n'), { 10 })
+  t.eq(after('@@ -11 +11 @@\n-eleven\n+11\n'), {})
+end)
+
+t.it('the differing middle of two lines, never half a character', function()
+  t.eq({ hunks.changed_words('return 1', 'return 2') }, { 7, 8, 7, 8 })
+  t.eq({ hunks.changed_words('aXb', 'ab') }, { 1, 2, 1, 1 })
+  t.eq({ hunks.changed_words('xäy', 'xöy') }, { 1, 3, 1, 3 }) -- they share their first byte
+  t.eq({ hunks.changed_words('aa', 'aaa') }, { 2, 2, 2, 3 })
+end)
+
+t.it('regions between two lists of lines', function()
+  local regions = hunks.regions_between({ 'a', 'b', 'c' }, { 'a', 'B', 'c', 'd' })
+  t.eq(regions, {
+    { kind = 'change', line = 2, count = 1, removed = { 'b' } },
+    { kind = 'add', line = 4, count = 1, removed = {} },
+  })
+  t.eq(
+    hunks.regions_between({ 'a', 'b' }, { 'b' }),
+    { { kind = 'delete', line = 1, count = 0, removed = { 'a' } } }
+  )
+end)

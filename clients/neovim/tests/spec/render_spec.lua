@@ -1,0 +1,38 @@
+local t = require('harness')
+local hunks = require('fileops.hunks')
+local render = require('fileops.render')
+
+local DIFF = '@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-x\r\n+y\r\n+z\r\n'
+
+t.it('inline: removed lines above added ones, a heading for each hunk', function()
+  local page = render.inline(hunks.parse(DIFF))
+  t.eq(
+    page.lines,
+    { 'hunk 1/2 · lines 1–3', ' a', '-b', '+B', ' c', 'hunk 2/2 · lines 9–10', '-x', '+y', '+z' }
+  )
+  t.eq(page.hunk_lines, { 1, 6 })
+  t.eq({ page.hunk_at[1], page.hunk_at[5], page.hunk_at[6], page.hunk_at[9] }, { '1', '1', '2', '2' })
+end)
+
+t.it('a review shows the verdict on each hunk', function()
+  local page = render.inline(hunks.parse(DIFF), { rejected = { ['2'] = true } })
+  t.eq({ page.lines[1], page.lines[6] }, { '✓ hunk 1/2 · lines 1–3', '✗ hunk 2/2 · lines 9–10' })
+end)
+
+t.it('side by side: both columns have the same number of lines', function()
+  local left, right = render.side_by_side(hunks.parse(DIFF))
+  t.eq(left.lines, { 'hunk 1/2 · lines 1–3', 'a', 'b', 'c', 'hunk 2/2 · lines 9–10', 'x', '' })
+  t.eq(right.lines, { 'hunk 1/2 · lines 1–3', 'a', 'B', 'c', 'hunk 2/2 · lines 9–10', 'y', 'z' })
+end)
+
+t.it('decorations lie within the text', function()
+  for _, page in ipairs({
+    render.inline(hunks.parse(DIFF), { rejected = {} }),
+    render.side_by_side(hunks.parse(DIFF)),
+  }) do
+    for _, each in ipairs(page.decorations) do
+      local line = page.lines[each.row + 1]
+      assert(each.col <= #line and (each.opts.end_col or 0) <= #line, vim.inspect(each))
+    end
+  end
+end)

@@ -1,0 +1,231 @@
+local t = require('harness')
+local hunks = require('fileops.hunks')
+local review = require('fileops.review')
+local view = require('fileops.review_view')
+
+local DIFF = '@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-x\n+y\n+z\n'
+
+local answers ---@type table[]
+
+---@param name? string
+---@param request_id? integer|string
+local function ask(name, request_id)
+  ---@type fileops.ConfirmEditParams
+  local params = {
+    title = 'Edit',
+    description = '',
+    file_path = '/w/' .. (name or 'demo.py'),
+    session_id = 's1',
+    operation = 'modify',
+    diff = DIFF,
+    hunks = hunks.parse(DIFF),
+    original_text = 'a\nb\nc\n',
+    proposed_text = 'a\nB\nc\n',
+  }
+  local slot = #answers + 1
+  answers[slot] = {}
+  return review.ask(params, { client_id = 1, request_id = request_id }, function(value, problem)
+    assert(next(answers[slot]) == nil, 'answered twice')
+    answers[slot] = { value = value, problem = problem }
+  end)
+end
+
+local function fresh()
+  review.reject_all()
+  t.clean()
+  vim.o.lines, vim.o.columns = 40, 120
+  answers = {}
+  vim.cmd.enew()
+end
+
+local function pane_windows()
+  return vim.tbl_filter(
+    function(win) return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):match('^fileops://') ~= nil end,
+    vim.api.nvim_list_wins()
+  )
+end
+
+local function keys(text) vim.api.nvim_feedkeys(vim.keycode(text), 'xt', false) end
+
+t.it('a review is shown and the cursor stays where it was', function()
+  fresh()
+  local win = vim.api.nvim_get_current_win()
+  ask()
+  t.eq({ #pane_windows(), vim.api.nvim_get_current_win() }, { 1, win })
+  review.reject_all()
+  t.eq(pane_windows(), {})
+end)
+
+t.it('accept, always and reject answer once, and leave nothing behind', function()
+  for key, outcome in pairs({ a = 'proceed_once', A = 'proceed_always', r = 'cancel' }) do
+    fresh()
+    local win, n_buffers = vim.api.nvim_get_current_win(), #vim.api.nvim_list_bufs()
+    ask()
+    view.enter()
+    t.eq(vim.api.nvim_get_current_win() ~= win, true)
+    keys(key)
+    t.eq(answers[1].value, { outcome = outcome })
+    t.eq(
+      { vim.api.nvim_get_current_win(), #pane_windows(), #vim.api.nvim_list_bufs() },
+      { win, 0, n_buffers }
+    )
+  end
+end)
+
+t.it('hunks are rejected one by one', function()
+  fresh()
+  ask()
+  view.enter()
+  keys(']c<Space>')
+  t.eq(vim.api.nvim_get_current_line(), '✗ hunk 2/2 · lines 9–10')
+  keys('a')
+  t.eq(answers[1].value, { outcome = 'modify', hunk_ids = { '1' } })
+end)
+
+t.it('rejecting every hunk is rejecting the edit, and a hunk can be taken back', function()
+  fresh()
+  local first = ask()
+  view.enter()
+  keys('<Space>]c<Space>')
+  t.eq(review.outcome(first), { outcome = 'cancel' })
+  keys('<Space>[c<Space>')
+  t.eq(review.outcome(first), { outcome = 'proceed_once' })
+  keys('r')
+end)
+
+t.it('reviews queue up; the next one takes the place of the decided one', function()
+  fresh()
+  local n_buffers = #vim.api.nvim_list_bufs()
+  ask('one.py')
+  ask('two.py')
+  ask('three.py')
+  view.enter()
+  keys(']r')
+  t.eq(view.current().params.file_path, '/w/two.py')
+  keys('a')
+  t.eq(answers[2].value, { outcome = 'proceed_once' })
+  t.eq({ view.current().params.file_path, #pane_windows() }, { '/w/one.py', 1 })
+  keys('ra')
+  t.eq({ answers[1].value.outcome, answers[3].value.outcome }, { 'cancel', 'proceed_once' })
+  t.eq({ #pane_windows(), #review.waiting(), #vim.api.nvim_list_bufs() }, { 0, 0, n_buffers })
+end)
+
+t.it('closing the pane keeps the review waiting', function()
+  fresh()
+  ask()
+  view.enter()
+  keys('q')
+  t.eq({ #pane_windows(), #review.waiting(), answers[1] }, { 0, 1, {} })
+  view.enter()
+  t.eq(#pane_windows(), 1)
+  vim.cmd.quit()
+  t.wait(function() return #pane_windows() == 0 end)
+  t.eq(#review.waiting(), 1)
+  view.accept()
+  t.eq(answers[1].value, { outcome = 'proceed_once' })
+end)
+
+t.it('side by side has two windows, and goes as a whole', function()
+  fresh()
+  ask()
+  view.enter()
+  keys('s')
+  t.eq(#pane_windows(), 2)
+  t.eq(vim.wo.scrollbind, true)
+  vim.cmd.quit()
+  t.wait(function() return #pane_windows() == 0 end)
+  view.enter()
+  keys('s')
+  t.eq(#pane_windows(), 1)
+  keys('r')
+end)
+
+t.it('the agent takes its edit back: by id, or the only one where ids are unknown', function()
+  fresh()
+  ask('one.py', 'x')
+  ask('two.py', 'y')
+  t.said(function() review.cancelled('y', 1) end)
+  t.eq({ answers[1], answers[2].problem.code, #pane_windows() }, { {}, -32800, 1 })
+  t.said(function() review.cancelled('unknown', 1) end)
+  t.eq(answers[1], {})
+  t.said(function() review.cancelled('x', 1) end)
+  t.eq({ answers[1].problem.code, #pane_windows() }, { -32800, 0 })
+  ask('three.py')
+  review.cancelled('z', 1)
+  t.eq(answers[3].problem.code, -32800)
+end)
+
+t.it('the proposal is edited in a tab page; writing it accepts the text', function()
+  fresh()
+  ask()
+  view.enter()
+  keys('e')
+  t.eq({ #vim.api.nvim_list_tabpages(), vim.wo.diff, vim.bo.modified }, { 2, true, false })
+  vim.api.nvim_buf_set_lines(0, 1, 2, true, { 'mine' })
+  vim.cmd.write()
+  t.wait(function() return answers[1].value end)
+  t.eq(answers[1].value, { outcome = 'modify', text = 'a\nmine\nc\n' })
+  t.eq({ #vim.api.nvim_list_tabpages(), #pane_windows() }, { 1, 0 })
+end)
+
+t.it('closing the tab page instead goes back to the review', function()
+  fresh()
+  ask()
+  view.enter()
+  keys('e')
+  vim.cmd('tabclose!')
+  t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end)
+  t.eq({ #review.waiting(), #pane_windows() }, { 1, 1 })
+  view.enter()
+  keys('e')
+  vim.cmd('quit!') -- only the proposal: the original goes with it
+  t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end)
+  t.eq(#review.waiting(), 1)
+  view.enter()
+  keys('e')
+  t.eq(#vim.api.nvim_list_tabpages(), 2)
+  t.said(function() review.withdraw_all('gone') end)
+  t.eq({ #vim.api.nvim_list_tabpages(), #pane_windows() }, { 1, 0 })
+end)
+
+t.it('the list names what waits, and goes to the chosen one', function()
+  fresh()
+  ask('one.py')
+  ask('two.py')
+  local select, offered = vim.ui.select, nil
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    offered = vim.tbl_map(options.format_item, items)
+    choose(items[2])
+  end
+  view.list()
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq(offered, { '/w/one.py  +3 −2  s1', '/w/two.py  +3 −2  s1' })
+  t.eq(view.current().params.file_path, '/w/two.py')
+end)
+
+t.it('listeners and autocmds hear of it', function()
+  fresh()
+  local heard = {}
+  local off = require('fileops').on(
+    '*',
+    function(data, name) table.insert(heard, name .. ' ' .. (data.outcome or '')) end
+  )
+  vim.api.nvim_create_autocmd('User', {
+    pattern = 'FileopsReview',
+    once = true,
+    callback = function(event) table.insert(heard, 'autocmd ' .. event.data.file_path) end,
+  })
+  ask()
+  t.eq(require('fileops').status(), 'fileops: 1 to review')
+  view.reject()
+  off()
+  t.eq(heard, { 'review ', 'autocmd /w/demo.py', 'reviewed cancel' })
+  t.eq(require('fileops').status(), '')
+end)
+
+t.it('with nothing waiting, the commands say so', function()
+  fresh()
+  for _, name in ipairs({ 'review', 'reviews', 'accept', 'always', 'reject' }) do
+    t.eq(t.said(function() vim.cmd('Fileops ' .. name) end), { 'fileops: no review is waiting' })
+  end
+end)

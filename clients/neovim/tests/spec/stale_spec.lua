@@ -1,0 +1,51 @@
+local t = require('harness')
+local stale = require('fileops.stale')
+
+local function event(path, session, source)
+  return { file_path = path, session_id = session, reason = 'modified', source = source, timestamp = 0 }
+end
+
+local function open()
+  t.clean()
+  stale.forget()
+  local path = t.write(t.folder() .. '/a.txt', 'text\n')
+  vim.cmd.edit(path)
+  return path
+end
+
+local function shown()
+  local ns = vim.api.nvim_get_namespaces()['fileops.stale']
+  local mark = vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })[1]
+  return mark and vim.trim(mark[4].virt_text[1][1]) or nil
+end
+
+t.it('says for whom, how and by whom', function()
+  local path = open()
+  stale.became_stale(event(path, 's1', 'external'))
+  t.eq(shown(), 'stale for s1: modified by another program')
+  t.eq(vim.b.fileops_stale, shown())
+  stale.became_stale(event(path, 's2', 'session:s1'))
+  t.eq(shown(), 'stale for s1 and 1 more: modified by another program')
+end)
+
+t.it('goes when the session knows the file again, or is gone', function()
+  local path = open()
+  stale.became_stale(event(path, 's1', 'buffer'))
+  stale.became_stale(event(path, 's2', 'session:s1'))
+  stale.became_fresh(path, 's1')
+  t.eq(shown(), 'stale for s2: modified by session s1')
+  stale.forget('s2')
+  t.eq({ shown(), vim.b.fileops_stale }, {})
+  t.eq(stale.all(), {})
+end)
+
+t.it('is shown when the file is opened later, and known by a link too', function()
+  local path = open()
+  t.clean()
+  local link = vim.fs.dirname(path) .. '/link.txt'
+  vim.uv.fs_symlink(path, link)
+  stale.became_stale(event(link, 's1', 'external'))
+  vim.cmd.edit(path)
+  t.eq(shown(), 'stale for s1: modified by another program')
+  stale.forget()
+end)

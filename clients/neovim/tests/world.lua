@@ -1,0 +1,67 @@
+-- A folder, a running daemon for it, an open file and a session, for specs that need the real daemon.
+local t = require('harness')
+local config = require('fileops.config')
+local daemon = require('fileops.daemon')
+local fileops = require('fileops')
+
+local M = {}
+
+local n_sessions = 0
+
+local root ---@type string? one workspace folder, and so one daemon, for all specs that need nothing else
+local n_worlds = 0
+
+local function stop()
+  local gone = false
+  daemon.stop(function() gone = true end)
+  t.wait(function() return gone end, 'the daemon to stop')
+end
+
+---@param text? string
+---@param settings? table
+---@return string path, fileops.Session agent, integer buf
+function M.new(text, settings)
+  t.clean()
+  root = root or t.folder()
+  n_worlds = n_worlds + 1
+  local folder = ('%s/%d'):format(root, n_worlds)
+  vim.fn.mkdir(folder, 'p')
+  local before = config.user()
+  config.set(vim.tbl_deep_extend('force', {
+    cmd = t.daemon(),
+    root = root,
+    server = { approval_mode = 'yolo' },
+    pane = { close_after_s = 0 },
+    restart = { delay_s = 0.01 },
+  }, settings or {}))
+  if daemon.client() and not vim.deep_equal(before, config.user()) then stop() end
+  local path = t.write(folder .. '/demo.py', text or 'def f():\n    return 1\n')
+  vim.cmd.edit(path)
+  daemon.start()
+  t.wait(function() return daemon.state.status == 'running' end, 'the daemon to run')
+  n_sessions = n_sessions + 1
+  return path, fileops.session('s' .. n_sessions), vim.api.nvim_get_current_buf()
+end
+
+---@param result fileops.ToolResult
+---@param err? fileops.RequestError
+---@return fileops.ToolResult
+function M.succeeded(result, err)
+  t.eq(err, nil)
+  t.eq({ result.status, result.error and result.error.message }, { 'success' })
+  return result
+end
+
+---@param buf integer
+---@return string
+function M.text_of(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. '\n' end
+
+---@return integer[] windows of the plugin
+function M.own_windows()
+  return vim.tbl_filter(
+    function(win) return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):match('^fileops://') ~= nil end,
+    vim.api.nvim_list_wins()
+  )
+end
+
+return M

@@ -1,0 +1,57 @@
+"""A Neovim of the tests: which program, with which surroundings, and how to ask a running one."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clients.places import editor
+
+REPOSITORY = Path(__file__).parents[3]
+PLUGIN = REPOSITORY / "clients" / "neovim"
+BOUND_S = 20.0  # of a wait; each ends with its condition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neovim:
+    """name: "floor" or "new". environment: with homes of its own, so that nobody's configuration is read."""
+
+    name: str
+    program: str
+    environment: dict[str, str]
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        first = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout
+        return tuple(int(part) for part in first.split("\n")[0].removeprefix("NVIM v").split("-")[0].split("."))
+
+    def ask(self, socket: str, expression: str) -> str:
+        """A running Neovim's value of a Vim expression; "" where it does not answer (yet)."""
+        command = [self.program, "--server", socket, "--remote-expr", expression]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=BOUND_S, check=False
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    def until(self, socket: str, expression: str) -> None:
+        """Wait until the expression is true in a running Neovim."""
+        self.wait_for(lambda: self.ask(socket, expression) == "1", expression)
+
+    @staticmethod
+    def wait_for(condition: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + BOUND_S
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"waited in vain for {what}")
+            time.sleep(0.02)
+
+
+def neovim(name: str, home: Path) -> Neovim:
+    """Skips (or fails) where it is not installed."""
+    program = editor(f"nvim-{name}/bin/nvim")
+    homes = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("NVIM", "VIM", "FILEOPS_"))}
+    log = {"FILEOPS_LOG": str(home / "fileops.log")}
+    return Neovim(name=name, program=program, environment=kept | homes | log)

@@ -1,0 +1,115 @@
+"""The Neovim plugin in real Neovims, floor and newest, against the real daemon.
+
+Logic and behaviour stand in the plugin's own specs (`clients/neovim/tests/spec`), run inside Neovim; here they are
+started, and it is checked that they ran and that they can fail.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
+from clients.places import editor, program
+
+SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
+BROKEN_DAEMON = Path(__file__).parent / "neovim" / "broken_daemon.py"
+
+
+@pytest.fixture(params=["floor", "new"])
+def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
+    return neovim(request.param, tmp_path)
+
+
+def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", spec],
+        cwd=REPOSITORY,
+        env=nvim.environment | {"FILEOPS_TEST_DAEMON": json.dumps(daemon)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
+def test_versions_are_the_floor_and_a_newer_one(tmp_path: Path) -> None:
+    assert neovim("floor", tmp_path).version[:2] == (0, 10)
+    assert neovim("new", tmp_path).version[:2] >= (0, 12)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_spec(nvim: Neovim, spec: str) -> None:
+    done = run_spec(nvim, spec, [sys.executable, "-m", "fileops"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "# SKIP" not in done.stdout
+    assert "\n1.." in done.stdout
+    assert "\n1..0\n" not in done.stdout
+
+
+def test_a_broken_daemon_turns_the_lane_red(nvim: Neovim) -> None:
+    nvim.environment["FILEOPS_TEST_FAIL_FAST"] = "1"
+    done = run_spec(nvim, "daemon", [sys.executable, str(BROKEN_DAEMON)])
+    assert done.returncode == 1
+    assert "not ok" in done.stdout
+
+
+def test_lua_is_formatted() -> None:
+    checked = subprocess.run(
+        [editor("stylua/bin/stylua"), "--check", "--color=never", "."],
+        cwd=PLUGIN, capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_lua_has_no_warning() -> None:
+    checked = subprocess.run(
+        [program("luacheck"), "--quiet", "--no-color", "."],
+        cwd=PLUGIN, capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_missing_daemon_is_named_on_start(nvim: Neovim) -> None:
+    done = subprocess.run(
+        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}",
+         "--cmd", "let g:fileops = #{cmd: ['/nowhere/fileops-server']}", "-c", "Fileops start", "-c", "qa!"],
+        env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "no daemon found; tried /nowhere/fileops-server (cmd)" in done.stderr
+
+
+def test_nothing_is_loaded_before_it_is_used(nvim: Neovim) -> None:
+    script = (
+        "lua local n = vim.tbl_filter(function(m) return vim.startswith(m, 'fileops') end, "
+        "vim.tbl_keys(package.loaded)) io.stdout:write(table.concat(n, ','))"
+    )
+    done = subprocess.run(
+        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}", "-c", script, "-c", "qa!"],
+        env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.stdout == "fileops.commands"
+
+
+def test_the_daemon_ends_with_a_killed_neovim(nvim: Neovim, tmp_path: Path) -> None:
+    (tmp_path / "demo.txt").write_text("text\n")
+    socket = str(tmp_path / "nvim.sock")
+    command = json.dumps([sys.executable, "-m", "fileops"])
+    editor_process = subprocess.Popen(
+        [nvim.program, "--clean", "--headless", "-n", "--listen", socket, "--cmd", f"set rtp^={PLUGIN}",
+         "--cmd", f"lua vim.g.fileops = {{ cmd = vim.json.decode([=[{command}]=]), autostart = true }}",
+         str(tmp_path / "demo.txt")],
+        env=nvim.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        nvim.until(socket, 'luaeval(\'require("fileops.daemon").state.status\') ==# "running"')
+        pid = int(nvim.ask(socket, "luaeval('require(\"fileops.daemon\").client().rpc.pid()')"))
+    finally:
+        editor_process.kill()
+        editor_process.wait()
+    nvim.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "the daemon to end")
