@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fileops import __version__
 
 if TYPE_CHECKING:
+    from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
     from fileops.ports import Approver, Events
     from fileops.service import FileOps
@@ -83,12 +84,26 @@ def _log_to(log_file: str | None, level: str) -> None:
 
 
 def _serve() -> int:
+    import asyncio
+
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    from fileops.fs.local import LocalFileSystem
     from fileops.lsp.server import FileOpsServer, Wiring
     from fileops.lsp.stdio import serve_stdio
 
     def build(wiring: Wiring) -> "FileOps":
-        return compose(wiring.settings, wiring.folders, events=wiring.events)
+        from fileops.lsp.applying import LspEditor
+        from fileops.lsp.approver import LspApprover
+        from fileops.lsp.buffers import EditorBuffers
+        from fileops.lsp.sync import DocumentSync
+
+        settings, client = wiring.settings, wiring.client
+        editor = LspEditor(client, asyncio.get_running_loop())
+        buffers = EditorBuffers(LocalFileSystem(), editor, lambda: client.position_encoding)
+        falls_back = wiring.options.approval_fallback == "message"
+        approver = LspApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
+        DocumentSync(buffers).register(wiring.add_notification)
+        return compose(settings, wiring.folders, events=wiring.events, files=buffers, approver=approver)
 
     gc.freeze()
     gc.enable()
@@ -96,23 +111,28 @@ def _serve() -> int:
 
 
 def compose(
-    settings: "Settings", folders: Sequence[str], *, events: "Events", approver: "Approver | None" = None
+    settings: "Settings",
+    folders: Sequence[str],
+    *,
+    events: "Events",
+    files: "EditorBuffers",
+    approver: "Approver",
 ) -> "FileOps":
-    """The service over the real disk. folders: absolute paths of the workspace."""
-    from fileops.absent import NobodyToAsk, NoHistory
+    """The service over files as the person sees them. folders: absolute paths of the workspace."""
+    from fileops.absent import NoHistory
     from fileops.freshness import Freshness
     from fileops.fs import watcher
-    from fileops.fs.local import LocalFileSystem
     from fileops.service import FileOps, World
 
-    fs = LocalFileSystem()
     freshness = Freshness(
-        fs, events, SystemClock(), mode=settings.freshness, open_watch=watcher.open_folder_watch, moved=watcher.moved
-    )
+        files, events, SystemClock(), mode=settings.freshness, open_watch=watcher.open_folder_watch,
+        moved=watcher.moved, content_decides=files.is_open,
+    )  # fmt: skip
+    files.on_change = freshness.hint
     world = World(
-        fs=fs,
+        fs=files,
         freshness=freshness,
-        approver=approver or NobodyToAsk(),
+        approver=approver,
         events=events,
         clock=SystemClock(),
         journal=NoHistory(),

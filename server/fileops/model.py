@@ -317,7 +317,15 @@ class WatcherHealth:
     reason: str
 
 
-Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalModeChanged:
+    """By a request, or by a person who answered "always"."""
+
+    session_id: str
+    mode: ApprovalMode
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged
 
 
 # --- settings -------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
 from fileops.errors import Cancelled
 from fileops.freshness import Freshness, TrackedFile
-from fileops.model import Always, ApprovalMode, DidRead, Settings
+from fileops.model import Always, ApprovalMode, ApprovalModeChanged, DidRead, Settings
 from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
 from fileops.reading import Reader
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
@@ -103,7 +103,9 @@ class FileOps:
         return self._modes.get(session_id, self.settings.approval_mode)
 
     def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
-        self._modes[session_id] = mode
+        if mode != self.approval_mode(session_id):
+            self._modes[session_id] = mode
+            self._world.events.publish(ApprovalModeChanged(session_id=session_id, mode=mode))
 
     def close_session(self, session_id: str) -> None:
         """Forget all that this session has seen and was granted."""

@@ -12,7 +12,7 @@ states; everything that touches the disk happens in the worker threads that call
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Literal, Protocol
@@ -20,11 +20,12 @@ from typing import Literal, Protocol
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.core.stamps import is_racy
-from fileops.errors import AlreadyExists, ApplyRefused, FileMissing, FileOpsError, Stale
+from fileops.errors import AlreadyExists, ApplyRefused, FileMissing, FileOpsError, PathMoved, Stale
 from fileops.lsp.documents import DocumentText, Position, PositionEncoding
 from fileops.lsp.textedits import DocumentEdit, document_edits, encode_document
 from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp, TextFormat
 from fileops.ports import CommitHooks, ContentStream, FileSystem
+from fileops.wire.uris import path_of
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
 VERIFY_S = 5.0  # an editor may collect changes for some 150 ms (Neovim) before it tells of them
@@ -134,7 +135,7 @@ class EditorBuffers:
     def changed(self, uri: str, version: int, changes: Sequence[tuple[Position, Position, str] | str]) -> bool:
         """changes: each a range and its new text, or a whole text. False: no such document is open."""
         with self._state:
-            document = self._documents.get(uri)
+            document = self._named(uri)
             if document is None:
                 return False
             text, encoding = document.text, self._encoding()
@@ -156,7 +157,7 @@ class EditorBuffers:
 
     def saved(self, uri: str) -> None:
         with self._state:
-            document = self._documents.get(uri)
+            document = self._named(uri)
             if document is None:
                 return
             path = document.canonical or document.path
@@ -169,16 +170,20 @@ class EditorBuffers:
 
     def closed(self, uri: str) -> None:
         with self._state:
-            document = self._documents.pop(uri, None)
-            self._judged.pop(uri, None)
+            document = self._named(uri)
+            if document is None:
+                return
+            del self._documents[document.uri]
+            self._judged.pop(document.uri, None)
             self._state.notify_all()
-        if document is not None:
-            self.on_change(document.canonical or document.path)
+        self.on_change(document.canonical or document.path)
 
     def settle(self) -> None:
         """Look at newly opened documents beside their files. For a worker thread, soon after `opened`."""
         for document in self._all():
-            if document.is_touched is None and self._look(document) is not None:
+            if document.is_touched is None:
+                with suppress(FileOpsError, PathMoved):  # who asks for the file is told then
+                    self._look(document)
                 self.on_change(document.canonical or document.path)
 
     # --- what others may ask -----------------------------------------------------------------------------------
@@ -186,9 +191,9 @@ class EditorBuffers:
     def is_open(self, canonical_path: str) -> bool:
         return bool(self._at(canonical_path))
 
-    def text_at(self, uri: str) -> OpenDocument | None:
+    def document(self, uri: str) -> OpenDocument | None:
         with self._state:
-            return self._documents.get(uri)
+            return self._named(uri)
 
     # --- FileSystem --------------------------------------------------------------------------------------------
 
@@ -373,6 +378,13 @@ class EditorBuffers:
             return document
 
     # --- under the lock ----------------------------------------------------------------------------------------
+
+    def _named(self, uri: str) -> OpenDocument | None:
+        """Clients should, but do not always, write a URI as they wrote it at first."""
+        document = self._documents.get(uri)
+        if document is None and (path := path_of(uri)) is not None:
+            document = next((one for one in self._documents.values() if one.path == path), None)
+        return document
 
     def _next_serial(self) -> int:
         self._serial += 1

@@ -2,10 +2,19 @@
 
 from typing import Any, cast
 
+from lsprotocol import types
+
+from fileops.lsp.documents import PositionEncoding
 from fileops.lsp.protocol import Protocol
 from fileops.lsp.questions import ClientGone, ClientRefused
 
 __all__ = ["Client", "ClientGone", "ClientRefused"]
+
+_POSITION_ENCODINGS: dict[types.PositionEncodingKind, PositionEncoding] = {
+    types.PositionEncodingKind.Utf8: "utf-8",
+    types.PositionEncodingKind.Utf16: "utf-16",
+    types.PositionEncodingKind.Utf32: "utf-32",
+}
 
 
 class Client:
@@ -22,9 +31,10 @@ class Client:
         return value
 
     @property
-    def position_encoding(self) -> str:
-        """As negotiated: "utf-8", "utf-16" or "utf-32"."""
-        return str(self._protocol.server_capabilities.position_encoding or "utf-16")
+    def position_encoding(self) -> PositionEncoding:
+        """As negotiated."""
+        negotiated = self._protocol.server_capabilities.position_encoding
+        return "utf-16" if negotiated is None else _POSITION_ENCODINGS[types.PositionEncodingKind(negotiated)]
 
     async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.

@@ -50,6 +50,17 @@ async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> 
     service.close_session(params.session_id)
 
 
+async def approval_mode(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalModeResult:
+    session_id = convert.session_of(params)
+    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+
+
+async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModeParams) -> wire.ApprovalModeResult:
+    session_id = convert.session_of(params)
+    service.set_approval_mode(session_id, params.mode)
+    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+
+
 REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, read),
     Request("fileops/edit", wire.EditParams, edit),
@@ -57,6 +68,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/tools", wire.Params, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
+    Request("fileops/approvalMode", wire.SessionParams, approval_mode),
+    Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
 )
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",
@@ -64,6 +77,7 @@ NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didEdit",
     "fileops/didConflict",
     "fileops/watcherHealth",
+    "fileops/approvalMode",
 )
 
 

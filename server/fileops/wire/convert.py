@@ -10,6 +10,8 @@ from fileops import errors
 from fileops.core import outputs
 from fileops.model import (
     DEFAULT_SESSION,
+    ApprovalMode,
+    ApprovalModeChanged,
     BecameStale,
     Change,
     CommitReport,
@@ -19,6 +21,7 @@ from fileops.model import (
     Edit,
     Event,
     Hunk,
+    Question,
     WatcherHealth,
 )
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
@@ -166,6 +169,20 @@ def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
     )
 
 
+def approval_mode_result(session_id: str, mode: ApprovalMode) -> wire.ApprovalModeResult:
+    return wire.ApprovalModeResult(session_id=session_id, mode=mode)
+
+
+def confirm_params(question: Question) -> wire.ConfirmEditParams:
+    change = question.change
+    return wire.ConfirmEditParams(
+        title=question.title, description=question.description, file_path=question.file_path,
+        session_id=question.session_id, operation=change.operation, diff=change.unified,
+        hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
+        proposed_text=question.proposed_text,
+    )  # fmt: skip
+
+
 def hunk_of(hunk: Hunk) -> wire.Hunk:
     lines = [wire.HunkLine(kind=line.kind, text=line.text, no_newline=line.no_newline) for line in hunk.lines]
     return wire.Hunk(
@@ -203,5 +220,7 @@ def _method_of(event: Event) -> str:
             return "fileops/didConflict"
         case WatcherHealth():
             return "fileops/watcherHealth"
+        case ApprovalModeChanged():
+            return "fileops/approvalMode"
         case _:
             assert_never(event)

@@ -58,6 +58,10 @@ class CloseSessionParams(Params, frozen=True, kw_only=True):
     session_id: SessionId
 
 
+class SetApprovalModeParams(SessionParams, frozen=True, kw_only=True):
+    mode: Literal["default", "auto_edit", "yolo"]
+
+
 # --- initializationOptions -----------------------------------------------------------------------------------------
 
 
@@ -77,6 +81,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     fill_empty_files: bool | None = None
     notebooks: Literal["refuse", "text"] | None = None
     limits: LimitOptions | None = None
+    approval_fallback: Literal["none", "message"] | None = None
+    history: Literal["memory", "persistent"] | None = None
+    code_lens: bool | None = None
 
 
 # --- results -------------------------------------------------------------------------------------------------------
@@ -126,6 +133,25 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     error: ErrorInfo | None
     ui_extra: UiExtra | None
     details: JsonObject
+
+
+class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: SessionId
+    mode: Literal["default", "auto_edit", "yolo"]
+
+
+class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the request that puts an edit before a person. The texts are null over 1 MB."""
+
+    title: str
+    description: str
+    file_path: str
+    session_id: str
+    operation: Literal["create", "modify"]
+    diff: str
+    hunks: list[Hunk]
+    original_text: str | None
+    proposed_text: str | None
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):

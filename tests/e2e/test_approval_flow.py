@@ -1,0 +1,339 @@
+"""Approval, through the daemon: who is asked when, what an answer does, and what no answer does."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import ResponseError
+from support.editor_client import EditorClient, Held, answer, editor_client, within
+
+CONFIRM, MESSAGE, APPLY = "fileops/confirmEdit", "window/showMessageRequest", "workspace/applyEdit"
+FILLER = "".join(f"{n}\n" for n in range(20))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text(f"one\n{FILLER}two\n")
+    return path
+
+
+async def edit(editor: EditorClient, file: Path, old: str = "one", new: str = "ONE", **more: Any) -> Any:
+    await editor.client.read(file, session_id=more.get("session_id"))
+    return await editor.client.edit(file, old, new, **more)
+
+
+def both(editor: EditorClient, file: Path) -> dict[str, Any]:
+    edits = [{"old_string": "one", "new_string": "ONE"}, {"old_string": "two", "new_string": "TWO"}]
+    return {"file_path": str(file), "edits": edits}
+
+
+async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        result = await edit(editor, file, session_id="s")
+        assert result.ok
+        (question,) = editor.questions
+        assert question["file_path"] == str(file)
+        assert (question["session_id"], question["operation"]) == ("s", "modify")
+        assert question["original_text"] == f"one\n{FILLER}two\n"
+        assert question["proposed_text"] == f"ONE\n{FILLER}two\n"
+        assert question["diff"] == result.ui_extra.diff
+        assert [line["text"] for line in question["hunks"][0]["lines"] if line["kind"] == "+"] == ["ONE"]
+        assert question["title"]
+        assert question["description"]
+        assert file.read_text().startswith("ONE")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"outcome": "cancel"}, {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
+        {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "hunk_ids": []},
+        {"outcome": "proceed_once", "hunk_ids": ["no such hunk"]}, {"outcome": "proceed_once", "hunk_ids": "all"},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_what_is_no_clear_yes_writes_nothing(tmp_path: Path, file: Path, reply: Any):
+    before = file.stat()
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = answer(reply)
+        result = await edit(editor, file)
+        assert result.error.code == "rejected"
+        assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+        editor.confirm = answer({"outcome": "proceed_once"})
+        assert (await editor.client.edit(file, "one", "ONE")).ok  # the refusal has not made the file unread
+
+
+async def test_an_error_as_answer_is_a_no(tmp_path: Path, file: Path):
+    async def fails(params: Any) -> Any:
+        raise RuntimeError("no window")
+
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = fails
+        assert (await edit(editor, file)).error.code == "rejected"
+
+
+async def test_no_answer_in_time_writes_nothing_and_withdraws_the_question(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM, options={"approval_timeout_s": 0.05}) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        result = await edit(editor, file)
+        assert result.error.code == "approval_timeout"
+        await within(held.withdrawn.wait())
+        assert file.read_text().startswith("one")
+        assert (await editor.client.read(file)).ok
+
+
+async def test_an_answer_after_the_timeout_does_nothing(tmp_path: Path, file: Path):
+    async def stubborn(params: Any) -> Any:
+        while True:
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+            return {"outcome": "proceed_once"}
+
+    let_go = asyncio.Event()
+    async with editor_client(tmp_path, CONFIRM, options={"approval_timeout_s": 0.05}) as editor:
+        editor.confirm = stubborn
+        assert (await edit(editor, file)).error.code == "approval_timeout"
+        let_go.set()
+        await editor.client.tools()
+        assert file.read_text().startswith("one")
+
+
+async def test_always_asks_no_more_in_this_session_only(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = answer({"outcome": "proceed_always"})
+        assert (await edit(editor, file, session_id="a")).ok
+        assert (await edit(editor, file, "two", "TWO", session_id="a")).ok
+        assert len(editor.questions) == 1
+        assert (await edit(editor, file, "ONE", "1", session_id="b")).ok
+        assert len(editor.questions) == 2
+
+
+async def test_the_persons_own_text_is_written_and_the_model_is_told(tmp_path: Path):
+    path = tmp_path / "odd.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\nx\xff\n")
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = answer({"outcome": "modify", "text": "uno\ntwo\nx\ufffd\nmore\n"})
+        result = await edit(editor, path)
+        assert path.read_bytes() == b"\xef\xbb\xbfuno\r\ntwo\nx\xff\nmore\n"
+        assert result.details["modified_by_user"] is True
+        assert "User modified the proposed change. What was written:" in result.output
+        assert "+\ufeffuno\r\n" in result.ui_extra.diff
+        assert result.ui_extra.diff in result.output
+        editor.confirm = answer({"outcome": "proceed_once"})
+        assert (await editor.client.edit(path, "two", "2")).ok
+
+
+async def test_a_text_without_any_change_writes_nothing(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = answer({"outcome": "modify", "text": file.read_text()})
+        assert (await edit(editor, file)).error.code == "rejected"
+
+
+@pytest.mark.parametrize("outcome", ["proceed_once", "modify"])
+async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, outcome: str):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+
+        async def second(params: Any) -> Any:
+            return {"outcome": outcome, "hunk_ids": [params["hunks"][1]["id"]]}
+
+        editor.confirm = second
+        await editor.client.read(file)
+        result = await editor.client.request("fileops/multiEdit", both(editor, file))
+        assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
+        assert file.read_text() == f"one\n{FILLER}TWO\n"
+        assert "-one" not in result["ui_extra"]["diff"]
+
+
+async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        file.write_text("moved one\n")
+        held.let_go.set()
+        assert (await within(call))["error"]["code"] == "modified_externally"
+        assert file.read_text() == "moved one\n"
+
+
+async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        file.unlink()
+        held.let_go.set()
+        assert (await within(call))["status"] == "error"
+        assert not file.exists()
+
+
+async def test_a_cancel_while_the_person_thinks_withdraws_the_question(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        call.cancel()
+        with pytest.raises(ResponseError) as refusal:
+            await within(call)
+        assert refusal.value.code == -32800
+        await within(held.withdrawn.wait())
+        assert file.read_text().startswith("one")
+
+
+async def test_nothing_is_held_while_the_person_thinks(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        first = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        assert (await editor.client.read(file)).ok
+        editor.confirm = answer({"outcome": "proceed_once"})
+        assert (await editor.client.edit(file, "two", "2")).ok
+        held.let_go.set()
+        assert (await within(first))["status"] == "success"
+        assert file.read_text() == f"1\n{FILLER}2\n"
+
+
+async def test_the_client_dies_while_the_person_thinks(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        pid = editor.client.pid
+        await within(editor.client.close())
+        call.cancel()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert file.read_text().startswith("one")
+    assert os.listdir(tmp_path) == ["f.txt"]
+
+
+async def test_creation_is_asked_for(tmp_path: Path):
+    path = tmp_path / "sub" / "new.txt"
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        editor.confirm = answer({"outcome": "cancel"})
+        assert (await editor.client.edit(path, "", "text\n")).error is not None
+        assert not path.parent.exists()
+        editor.confirm = answer({"outcome": "modify", "text": "mine\r\n"})
+        result = await editor.client.edit(path, "", "text\n")
+        assert (editor.questions[0]["operation"], editor.questions[0]["original_text"]) == ("create", "")
+        assert result.details.get("created") is True
+        assert path.read_bytes() == b"mine\r\n"
+
+
+async def test_a_dry_run_asks_nobody(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        await editor.client.read(file)
+        assert (await editor.client.edit(file, "one", "1", dry_run=True)).ok
+        assert editor.questions == []
+
+
+async def test_a_failing_edit_asks_nobody(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        assert not (await edit(editor, file, "absent", "x")).ok
+        assert editor.questions == []
+
+
+async def test_a_client_that_does_not_announce_it_is_never_asked(tmp_path: Path, file: Path):
+    async with editor_client(
+        tmp_path, CONFIRM, capabilities={"experimental": {"fileops": {"confirm_edit": False}}}
+    ) as editor:
+        assert (await edit(editor, file)).ok
+        assert editor.questions == []
+
+
+async def test_an_unsaved_document_is_approved_as_well(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
+        editor.open(file)
+        editor.type(file, "two", "deux")
+        editor.confirm = answer({"outcome": "modify", "text": f"uno\n{FILLER}deux\n"})
+        result = await edit(editor, file)
+        assert (result.ok, result.details["applied_to"]) == (True, "buffer")
+        assert editor.text(file) == f"uno\n{FILLER}deux\n"
+
+
+async def test_typing_while_the_person_thinks_is_modified_externally(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
+        editor.open(file)
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        editor.type(file, "two", "deux")
+        held.let_go.set()
+        result = await within(call)
+        assert (result["error"]["code"], result["details"]["changed_by"]) == ("modified_externally", "buffer")
+        assert editor.text(file) == f"one\n{FILLER}deux\n"
+
+
+# --- modes ------------------------------------------------------------------------------------------------------
+
+
+async def test_auto_edit_asks_for_protected_paths_only(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM, options={"approval_mode": "auto_edit"}) as editor:
+        assert (await edit(editor, file)).ok
+        assert editor.questions == []
+        for name in (".env", ".git/config", ".github/workflows/ci.yml"):
+            assert (await editor.client.edit(tmp_path / name, "", "x\n")).ok
+        assert len(editor.questions) == 3
+
+
+async def test_yolo_never_asks(tmp_path: Path):
+    async with editor_client(tmp_path, CONFIRM, options={"approval_mode": "yolo"}) as editor:
+        assert (await editor.client.edit(tmp_path / ".env", "", "x\n")).ok
+        assert editor.questions == []
+
+
+async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+
+        async def mode_of(session_id: str) -> str:
+            return (await editor.client.request("fileops/approvalMode", {"session_id": session_id}))["mode"]
+
+        with editor.client.events("fileops/approvalMode") as events:
+            told = await editor.client.request("fileops/setApprovalMode", {"mode": "yolo", "session_id": "a"})
+            assert told == {"session_id": "a", "mode": "yolo"}
+            assert (await events.next(timeout_s=20)).params == told
+        assert (await mode_of("a"), await mode_of("b")) == ("yolo", "default")
+        assert (await edit(editor, file, session_id="a")).ok
+        assert editor.questions == []
+        with pytest.raises(ResponseError) as refusal:
+            await editor.client.request("fileops/setApprovalMode", {"mode": "sudo"})
+        assert refusal.value.code == -32602
+
+
+# --- a plain LSP client -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chosen", "written", "asked_twice"),
+    [({"title": "Apply"}, True, True), ({"title": "Always"}, True, False), ({"title": "Reject"}, False, True),
+     (None, False, True)],
+)  # fmt: skip
+async def test_a_message_where_the_client_knows_no_better(
+    tmp_path: Path, file: Path, chosen: Any, written: bool, asked_twice: bool
+):
+    async with editor_client(tmp_path, MESSAGE, options={"approval_fallback": "message"}) as editor:
+        editor.message = answer(chosen)
+        assert (await edit(editor, file)).ok == written
+        assert file.read_text().startswith("ONE") == written
+        (asked,) = editor.messages
+        assert [action["title"] for action in asked["actions"]] == ["Apply", "Always", "Reject"]
+        assert "f.txt" in asked["message"]
+        await edit(editor, file, "two", "TWO")
+        assert (len(editor.messages) == 2) == asked_twice
+
+
+async def test_without_the_fallback_a_plain_client_is_not_asked(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, MESSAGE) as editor:
+        assert (await edit(editor, file)).ok
+        assert editor.messages == []

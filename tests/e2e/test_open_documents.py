@@ -1,0 +1,378 @@
+"""Open documents, through the daemon: what is read, where edits go, who is told what. With a hostile editor."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import FileOpsClient
+from support.editor_client import EditorClient, Held, answer, editor_client, within
+
+APPLY = "workspace/applyEdit"
+
+
+@pytest.fixture
+async def editor(tmp_path: Path) -> AsyncGenerator[EditorClient]:
+    async with editor_client(tmp_path, APPLY) as editor:
+        yield editor
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+async def test_read_serves_the_unsaved_text(editor: EditorClient, file: Path):
+    editor.open(file)
+    clean = await editor.client.read(file)
+    editor.type(file, "one", "ONE")
+    dirty = await editor.client.read(file)
+    assert "ONE" in dirty.output
+    assert "one" in clean.output
+    assert (clean.details.get("source"), clean.details.get("document_version")) == ("buffer", 1)
+    assert (dirty.details.get("source"), dirty.details.get("document_version")) == ("buffer", 2)
+
+
+async def test_an_edit_of_a_clean_document_is_on_disk(editor: EditorClient, file: Path):
+    editor.open(file)
+    await editor.client.read(file)
+    first = await editor.client.edit(file, "one", "ONE")
+    second = await editor.client.edit(file, "ONE\ntwo", "1\n2")
+    assert first.details.get("applied_to") == second.details.get("applied_to") == "disk"
+    assert file.read_text() == "1\n2\n"
+    editor.set_text(file, "1\n2\n")
+    third = await editor.client.edit(file, "1", "I")
+    assert third.ok
+    assert (file.read_text(), editor.applied) == ("I\n2\n", [])
+
+
+async def test_an_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    result = await editor.client.edit(file, "two", "deux")
+    assert (result.ok, result.details.get("applied_to")) == (True, "buffer")
+    assert editor.text(file) == "un\ndeux\n"
+    assert file.read_text() == "one\ntwo\n"
+    again = await editor.client.edit(file, "deux", "2")
+    assert again.ok
+    assert editor.text(file) == "un\n2\n"
+
+
+async def test_the_editor_is_asked_for_a_minimal_versioned_edit(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "😀 un")
+    await editor.client.read(file)
+    await editor.client.edit(file, "un", "1")
+    ((change,),) = (asked["edit"]["documentChanges"] for asked in editor.applied)
+    assert editor.applied[0]["label"]
+    assert change["textDocument"] == {"uri": file.as_uri(), "version": 2}
+    assert change["edits"] == [
+        {"range": {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 5}}, "newText": "1"}
+    ]
+
+
+async def test_a_change_annotation_where_the_client_can(tmp_path: Path, file: Path):
+    support: Any = {"workspace": {"workspaceEdit": {"changeAnnotationSupport": {}}}}
+    async with editor_client(tmp_path, APPLY, capabilities=support) as editor:
+        editor.open(file)
+        editor.type(file, "one", "un")
+        await editor.client.read(file)
+        assert (await editor.client.edit(file, "two", "2")).ok
+        edit = editor.applied[0]["edit"]
+        assert edit["documentChanges"][0]["edits"][0]["annotationId"] in edit["changeAnnotations"]
+
+
+# --- a hostile editor -------------------------------------------------------------------------------------------
+
+
+async def raises(params: Any) -> Any:
+    raise RuntimeError("the editor has a bad day")
+
+
+def typing_first(editor: EditorClient, file: Path) -> Callable[[Any], Awaitable[Any]]:
+    async def reply(params: Any) -> Any:
+        editor.type(file, "un", "uno")
+        return await editor.oblige(params)
+
+    return reply
+
+
+HOSTILE: dict[str, Callable[[EditorClient, Path], Callable[[Any], Awaitable[Any]]]] = {
+    "refuses": lambda editor, file: answer({"applied": False, "failureReason": "no"}),
+    "answers null": lambda editor, file: answer(None),
+    "answers nonsense": lambda editor, file: answer({"applied": "yes"}),
+    "answers with an error": lambda editor, file: raises,
+    "types meanwhile": typing_first,
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+async def test_what_the_editor_does_not_do_is_an_error_and_changes_nothing(editor: EditorClient, file: Path, how: str):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    editor.apply = HOSTILE[how](editor, file)
+    result = await editor.client.edit(file, "two", "deux")
+    assert result.error is not None
+    assert result.error.code == "apply_refused"
+    assert editor.text(file) == ("uno\ntwo\n" if how == "types meanwhile" else "un\ntwo\n")
+    assert file.read_text() == "one\ntwo\n"
+    editor.apply = editor.oblige
+    await editor.client.read(file)
+    assert (await editor.client.edit(file, "two", "deux")).ok
+
+
+@pytest.mark.parametrize(
+    "capabilities", [{"workspace": {"applyEdit": False}}, {"workspace": {"workspaceEdit": {"documentChanges": False}}}]
+)
+async def test_a_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, file: Path, capabilities: Any):
+    async with editor_client(tmp_path, APPLY, capabilities=capabilities) as editor:
+        editor.open(file)
+        editor.type(file, "one", "un")
+        await editor.client.read(file)
+        result = await editor.client.edit(file, "two", "deux")
+        assert result.error is not None
+        assert (result.error.code, editor.applied) == ("apply_refused", [])
+        assert file.read_text() == "one\ntwo\n"
+
+
+async def test_an_editor_that_tells_of_the_change_after_its_answer_is_waited_for(editor: EditorClient, file: Path):
+    """As Neovim does, which collects changes for some 150 ms."""
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    told = asyncio.Event()
+
+    async def late(params: Any) -> Any:
+        async def tell() -> None:
+            await editor.client.tools()  # by then the daemon has the answer
+            await editor.oblige(params)
+            told.set()
+
+        asyncio.get_running_loop().create_task(tell())
+        return {"applied": True}
+
+    editor.apply = late
+    result = await editor.client.edit(file, "two", "deux")
+    assert (result.ok, told.is_set()) == (True, True)
+    assert editor.text(file) == "un\ndeux\n"
+
+
+async def test_a_cancel_while_the_editor_works_gets_the_true_result(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    held = editor.apply = Held(editor.oblige)
+    call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "two", "new_string": "deux"})
+    await within(held.asked.wait())
+    call.cancel()
+    held.let_go.set()
+    result = await within(call)
+    assert result["status"] == "success"
+    assert editor.text(file) == "un\ndeux\n"
+
+
+async def test_the_daemon_ends_while_the_editor_is_asked(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, APPLY) as editor:
+        editor.open(file)
+        editor.type(file, "one", "un")
+        await editor.client.read(file)
+        held = editor.apply = Held(editor.oblige)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "two", "new_string": "2"})
+        await within(held.asked.wait())
+        pid = editor.client.pid
+        await within(editor.client.close())
+        call.cancel()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert file.read_text() == "one\ntwo\n"
+
+
+# --- who is stale -----------------------------------------------------------------------------------------------
+
+
+async def test_typing_makes_stale_by_the_buffer(editor: EditorClient, file: Path):
+    editor.open(file)
+    await editor.client.read(file)
+    with editor.client.events("fileops/didBecomeStale") as events:
+        editor.type(file, "one", "un")
+        event = await events.next(timeout_s=20)
+        assert (event.source, event.file_path) == ("buffer", str(file))
+    result = await editor.client.edit(file, "two", "2")
+    assert result.error is not None
+    assert result.error.code == "modified_externally"
+    assert result.details.get("changed_by") == "buffer"
+    await editor.client.read(file)
+    assert (await editor.client.edit(file, "two", "2")).ok
+
+
+async def test_both_moved_is_told_with_both_names(editor: EditorClient, file: Path):
+    editor.open(file)
+    await editor.client.read(file)
+    with editor.client.events("fileops/didBecomeStale") as events:
+        file.write_text("moved\n")
+        assert (await events.next(timeout_s=20)).source == "external"
+    editor.type(file, "one", "un")
+    result = await editor.client.edit(file, "two", "2")
+    assert result.error is not None
+    assert result.error.code == "modified_externally"
+    assert {result.details.get("changed_by"), result.details.get("also_changed_by")} == {"buffer", "external"}
+    assert (file.read_text(), editor.text(file)) == ("moved\n", "un\ntwo\n")
+
+
+async def test_saving_what_was_read_unsaved_leaves_it_fresh(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    editor.save(file)
+    result = await editor.client.edit(file, "two", "2")
+    assert (result.ok, result.details.get("applied_to")) == (True, "disk")
+    assert file.read_text() == "un\n2\n"
+
+
+async def test_a_touch_below_an_open_document_leaves_it_fresh(editor: EditorClient, file: Path):
+    editor.open(file)
+    await editor.client.read(file)
+    os.utime(file, (1, 1))
+    assert (await editor.client.edit(file, "two", "2")).ok
+
+
+async def test_opening_and_closing_a_clean_document_leaves_it_fresh(editor: EditorClient, file: Path):
+    await editor.client.read(file)
+    editor.open(file)
+    assert (await editor.client.edit(file, "two", "2")).ok
+    editor.close(file)
+    assert (await editor.client.edit(file, "one", "1")).ok
+    assert file.read_text() == "1\n2\n"
+
+
+async def test_closing_without_saving_makes_stale(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    editor.close(file)
+    result = await editor.client.edit(file, "two", "2")
+    assert result.error is not None
+    assert result.error.code == "modified_externally"
+    assert file.read_text() == "one\ntwo\n"
+
+
+async def test_an_untouched_buffer_beside_a_moved_disk_is_modified_externally(editor: EditorClient, file: Path):
+    editor.open(file)
+    await editor.client.read(file)
+    file.write_text("moved\ntwo\n")
+    result = await editor.client.edit(file, "two", "2")
+    assert result.error is not None
+    assert (result.error.code, result.details.get("changed_by")) == ("modified_externally", "external")
+    await editor.client.read(file)
+    assert (await editor.client.edit(file, "two", "2")).ok
+    assert file.read_text() == "moved\n2\n"
+
+
+async def test_an_own_edit_of_a_buffer_does_not_make_stale(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    with editor.client.events("fileops/didBecomeStale") as events:
+        await editor.client.edit(file, "two", "2")
+        editor.type(file, "un", "I")
+        assert (await events.next(timeout_s=20)).source == "buffer"
+        assert events.arrived() == []
+
+
+async def test_one_sessions_edit_of_a_buffer_makes_the_other_stale(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file, session_id="a")
+    await editor.client.read(file, session_id="b")
+    with editor.client.events("fileops/didBecomeStale") as events:
+        await editor.client.edit(file, "two", "2", session_id="a")
+        event = await events.next(timeout_s=20)
+        assert (event.session_id, event.source) == ("b", "session:a")
+
+
+# --- files that are not there yet, other names, other encodings -------------------------------------------------
+
+
+async def test_an_unsaved_document_without_a_file_exists(editor: EditorClient, tmp_path: Path):
+    path = tmp_path / "new.txt"
+    editor.open(path, "typed\n")
+    created = await editor.client.edit(path, "", "mine\n")
+    assert created.error is not None
+    assert (created.error.code, path.exists()) == ("already_exists", False)
+    await editor.client.read(path)
+    assert (await editor.client.edit(path, "typed", "both")).details.get("applied_to") == "buffer"
+    assert (editor.text(path), path.exists()) == ("both\n", False)
+
+
+async def test_a_document_opened_by_a_link_is_the_file(editor: EditorClient, file: Path, tmp_path: Path):
+    link = tmp_path / "link.txt"
+    link.symlink_to(file)
+    editor.open(link)
+    editor.type(link, "one", "un")
+    assert "un" in (await editor.client.read(file)).output
+    assert (await editor.client.edit(file, "two", "2")).details.get("applied_to") == "buffer"
+    assert editor.text(link) == "un\n2\n"
+
+
+async def test_a_percent_encoded_uri_is_the_file(editor: EditorClient, tmp_path: Path):
+    path = tmp_path / "a b#ü.txt"
+    path.write_text("one\n")
+    uri = "file://" + "".join(
+        f"%{byte:02x}" if byte > 127 or chr(byte) in " #" else chr(byte) for byte in os.fsencode(path)
+    )
+    document = {"uri": uri, "languageId": "x", "version": 1, "text": "unsaved\n"}
+    editor.client.notify("textDocument/didOpen", {"textDocument": document})
+    assert "unsaved" in (await editor.client.read(path)).output
+
+
+async def test_bytes_that_the_editor_does_not_show_survive_an_edit(editor: EditorClient, tmp_path: Path):
+    path = tmp_path / "odd.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\nx\xff\n")
+    editor.open(path, "one\ntwo\nx\ufffd\n")
+    await editor.client.read(path)
+    assert (await editor.client.edit(path, "two", "2")).ok
+    assert path.read_bytes() == b"\xef\xbb\xbfone\r\n2\nx\xff\n"
+
+
+async def test_changes_of_documents_that_were_never_opened_are_ignored(editor: EditorClient, file: Path):
+    editor.client.did_change(file, "typed\n", version=3)
+    editor.client.did_save(file)
+    editor.client.did_close(file)
+    assert (await editor.client.read(file)).details.get("source") == "disk"
+
+
+async def test_documents_that_are_no_files_are_ignored(editor: EditorClient, file: Path):
+    document = {"uri": "untitled:Untitled-1", "languageId": "x", "version": 1, "text": "x"}
+    editor.client.notify("textDocument/didOpen", {"textDocument": document})
+    assert (await editor.client.read(file)).ok
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_typing_is_mirrored_in_each_position_encoding(tmp_path: Path, encoding: str):
+    path = tmp_path / "f.txt"
+    text = "é😀\u2028x\x0cy\r\nz\rw\n"
+    path.write_bytes(text.encode())
+    units = {"utf-8": 2 + 4, "utf-16": 1 + 2, "utf-32": 2}[encoding]
+    capabilities = {"general": {"positionEncodings": [encoding]}}
+    async with editor_client(tmp_path, APPLY, capabilities=capabilities) as editor:
+        assert editor.client.capabilities["positionEncoding"] == encoding
+        editor.client.did_open(path, text)
+        for version, (line, character, new) in enumerate([(0, units, "A"), (2, 1, "B"), (1, 0, "C")], start=2):
+            place = {"line": line, "character": character}
+            editor.client.did_change(path, [{"range": {"start": place, "end": place}, "text": new}], version=version)
+        read = await editor.client.read(path)
+        assert "     1→é😀A\u2028x\x0cy\n     2→Cz\rwB\n" in read.output
+
+
+async def test_a_client_that_opens_nothing_sees_nothing_of_this(tmp_path: Path, file: Path):
+    async with FileOpsClient.start(root=tmp_path) as client:
+        await client.read(file)
+        result = await client.edit(file, "one", "1")
+        assert (result.details.get("applied_to"), file.read_text()) == ("disk", "1\ntwo\n")
