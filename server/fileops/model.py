@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 NewlineStyle = Literal["\n", "\r\n", "mixed"]
@@ -124,9 +124,11 @@ class Nearest:
     differs_in: tuple[DiffersIn, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HunkLine:
-    """text: without its newline, with a carriage return that stands before it."""
+class HunkLine(NamedTuple):
+    """text: without its newline, with a carriage return that stands before it.
+
+    A tuple and no dataclass: a large change has tens of thousands, and a frozen dataclass costs thrice as much.
+    """
 
     kind: Literal[" ", "-", "+"]
     text: str

@@ -1,14 +1,16 @@
 """Diff, hunks and snippet, derived from splices, against the texts before and after."""
 
 import difflib
+import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core_models import LIMITS, awkward_characters, model_lines, model_shown, patched, splices_over
-from fileops.core.diff import change_of
+from fileops.core.diff import change_of, diff_name
 from fileops.core.splices import apply
 from fileops.core.text import detect_format
 from fileops.model import Change, Splice
@@ -112,3 +114,77 @@ def test_gnu_patch_applies_the_diff(tmp_path: Path, case: tuple[bytes, list[Spli
         ["patch", "-s", "-o", str(out), str(old_file)], input=_change(data, splices).unified.encode(), check=True
     )
     assert out.read_bytes() == new
+
+
+@given(
+    st.lists(st.tuples(lines, st.booleans()), min_size=70, max_size=110),
+    st.sampled_from(["", "Z", "Z\n", "Z\r\n"]),
+    st.integers(0, 900),
+)
+def test_changes_in_very_many_places_are_told_like_few(
+    rows: list[tuple[str, bool]], new: str, max_diff_bytes: int
+) -> None:
+    """More splices than are searched for their smallest difference."""
+    text = "".join(f"{line}{'needle' * has}\n" for line, has in [*rows, *[("x", True)] * 65]).encode()
+    splices = [Splice(hit.start(), hit.end(), new.encode()) for hit in re.finditer(b"needle", text)]
+    change = _change(text, splices)
+    result = apply(text, splices)
+    assert patched(text.decode(), change.unified) == result.decode()
+    kinds = [line.kind for hunk in change.hunks for line in hunk.lines]
+    assert (change.n_added, change.n_removed) == (kinds.count("+"), kinds.count("-"))
+    numbers = [n for hunk in change.hunks for n in range(hunk.new_start, hunk.new_start + hunk.new_lines)]
+    shown = model_lines(result.decode())
+    assert change.snippet == "\n".join(f"{n:>6}→{shown[n - 1]}" for n in numbers)
+    quiet = change_of(
+        text, detect_format(text), splices, file_path="/w/f", operation="modify", limits=LIMITS, with_snippet=False
+    )
+    assert (quiet.unified, quiet.n_added, quiet.snippet) == (change.unified, change.n_added, "")
+    cut = _change(text, splices, max_diff_bytes)
+    assert cut.truncated
+    assert (cut.n_added, cut.n_removed) == (change.n_added, change.n_removed)
+    patched(text.decode(), cut.unified)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/w/a b", "/w/a b\t"),
+        ("/w/é", "/w/é"),
+        ('/w/"', '"/w/\\042"'),
+        ("/w/a\nb", '"/w/a\\012b"'),
+        ("/w/\udcff", '"/w/\\377"'),
+        ("/w/\ud800", '"/w/\\355\\240\\200"'),
+    ],
+)
+def test_a_name_stands_in_the_diff_as_git_writes_it(path: str, name: str) -> None:
+    assert diff_name(path) == name
+
+
+@pytest.mark.parametrize(
+    ("data", "exact"), [(b"a\xff\nb\n", False), ("\ufffda\nb\n".encode(), True), (b"b\nb\n" * 9 + b"\xff", True)]
+)
+def test_what_json_cannot_carry_is_shown_and_not_exact(data: bytes, exact: bool) -> None:
+    start = data.index(b"b")
+    change = _change(data, [Splice(start, start + 1, b"c")])
+    assert change.exact == exact
+    change.unified.encode()
+
+
+def test_a_utf_16_change_is_for_display() -> None:
+    data = "\ufeffa\r\nb".encode("utf-16-le")
+    change = _change(data, [Splice(8, 10, "c".encode("utf-16-le"))])
+    assert not change.exact
+    assert change.unified.endswith("-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n")
+    assert change.snippet == "     1→a\n     2→c"
+
+
+def test_a_long_line_is_cut_and_said_to_be() -> None:
+    change = _change(b"x" * 2001 + b"\ny\n", [Splice(2002, 2003, b"z")])
+    assert change.truncated
+    assert change.hunks[0].lines[0].text == "x" * 2000 + "... (more 1 characters in this line are truncated)"
+
+
+def test_the_first_changed_line_of_a_deletion_at_the_end_is_the_last_line() -> None:
+    assert _change(b"a\nb\nc\n", [Splice(4, 6, b"")]).first_changed_line == 2
+    assert _change(b"a\n", [Splice(0, 2, b"")]).first_changed_line == 1
+    assert _change(b"a\nb\n", [Splice(0, 2, b"")]).first_changed_line == 1

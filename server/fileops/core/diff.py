@@ -6,6 +6,8 @@ cost one count of the newlines before the last change. Lines are split in bytes,
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import eq
 from typing import Literal
 
 import xxhash
@@ -31,21 +33,26 @@ def change_of(
     limits: Limits,
     max_diff_bytes: int = 1_000_000,
     with_snippet: bool = True,
+    first_line: int | None = None,
 ) -> Change:
     """What the splices do to the data.
 
     file_path: as it is to stand in the diff's head. Past max_diff_bytes diff and hunks are cut; the counts of
-    lines and the snippet are not.
+    lines and the snippet are not. first_line: 1-based line on which the first splice begins, where it is known
+    already, so that it need not be counted again.
     """
     page = _Page(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
-    for region in _regions(data, fmt, splices):
+    for region in _regions(data, fmt, splices, first_line):
         page.add(region)
     return page.change(file_path=file_path, operation=operation)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Region:
-    """Lines that go and lines that come. old_at, new_at: 0-based line where they stand; start, end: bytes of data."""
+    """Lines that go and lines that come. old_at, new_at: 0-based line where they stand; start, end: bytes of data.
+
+    in_pairs: each line stands for the one at its place on the other side, and some are equal.
+    """
 
     old_at: int
     new_at: int
@@ -53,6 +60,7 @@ class _Region:
     end: int
     old: Sequence[bytes]
     new: Sequence[bytes]
+    in_pairs: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,8 +73,10 @@ class _Block:
     reached: int  # end of the last splice; the data up to `end` follows it
 
 
-def _regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[_Region]:
+def _regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[_Region]:
     counted_at, old_at, shift = 0, 0, 0
+    if first_line is not None and splices:
+        counted_at, old_at = line_start(data, fmt, splices[0].start), first_line - 1
     is_many = len(splices) > MANY_SPLICES
     effort = Effort(50_000) if is_many else Effort()
     for block in _blocks(data, fmt, splices):
@@ -74,14 +84,18 @@ def _regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterato
         counted_at = block.start
         old = split_lines(data[block.start : block.end], fmt)
         new = split_lines(b"".join((*block.pieces, data[block.reached : block.end])), fmt)
-        ranges = positional_ranges(old, new) if is_many and len(old) == len(new) else changed_ranges(old, new, effort)
+        in_pairs = is_many and len(old) == len(new)
+        if in_pairs:
+            ranges = positional_ranges(old, new, max_gap=2 * CONTEXT_LINES)
+        else:
+            ranges = changed_ranges(old, new, effort)
         start, at = block.start, 0
         for a, a_end, b, b_end in ranges:
             start += sum(map(len, old[at:a]))
             end = start + sum(map(len, old[a:a_end]))
             yield _Region(
                 old_at=old_at + a, new_at=old_at + shift + b, start=start, end=end,
-                old=old[a:a_end], new=new[b:b_end],
+                old=old[a:a_end], new=new[b:b_end], in_pairs=in_pairs,
             )  # fmt: skip
             start, at = end, a_end
         shift += len(new) - len(old)
@@ -136,9 +150,9 @@ class _Page:
         self._number = 0
 
     def add(self, region: _Region) -> None:
-        n_old, n_new = len(region.old), len(region.new)
-        self._n_removed += n_old
-        self._n_added += n_new
+        n_equal = sum(map(eq, region.old, region.new)) if region.in_pairs else 0
+        self._n_removed += len(region.old) - n_equal
+        self._n_added += len(region.new) - n_equal
         self._first_changed = self._first_changed or _first_line(self._data, region)
         if self._is_full and not self._with_snippet:
             return
@@ -148,10 +162,13 @@ class _Page:
             self._put(" ", split_lines(self._data[self._end_bytes : region.start], self._fmt))
         else:
             self._open(region)
-        self._put("-", region.old)
-        self._put("+", region.new)
+        if region.in_pairs:
+            self._put_pairs(region)
+        else:
+            self._put("-", region.old)
+            self._put("+", region.new)
         self._end_bytes = region.end
-        self._old_end = region.old_at + n_old
+        self._old_end = region.old_at + len(region.old)
 
     def change(self, *, file_path: str, operation: Literal["create", "modify"]) -> Change:
         if self._is_open:
@@ -230,7 +247,7 @@ class _Page:
             self._exact = False
         texts = text.split("\n")
         last = texts.pop()
-        if len(text) > MAX_LINE_CHARS:
+        if len(text) > MAX_LINE_CHARS and max(map(len, texts), default=0) > MAX_LINE_CHARS:
             texts = [self._fitting_line(line) for line in texts]
         rows = [HunkLine(kind=kind, text=line) for line in texts]
         if last:
@@ -240,6 +257,31 @@ class _Page:
     def _fitting_line(self, line: str) -> str:
         self._truncated = self._truncated or len(line) > MAX_LINE_CHARS
         return cut(line, MAX_LINE_CHARS)
+
+    def _put_pairs(self, region: _Region) -> None:
+        """Equal lines as context, and what changed between two of them as a block."""
+        old, new = b"".join(region.old), b"".join(region.new)
+        equal = list(map(eq, region.old, region.new))
+        n_bytes = len(old) + len(new) + len(region.old) + len(region.new)
+        n_bytes -= sum(map(len, compress(region.new, equal))) + sum(equal)
+        old_rows = self._rows("-", old) if n_bytes <= self._left else []
+        if self._with_snippet or not old_rows:
+            for kind, lines in _runs(region.old, region.new):
+                self._put(kind, lines)
+            return
+        self._left -= n_bytes
+        self._digest.update(old + new)
+        gone: list[HunkLine] = []
+        come: list[HunkLine] = []
+        for old_row, new_row, is_equal in zip(old_rows, self._rows("+", new), equal, strict=True):
+            if is_equal:
+                self._lines += gone + come
+                self._lines.append(HunkLine(" ", old_row.text, old_row.no_newline))
+                gone, come = [], []
+            else:
+                gone.append(old_row)
+                come.append(new_row)
+        self._lines += gone + come
 
     def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:
         left = self._left
@@ -256,6 +298,17 @@ class _Page:
         if line.endswith(self._newline):
             text = text[:-1].removesuffix("\r")
         return numbered(number, text, self._max_line_chars)
+
+
+def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Sequence[bytes]]]:
+    """Two sides of equal length as runs of equal, removed and added lines."""
+    at = 0
+    for start, end, _, _ in positional_ranges(old, new):
+        yield " ", old[at:start]
+        yield "-", old[start:end]
+        yield "+", new[start:end]
+        at = end
+    yield " ", old[at:]
 
 
 def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False) -> str:

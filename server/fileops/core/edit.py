@@ -136,6 +136,7 @@ def plan(
             file_path=snapshot.path if file_path is None else file_path,
             operation="create" if creates else "modify",
             limits=limits,
+            first_line=_first_line(edits, steps, composed),
             with_snippet=not is_multi and not creates and not edits[0].replace_all,
         ),
     )
@@ -149,6 +150,13 @@ def _filling(edit: Edit) -> Step:
     content = encode(edit.new_string, TextFormat())
     splices = (Splice(0, 0, content),) if content else ()
     return Step(splices=splices, n_replacements=0, match=EXACT, match_lines=())
+
+
+def _first_line(edits: Sequence[Edit], steps: Sequence[Step], composed: Sequence[Splice]) -> int | None:
+    """The line of the first splice, where one literal edit counted it already: its match begins there."""
+    if len(edits) != 1 or edits[0].strategy != EXACT or not steps[0].match_lines or not composed:
+        return None
+    return steps[0].match_lines[0] if composed[0].start == steps[0].splices[0].start else None
 
 
 def _after(text: Text, splices: Sequence[Splice]) -> Text:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from operator import eq
+from operator import ne
 
 Line = str | bytes
 Range = tuple[int, int, int, int]  # old_start, old_end, new_start, new_end, 0-based, ends exclusive
@@ -32,21 +32,25 @@ def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: Effort | No
     return ranges
 
 
-def positional_ranges(old: Sequence[Line], new: Sequence[Line]) -> list[Range]:
-    """Line against line where there are as many on both sides, else all of them."""
+def positional_ranges(old: Sequence[Line], new: Sequence[Line], *, max_gap: int = 0) -> list[Range]:
+    """Line against line where there are as many on both sides, else all of them.
+
+    Ranges with at most max_gap equal lines between them are one, with these lines in it.
+    """
     if len(old) != len(new):
         return [(0, len(old), 0, len(new))]
+    changed = [index for index, differs in enumerate(map(ne, old, new)) if differs]
     ranges: list[Range] = []
-    start = -1
-    for index, is_equal in enumerate(map(eq, old, new)):
-        if is_equal:
-            if start >= 0:
-                ranges.append((start, index, start, index))
-            start = -1
+    start = end = -1
+    for index in changed:
+        if start >= 0 and index - end > max_gap:
+            ranges.append((start, end, start, end))
+            start = index
         elif start < 0:
             start = index
+        end = index + 1
     if start >= 0:
-        ranges.append((start, len(old), start, len(old)))
+        ranges.append((start, end, start, end))
     return ranges
 
 
