@@ -63,7 +63,7 @@ class Strategy(Protocol):
 
 
 EXACT = "exact"
-MAX_OVERLAPS = 1000  # overlapping positions counted where line ends are mixed and each costs a search
+MAX_OVERLAPS = 200  # overlapping positions counted where line ends are mixed and each costs a search
 STRATEGIES: dict[str, Strategy] = {}  # by name; "exact" is built in and not among them
 
 Finder = Callable[[int, int], tuple[int, int] | None]  # the first hit within [from, to)

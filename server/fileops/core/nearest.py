@@ -23,7 +23,7 @@ _N_ANCHORS = 6
 _N_HITS = 12
 _N_CANDIDATES = 5
 _FEW_LINES = 20  # up to which the lines of each candidate are compared exactly
-_MAX_COMPARED_CHARS = 600  # of two differing pieces that are compared character by character
+_MAX_COMPARED_CHARS = 300  # of two differing pieces that are compared character by character
 
 _LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", r"\r": "\r", "\\\\": "\\"}
@@ -241,7 +241,7 @@ def _pairs(asked: _Wanted, there: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _best_part(wanted: str, line: str) -> str:
     """The part of a line that one wanted piece most likely means, by the pieces that they share."""
-    if len(line) > 4 * _MAX_COMPARED_CHARS or len(wanted) > 4 * _MAX_COMPARED_CHARS:
+    if len(line) * len(wanted) > _MAX_COMPARED_CHARS * _MAX_COMPARED_CHARS:
         return line
     blocks = SequenceMatcher(None, wanted, line, autojunk=False).get_matching_blocks()[:-1]
     longest = max(blocks, key=lambda block: block.size, default=None)
