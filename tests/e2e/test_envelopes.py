@@ -38,22 +38,26 @@ def no_id(message: dict[str, Any]) -> bool:
 # --- before, between, after ------------------------------------------------------------------------------------------
 
 
+# R-LIFE-1
 def test_request_before_initialize_is_refused(fresh: RawClient) -> None:
     for method in ("fileops/read", "shutdown", "nobody/knows"):
         assert fresh.error(method, {})["code"] == -32002
     assert "capabilities" in fresh.initialize()["result"]
 
 
+# R-LIFE-1
 def test_notification_before_initialize_is_dropped(fresh: RawClient) -> None:
     fresh.notify("textDocument/didSave", {"textDocument": {"uri": "file:///a"}})
     fresh.initialize()
     assert fresh.result("test/state")["n_saved"] == 0
 
 
+# R-LIFE-1
 def test_second_initialize_is_refused(client: RawClient) -> None:
     assert client.error("initialize", {"capabilities": {}})["code"] == -32600
 
 
+# R-LIFE-1, R-INIT-1
 @pytest.mark.parametrize(
     ("params", "path"),
     [
@@ -74,6 +78,7 @@ def test_initialize_with_bad_params_fails_and_may_come_again(fresh: RawClient, p
     assert "result" in fresh.initialize()
 
 
+# R-INIT-2
 def test_unknown_option_is_named_in_a_warning(fresh: RawClient) -> None:
     assert "result" in fresh.initialize(initializationOptions={"colour": "red"})
     shown = fresh.notification("window/showMessage")
@@ -81,6 +86,7 @@ def test_unknown_option_is_named_in_a_warning(fresh: RawClient) -> None:
     assert "colour" in shown["message"]
 
 
+# R-LIFE-3
 def test_capabilities_list_what_is_served(fresh: RawClient) -> None:
     result = fresh.initialize()["result"]
     block = result["capabilities"]["experimental"]["fileops"]
@@ -92,6 +98,7 @@ def test_capabilities_list_what_is_served(fresh: RawClient) -> None:
     assert result["serverInfo"]["version"]
 
 
+# R-LIFE-3
 @pytest.mark.parametrize(
     ("offered", "chosen"), [(None, "utf-16"), (["utf-8", "utf-16"], "utf-8"), (["utf-32"], "utf-32"), (["x"], "utf-16")]
 )
@@ -100,6 +107,7 @@ def test_position_encoding_is_negotiated(fresh: RawClient, offered: list[str] | 
     assert result["capabilities"]["positionEncoding"] == chosen
 
 
+# R-LIFE-2
 def test_after_shutdown_only_exit_is_served(fresh: RawClient) -> None:
     fresh.initialize()
     assert fresh.result("shutdown") is None
@@ -109,6 +117,7 @@ def test_after_shutdown_only_exit_is_served(fresh: RawClient) -> None:
     assert fresh.wait() == 0
 
 
+# R-LIFE-2
 def test_shutdown_answers_what_is_in_flight_first(fresh: RawClient) -> None:
     fresh.initialize()
     slow = fresh.request("test/sleep", {"seconds": 600})
@@ -138,12 +147,14 @@ MALFORMED: list[tuple[str, bytes, int]] = [
 ]
 
 
+# R-RPC-1, R-RPC-2
 @pytest.mark.parametrize(("body", "code"), [case[1:] for case in MALFORMED], ids=[case[0] for case in MALFORMED])
 def test_what_is_no_request_is_answered_without_id(client: RawClient, body: bytes, code: int) -> None:
     client.send_bytes(frame(body))
     assert client.claim(no_id)["error"]["code"] == code
 
 
+# R-RPC-2
 @pytest.mark.parametrize(
     "members", [{"jsonrpc": "1.0"}, {"jsonrpc": None}, {"method": 5}, {"method": None}, {"method": ["test/echo"]}]
 )
@@ -157,16 +168,19 @@ def test_envelope_without_jsonrpc_is_refused(client: RawClient) -> None:
     assert client.answer("bare")["error"]["code"] == -32600
 
 
+# R-RPC-3
 @pytest.mark.parametrize("method", ["nobody/knows", "$/unknown", "textDocument/hover", "", "x" * 100_000, "\udce9"])
 def test_unknown_method_is_told(client: RawClient, method: str) -> None:
     assert client.error(method, {"a": 1})["code"] == -32601
 
 
+# R-RPC-3
 @pytest.mark.parametrize("method", ["textDocument/didSave", "initialized", "$/cancelRequest", "exit", "$/setTrace"])
 def test_notification_sent_as_request_is_no_method(client: RawClient, method: str) -> None:
     assert client.error(method, {})["code"] == -32601
 
 
+# R-RPC-3
 @pytest.mark.parametrize("method", ["test/fail", "shutdown", "initialize", "nobody/knows", "$/unknown", ""])
 def test_request_sent_as_notification_does_nothing(client: RawClient, method: str) -> None:
     client.notify(method, {"value": 1})
@@ -177,6 +191,7 @@ def test_further_members_of_an_envelope_are_ignored(client: RawClient) -> None:
     assert client.answer("more")["result"] == 1
 
 
+# R-PARAMS-4
 @pytest.mark.parametrize("params", [..., None, {}])
 def test_absent_params_are_empty_ones(client: RawClient, params: object) -> None:
     assert client.result("test/echo", params) is None
@@ -213,6 +228,7 @@ def test_ids_of_any_good_kind_come_back(client: RawClient) -> None:
         assert client.answer(msg_id)["result"] == 1
 
 
+# R-RPC-4
 def test_two_requests_under_one_id_are_answered_once_each(client: RawClient) -> None:
     client.request("test/stubborn", {"seconds": 0.2}, msg_id="twice")
     client.request("test/echo", {"value": 1}, msg_id="twice")
@@ -225,6 +241,7 @@ def test_duplicate_keys_count_once(client: RawClient) -> None:
     assert client.answer("dup")["result"] is None
 
 
+# R-RPC-5
 def test_fault_of_ours_is_an_incident_without_our_insides(client: RawClient) -> None:
     error = client.error("test/fail", {"value": "password"})
     assert error["code"] == -32603
@@ -233,6 +250,7 @@ def test_fault_of_ours_is_an_incident_without_our_insides(client: RawClient) -> 
     assert client.error("test/fail", {"value": ""})["data"] != error["data"]
 
 
+# R-RPC-5
 def test_result_that_is_no_json_is_an_incident(client: RawClient) -> None:
     assert client.error("test/unserialisable")["code"] == -32603
 
@@ -240,12 +258,14 @@ def test_result_that_is_no_json_is_an_incident(client: RawClient) -> None:
 # --- cancelling ------------------------------------------------------------------------------------------------------
 
 
+# R-CANCEL-1
 def test_cancelled_request_is_answered_so(client: RawClient) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     client.notify("$/cancelRequest", {"id": slow})
     assert client.answer(slow)["error"]["code"] == -32800
 
 
+# R-CANCEL-1
 def test_cancel_that_comes_too_late_gets_the_true_result(client: RawClient) -> None:
     committing = client.request("test/stubborn", {"seconds": 0.2})
     client.notify("$/cancelRequest", {"id": committing})
@@ -253,6 +273,7 @@ def test_cancel_that_comes_too_late_gets_the_true_result(client: RawClient) -> N
     assert client.answer(committing)["result"] == "done"
 
 
+# R-CANCEL-2
 @pytest.mark.parametrize("params", [..., None, {}, {"id": None}, {"id": []}, {"id": "nobody"}, {"id": 12.5}, [], "x"])
 def test_cancel_of_nothing_does_nothing(client: RawClient, params: object) -> None:
     client.notify("$/cancelRequest", params)
@@ -266,6 +287,7 @@ def test_progress_cancel_of_the_token_cancels_the_request(client: RawClient) -> 
     assert client.notification("$/progress") == {"token": "t", "value": {"kind": "end"}}
 
 
+# R-CANCEL-2
 def test_quick_work_reports_no_progress(client: RawClient) -> None:
     assert client.result("test/echo", {"value": 1, "workDoneToken": "t"}) == 1
 
@@ -273,6 +295,7 @@ def test_quick_work_reports_no_progress(client: RawClient) -> None:
 # --- notifications ---------------------------------------------------------------------------------------------------
 
 
+# R-RPC-6
 @pytest.mark.parametrize(
     "params", [..., None, {}, [], {"textDocument": None}, {"textDocument": {"uri": None}}, {"textDocument": {"uri": 5}}]
 )
@@ -297,11 +320,13 @@ def test_nothing_is_kept_of_what_is_answered(client: RawClient) -> None:
     assert (state["n_in_flight"], state["n_questions"]) == (1, 0)
 
 
+# R-EVENT-1
 def test_events_are_told_in_order(client: RawClient) -> None:
     assert client.result("test/chatter") is None
     assert [client.notification("fileops/watcherHealth")["reason"] for _ in range(100)] == [str(n) for n in range(100)]
 
 
+# R-INIT-3
 def test_workspace_folders_follow_the_client(fresh: RawClient) -> None:
     folder = {"uri": "file:///tmp/a%20b", "name": "a"}
     fresh.initialize(workspaceFolders=[folder, {"uri": "vscode-remote://x", "name": "far"}], rootUri="file:///ignored")
@@ -311,6 +336,7 @@ def test_workspace_folders_follow_the_client(fresh: RawClient) -> None:
     assert fresh.result("test/state")["folders"] == ["/c"]
 
 
+# R-INIT-3
 @pytest.mark.parametrize("root", [{"rootUri": "file:///c"}, {"rootPath": "/c"}])
 def test_older_root_keys_count_where_there_are_no_folders(fresh: RawClient, root: dict[str, str]) -> None:
     fresh.initialize(**root)
@@ -320,6 +346,7 @@ def test_older_root_keys_count_where_there_are_no_folders(fresh: RawClient, root
 # --- questions to the client -----------------------------------------------------------------------------------------
 
 
+# R-ASK-1
 def test_question_is_answered(client: RawClient) -> None:
     asking = client.request("test/ask", {"method": "client/confirm"})
     question = client.question("client/confirm")
@@ -335,6 +362,7 @@ def test_question_refused_by_the_client(client: RawClient) -> None:
     assert client.answer(asking)["result"] == {"raised": "ClientRefused", "code": -32601}
 
 
+# R-ASK-1
 @pytest.mark.parametrize("members", [{}, {"error": "no"}, {"error": {}}, {"error": {"code": "x", "message": 5}}])
 def test_malformed_reply_counts_as_refusal(client: RawClient, members: dict[str, Any]) -> None:
     asking = client.request("test/ask", {"method": "client/confirm"})
@@ -342,6 +370,7 @@ def test_malformed_reply_counts_as_refusal(client: RawClient, members: dict[str,
     assert client.answer(asking)["result"]["raised"] == "ClientRefused"
 
 
+# R-ASK-1
 def test_reply_in_time_or_the_question_is_withdrawn(client: RawClient) -> None:
     asking = client.request("test/ask", {"method": "client/confirm", "timeout_s": 0.05})
     question = client.question("client/confirm")
@@ -359,6 +388,7 @@ def test_cancelled_request_withdraws_its_question(client: RawClient) -> None:
     assert client.answer(asking)
 
 
+# R-ASK-1
 def test_reply_given_twice_counts_once(client: RawClient) -> None:
     asking = client.request("test/ask", {"method": "client/confirm"})
     question = client.question("client/confirm")
@@ -367,6 +397,7 @@ def test_reply_given_twice_counts_once(client: RawClient) -> None:
     assert client.answer(asking)["result"] == {"reply": "first"}
 
 
+# R-ASK-1
 @pytest.mark.parametrize("msg_id", ["fileops-999999", 5, None, [], {}, 1.5, True])
 def test_reply_to_no_question_is_harmless(client: RawClient, msg_id: object) -> None:
     client.send({"jsonrpc": "2.0", "id": msg_id, "result": 1})

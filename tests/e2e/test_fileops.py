@@ -36,6 +36,7 @@ EDITED = {"old_string": "two", "new_string": "2"}
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
+# R-READ-2
 async def test_read_answers_with_lines_and_facts(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     result = await client.call("read", file_path=str(file), limit=2)
@@ -69,6 +70,7 @@ async def test_failed_read_is_a_result(client: FileOpsClient, tmp_path: Path) ->
 # --- edit ------------------------------------------------------------------------------------------------------------
 
 
+# R-RESULT-1, R-EDIT-2
 async def test_edit_answers_with_the_change(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
@@ -110,6 +112,7 @@ async def test_line_without_final_newline_is_marked(client: FileOpsClient, tmp_p
     assert result["ui_extra"]["hunks"][0]["lines"] == [{"kind": "+", "text": "x", "no_newline": True}]
 
 
+# R-EDIT-4
 async def test_dry_run_shows_and_writes_nothing(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
@@ -130,6 +133,7 @@ async def test_multi_edit_is_one_change(client: FileOpsClient, file: Path) -> No
     assert result["ui_extra"]["stats"] == {"added": 3, "removed": 3}
 
 
+# R-EDIT-3
 async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
@@ -140,6 +144,7 @@ async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
     assert file.read_bytes() == b"one\ntwo\nthree\n"
 
 
+# R-EDIT-3
 async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
@@ -153,6 +158,7 @@ async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> No
     assert {"last_read", "last_modified", "current_modified"} <= set(told)
 
 
+# R-EVENT-1
 async def test_change_is_told_proactively(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="s")
@@ -165,6 +171,7 @@ async def test_change_is_told_proactively(client: FileOpsClient, file: Path) -> 
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
+# R-SESSION-2
 async def test_tracked_lists_what_a_session_saw(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     assert await client.call("tracked") == {"files": []}
@@ -178,6 +185,7 @@ async def test_tracked_lists_what_a_session_saw(client: FileOpsClient, file: Pat
     assert (entry["state"], entry["reason"]) == ("stale", "deleted")
 
 
+# R-SESSION-1
 async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="one")
@@ -188,6 +196,7 @@ async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path
     assert closed["error"]["code"] == "not_read"
 
 
+# R-TOOLS-1
 async def test_tools_are_listed(client: FileOpsClient) -> None:
     await client.start_session()
     tools = (await client.call("tools"))["tools"]
@@ -197,6 +206,7 @@ async def test_tools_are_listed(client: FileOpsClient) -> None:
     )
 
 
+# R-INIT-3
 async def test_workspace_folders_confine_edits(client: FileOpsClient, tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir()
@@ -237,6 +247,7 @@ async def test_name_that_is_not_utf_8_is_read(client: FileOpsClient, tmp_path: P
     assert (await client.call("tracked"))["files"][0]["file_path"] == os.fsdecode(path)
 
 
+# R-PARAMS-3, R-READ-1, R-EDIT-5
 @pytest.mark.parametrize(
     ("method", "params", "path"),
     [

@@ -21,11 +21,13 @@ def client() -> Iterator[RawClient]:
 # --- ends ------------------------------------------------------------------------------------------------------------
 
 
+# R-END-1
 def test_shutdown_and_exit_end_with_success(client: RawClient) -> None:
     assert client.shut_down() == 0
     assert client.stderr == ""
 
 
+# R-END-1
 def test_exit_alone_ends_with_failure(client: RawClient) -> None:
     client.notify("exit")
     assert client.wait() == 1
@@ -37,6 +39,7 @@ def test_exit_before_initialize() -> None:
         assert client.wait() == 1
 
 
+# R-END-2
 def test_exit_cancels_and_answers_what_is_in_flight(client: RawClient) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     committing = client.request("test/stubborn", {"seconds": 0.3})
@@ -46,6 +49,7 @@ def test_exit_cancels_and_answers_what_is_in_flight(client: RawClient) -> None:
     assert client.answer(committing)["result"] == "done"
 
 
+# R-END-1, R-END-2, R-RPC-1
 def test_closed_stdin_ends_after_everything_was_answered(client: RawClient) -> None:
     asked = [client.request("test/echo", {"value": number}) for number in range(200)]
     committing = client.request("test/stubborn", {"seconds": 0.3})
@@ -70,11 +74,13 @@ def test_closed_stdin_ends_open_questions(client: RawClient) -> None:
     assert client.answer(asking)["result"]["raised"] == "ClientGone"
 
 
+# R-END-2, R-EVENT-1
 def test_event_of_the_last_moment_is_told(client: RawClient) -> None:
     client.shut_down()
     assert client.notification("fileops/watcherHealth")["reason"] == "closed"
 
 
+# R-END-1, R-END-2
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
@@ -86,6 +92,7 @@ def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
     assert client.answer(committing)["result"] == "done"
 
 
+# R-END-1
 def test_end_of_the_parent_ends_it() -> None:
     with subprocess.Popen(["sleep", "600"]) as parent, raw_client(SEAM_DAEMON) as client:
         client.initialize(processId=parent.pid)
@@ -103,6 +110,7 @@ def test_parent_that_is_gone_already_ends_it() -> None:
         assert client.wait() == 1
 
 
+# R-END-1
 def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
     assert client.process.stdout is not None
     os.close(os.dup(client.process.stdout.fileno()))
@@ -125,6 +133,7 @@ def test_closed_descriptors_at_the_start_are_told() -> None:
     assert ended.stdout == b""
 
 
+# R-FRAME-1
 def test_closed_stderr_does_not_put_logs_between_frames() -> None:
     with raw_client(["sh", "-c", f"exec {sys.executable} {SEAM_DAEMON[1]} 2>&-"]) as client:
         client.initialize()
@@ -135,6 +144,7 @@ def test_closed_stderr_does_not_put_logs_between_frames() -> None:
 # --- stdout and stdin are ours ---------------------------------------------------------------------------------------
 
 
+# R-FRAME-1
 def test_prints_and_children_stay_out_of_the_stream(client: RawClient) -> None:
     assert client.result("test/babble") == 0
     assert client.result("test/echo", {"value": 1}) == 1
@@ -151,6 +161,7 @@ def test_body_of_60_mb_is_taken(client: RawClient) -> None:
     assert client.result("test/echo", {"value": text}) == text
 
 
+# R-FRAME-3
 def test_body_over_64_mb_is_refused_and_the_next_one_taken(client: RawClient) -> None:
     client.send_bytes(b"Content-Length: 70000000\r\n\r\n")
     for _ in range(70):
@@ -159,6 +170,7 @@ def test_body_over_64_mb_is_refused_and_the_next_one_taken(client: RawClient) ->
     assert client.result("test/echo", {"value": 1}) == 1
 
 
+# R-FRAME-5
 def test_client_that_writes_without_reading_loses_nothing() -> None:
     """Its requests have to wait, not the daemon's memory; then everything comes, in one piece."""
     n_requests = 120
@@ -178,6 +190,7 @@ def test_client_that_writes_without_reading_loses_nothing() -> None:
     assert out.count(b"x" * 1_000_000) >= 1
 
 
+# R-FRAME-5, R-RPC-1
 def test_flood_of_requests_is_answered_one_by_one(client: RawClient) -> None:
     asked = [client.request("test/sleep", {"seconds": 0.01}) for _ in range(3000)]
     assert all(client.answer(one)["result"] == "slept" for one in asked)
@@ -202,6 +215,7 @@ BROKEN: list[tuple[str, bytes]] = [
 ]
 
 
+# R-FRAME-2, R-FRAME-3
 @pytest.mark.parametrize("data", [case[1] for case in RECOVERED], ids=[case[0] for case in RECOVERED])
 def test_bad_frame_is_answered_and_the_next_one_served(client: RawClient, data: bytes) -> None:
     client.send_bytes(data)
@@ -209,6 +223,7 @@ def test_bad_frame_is_answered_and_the_next_one_served(client: RawClient, data: 
     assert client.claim(lambda message: message.get("id", 0) is None)["error"]["code"] in {-32700, -32600}
 
 
+# R-FRAME-4
 @pytest.mark.parametrize("data", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
 def test_stream_that_cannot_be_followed_ends_with_a_reason(client: RawClient, data: bytes) -> None:
     client.send_bytes(data)

@@ -69,6 +69,7 @@ CASES: dict[str, tuple[bytes, list[bytes | str]]] = {
 }
 
 
+# R-FRAME-2, R-FRAME-3, R-FRAME-4
 @pytest.mark.parametrize("split", [in_one_piece, byte_by_byte])
 @pytest.mark.parametrize("name", CASES)
 def test_bytes_become_frames(name: str, split: Callable[[bytes], Callable[[int], bytes]]) -> None:
@@ -76,11 +77,13 @@ def test_bytes_become_frames(name: str, split: Callable[[bytes], Callable[[int],
     assert read_all(split(data)) == expected
 
 
+# R-FRAME-3
 def test_body_over_the_limit_is_skipped_and_the_next_one_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "MAX_BODY_BYTES", 10)
     assert read_all(in_one_piece(frame(b"x" * 100_000) + frame(b"{}"))) == ["bad", b"{}"]
 
 
+# R-FRAME-4
 def test_endless_garbage_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "MAX_GARBAGE_BYTES", 50_000)
     assert read_all(lambda _n: b"x" * 1000) == ["broken"]

@@ -53,6 +53,7 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
 ]  # fmt: skip
 
 
+# R-PARAMS-1, R-PARAMS-2, R-PARAMS-5
 @pytest.mark.parametrize(("value", "into", "fields"), [case[1:] for case in TAKEN], ids=[case[0] for case in TAKEN])
 def test_params_are_taken(value: dict[str, Any], into: type[msgspec.Struct], fields: dict[str, Any]) -> None:
     decoded = decode(value, into)
@@ -60,6 +61,7 @@ def test_params_are_taken(value: dict[str, Any], into: type[msgspec.Struct], fie
     assert all(type(getattr(decoded, name)) is type(expected) for name, expected in fields.items())
 
 
+# R-PARAMS-1, R-PARAMS-2, R-PARAMS-3, R-EDIT-1, R-EDIT-5, R-READ-1
 @pytest.mark.parametrize(
     ("value", "into", "path", "reason"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )

@@ -130,6 +130,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 
+# R-RESULT-1, R-READ-2, R-EDIT-2, R-EDIT-3
 @pytest.mark.parametrize("name", MESSAGES)
 def test_message_is_as_golden(name: str) -> None:
     golden = GOLDEN / f"{name}.json"
@@ -143,6 +144,7 @@ def test_every_golden_file_is_of_a_message() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == set(MESSAGES)
 
 
+# R-RESULT-2
 def test_every_failure_has_its_code_on_the_wire() -> None:
     """Failures with fields are above; the others carry their code and a sentence, and nothing else is needed."""
     for code, failure in {failure.code: failure for failure in errors.FAILURES}.items():

@@ -41,6 +41,7 @@ def test_every_key_is_taken() -> None:
     )  # fmt: skip
 
 
+# R-INIT-1
 @pytest.mark.parametrize(("given", "path"), REFUSED)
 def test_bad_value_is_refused_by_name(given: object, path: str) -> None:
     with pytest.raises(InvalidParams) as caught:
@@ -48,6 +49,7 @@ def test_bad_value_is_refused_by_name(given: object, path: str) -> None:
     assert caught.value.path == path
 
 
+# R-INIT-2
 def test_unknown_keys_are_named_and_ignored() -> None:
     decoded = decode_options({"colour": 1, "limits": {"max_lines": 5, "max_words": 1}})
     assert decoded.unknown_keys == ("colour", "limits.max_words")

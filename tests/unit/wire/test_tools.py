@@ -10,6 +10,7 @@ from fileops.wire.types import ToolsResult
 ORDERED = (files("fileops.wire") / "tool_definitions.json").read_bytes()
 
 
+# R-TOOLS-1
 def test_descriptions_and_schemas_are_the_ordered_bytes() -> None:
     """Key order included: the ordered file, cut down to nothing but its three keys, comes out again."""
     on_the_wire = json.loads(codec.dumps(ToolsResult(tools=tool_definitions())))["tools"]
@@ -30,6 +31,7 @@ def test_tools_name_their_requests() -> None:
     }
 
 
+# R-TOOLS-2
 def test_guidelines_speak_of_enabled_tools_only() -> None:
     for enabled in ({"Read"}, {"Edit"}, {"Read", "Edit"}, {"MultiEdit"}):
         others = set(ALL_TOOLS) - enabled

@@ -1,0 +1,60 @@
+"""The private parts of pygls that lsp/protocol.py stands on. If one of these fails, read that module's head again."""
+
+import inspect
+
+import pygls.protocol
+import pytest
+from lsprotocol import types
+from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
+
+from fileops.lsp.protocol import Protocol
+from fileops.lsp.server import FileOpsServer
+
+
+def _build(*_: object) -> object:
+    raise AssertionError("not initialized")
+
+
+@pytest.fixture
+def server() -> FileOpsServer:
+    return FileOpsServer(_build)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("_execute_handler", ["self", "msg_id", "handler", "callback", "args", "kwargs"]),
+        ("_handle_request", ["self", "msg_id", "method_name", "params"]),
+        ("_handle_notification", ["self", "method_name", "params"]),
+        ("_handle_cancel_notification", ["self", "msg_id"]),
+        ("_send_handler_result", ["self", "future", "msg_id"]),
+        ("_check_handler_result", ["self", "future"]),
+        ("_send_response", ["self", "msg_id", "result", "error"]),
+        ("_send_data", ["self", "data"]),
+        ("notify", ["self", "method", "params"]),
+        ("send_request_async", ["self", "method", "params", "msg_id"]),
+    ],
+)
+def test_method_that_we_call_or_replace_is_as_it_was(method: str, parameters: list[str]) -> None:
+    assert list(inspect.signature(getattr(JsonRPCProtocol, method)).parameters) == parameters
+
+
+def test_state_that_we_use_is_there(server: FileOpsServer) -> None:
+    assert isinstance(server.protocol, Protocol)
+    for name in ("_request_futures", "_shutdown", "_converter", "fm"):
+        assert hasattr(server.protocol, name)
+
+
+def test_initialize_is_a_generator_that_we_can_delegate_to() -> None:
+    assert inspect.isgeneratorfunction(LanguageServerProtocol.lsp_initialize)
+    assert hasattr(pygls.protocol, "default_converter")
+
+
+def test_document_mirror_of_pygls_is_out(server: FileOpsServer) -> None:
+    for method in (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE):
+        assert method not in server.protocol.fm.builtin_features  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_request_that_could_block_a_thread_is_not_to_be_had(server: FileOpsServer) -> None:
+    with pytest.raises(NotImplementedError):
+        server.protocol.send_request("client/confirm")
