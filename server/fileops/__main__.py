@@ -126,7 +126,7 @@ def compose(
 
     freshness = Freshness(
         files, events, SystemClock(), mode=settings.freshness, open_watch=watcher.open_folder_watch,
-        moved=watcher.moved, content_decides=files.is_open,
+        moved=watcher.moved, is_open=files.is_open,
     )  # fmt: skip
     files.on_change = freshness.hint
     world = World(
