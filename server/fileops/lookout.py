@@ -120,7 +120,11 @@ class Lookout:
                 self._wake.notify()
 
     def sweep_now(self) -> None:
-        """Compare every file once, in the calling thread."""
+        """Serve what is hinted and compare every file once, in the calling thread."""
+        with self._wake:
+            hinted, self._hinted = tuple(self._hinted), {}
+        for path in hinted:
+            self._look(path)
         for _ in self._compare_all():
             pass
         self._each_sweep()

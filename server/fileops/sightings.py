@@ -91,7 +91,8 @@ class Sightings:
                     if reader == session_id:
                         self._trackers[reader].record(name, replace(seen, given_path=known.given_path))
                     elif same_bytes_suffice and known.digest == seen.digest:
-                        self._trackers[reader].renew(name, seen.stamp, seen.taken_ns)
+                        if known.stale is None:
+                            self._trackers[reader].renew(name, seen.stamp, seen.taken_ns)
                     elif not is_unmoved(known.stamp, seen.stamp):  # else it was read before we could note the write
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
