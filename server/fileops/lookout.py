@@ -66,12 +66,16 @@ class Lookout:
 
     # --- what matters (any thread) ---------------------------------------------------------------------------
 
-    def track(self, path: str, stamp: Stamp) -> None:
-        """From now on changes against `stamp` lead to a look. Follow it with `check`. Touches no file."""
+    def track(self, path: str, stamp: Stamp) -> Stamp | None:
+        """From now on changes against `stamp` lead to a look; gives what was compared with before.
+
+        Touches no file. Follow it with `check`.
+        """
         folder = os.path.dirname(path)
         with self._wake:
             if self._closing:
-                return
+                return None
+            before = self._files.get(path)
             self._files[path] = stamp
             paths = self._folders.get(folder)
             if paths is None:
@@ -81,6 +85,7 @@ class Lookout:
                 self._unsettled[folder] = None
                 self._start()
                 self._wake.notify()
+        return before
 
     def check(self, path: str) -> None:
         """Have the file looked at if it moved since its stamp was taken, before it was tracked and watched."""

@@ -4,6 +4,7 @@ Touches no file. Each method is one step that nobody sees half done. Notices are
 order is that of what happened.
 """
 
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -66,17 +67,12 @@ class Sightings:
     # --- what sessions do ------------------------------------------------------------------------------------
 
     def record(self, session_id: str, path: str, seen: Seen, content: bytes | None = None) -> bool:
-        """False where another session saw something else, so that one of both is behind."""
+        """False where something else was last seen or found there, so that somebody may be behind."""
         with self._lock:
-            agrees = all(
-                is_unmoved(other.stamp, seen.stamp)
-                for other in (self._seen(reader, path) for reader in self._readers.get(path, ()))
-                if other is not None
-            )
-            self._record(session_id, path, seen)
+            before = self._record(session_id, path, seen)
             if seen.digest is not None and content is not None:
                 self._recent.keep(seen.digest, content)
-            return agrees
+            return before is None or is_unmoved(before, seen.stamp)
 
     def record_write(self, session_id: str, path: str, seen: Seen, content: bytes, *, same_bytes_suffice: bool) -> None:
         """The writer's new base; stale for everyone else, by whichever hard link they know the file."""
@@ -180,8 +176,11 @@ class Sightings:
         known = ((name, self._seen(readers[0], name)) for name, readers in self._readers.items() if name != path)
         return [name for name, seen in known if seen is not None and is_same_file(seen.stamp, stamp)]
 
-    def _record(self, session_id: str, path: str, seen: Seen) -> None:
-        given_path = seen.given_path
+    def _record(self, session_id: str, path: str, seen: Seen) -> Stamp | None:
+        """What was last seen or found there, by anyone."""
+        path, given_path = sys.intern(path), sys.intern(seen.given_path)  # many sessions, few names
+        stands = self._lookout.track(path, seen.stamp)
+        seen = replace(seen, given_path=given_path, stamp=stands if stands == seen.stamp else seen.stamp)
         before = self._led_to.get((session_id, given_path))
         if before is not None and before != path:  # the link was re-pointed: its name means the new file now
             self._drop(session_id, before)
@@ -193,7 +192,7 @@ class Sightings:
         if given_path != path:
             self._links[session_id, path] = given_path
             self._led_to[session_id, given_path] = path
-        self._lookout.track(path, seen.stamp)
+        return stands
 
     def _drop(self, session_id: str, path: str) -> None:
         tracker = self._trackers.get(session_id)
