@@ -5,20 +5,18 @@ cost one count of the newlines before the last change. Lines are split in bytes,
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from operator import eq
 from typing import Literal
 
 import xxhash
 
-from fileops.core.linediff import Effort, changed_ranges, positional_ranges
-from fileops.core.text import count_newlines, cut, decode_part, line_end, line_start, newline_of, numbered, split_lines
+from fileops.core.linediff import positional_ranges
+from fileops.core.regions import CONTEXT_LINES, Region, regions
+from fileops.core.text import cut, decode_part, line_end, line_start, newline_of, numbered, split_lines
 from fileops.model import Change, Hunk, HunkLine, Limits, Splice, TextFormat
 
-CONTEXT_LINES = 3
 MAX_LINE_CHARS = 2000  # of a line in diff and hunks; fixed, so that `limits` cannot make a diff that does not apply
-MANY_SPLICES = 64  # beyond, each splice's lines are compared one by one: a search in each would add up
 
 Kind = Literal[" ", "-", "+"]
 
@@ -42,81 +40,9 @@ def change_of(
     already, so that it need not be counted again.
     """
     page = _Page(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
-    for region in _regions(data, fmt, splices, first_line):
+    for region in regions(data, fmt, splices, first_line):
         page.add(region)
     return page.change(file_path=file_path, operation=operation)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Region:
-    """Lines that go and lines that come. old_at, new_at: 0-based line where they stand; start, end: bytes of data.
-
-    in_pairs: each line stands for the one at its place on the other side, and some are equal.
-    """
-
-    old_at: int
-    new_at: int
-    start: int
-    end: int
-    old: Sequence[bytes]
-    new: Sequence[bytes]
-    in_pairs: bool
-
-
-@dataclass(slots=True, kw_only=True)
-class _Block:
-    """Whole lines [start, end) of the data that one or more splices touch, and what becomes of them."""
-
-    start: int
-    end: int
-    pieces: list[bytes]
-    reached: int  # end of the last splice; the data up to `end` follows it
-
-
-def _regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[_Region]:
-    counted_at, old_at, shift = 0, 0, 0
-    if first_line is not None and splices:
-        counted_at, old_at = line_start(data, fmt, splices[0].start), first_line - 1
-    is_many = len(splices) > MANY_SPLICES
-    effort = Effort(50_000) if is_many else Effort()
-    for block in _blocks(data, fmt, splices):
-        old_at += count_newlines(data, fmt, counted_at, block.start)
-        counted_at = block.start
-        old = split_lines(data[block.start : block.end], fmt)
-        new = split_lines(b"".join((*block.pieces, data[block.reached : block.end])), fmt)
-        in_pairs = is_many and len(old) == len(new)
-        if in_pairs:
-            ranges = positional_ranges(old, new, max_gap=2 * CONTEXT_LINES)
-        else:
-            ranges = changed_ranges(old, new, effort)
-        start, at = block.start, 0
-        for a, a_end, b, b_end in ranges:
-            start += sum(map(len, old[at:a]))
-            end = start + sum(map(len, old[a:a_end]))
-            yield _Region(
-                old_at=old_at + a, new_at=old_at + shift + b, start=start, end=end,
-                old=old[a:a_end], new=new[b:b_end], in_pairs=in_pairs,
-            )  # fmt: skip
-            start, at = end, a_end
-        shift += len(new) - len(old)
-
-
-def _blocks(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[_Block]:
-    """Always up to the end of the line in which a splice ends: the text behind it may join another line."""
-    block: _Block | None = None
-    for splice in splices:
-        if block is not None and (splice.start < block.end or block.end == len(data)):
-            block.pieces += (data[block.reached : splice.start], splice.new)
-        else:
-            if block is not None:
-                yield block
-            start = line_start(data, fmt, splice.start)
-            block = _Block(start=start, end=start, pieces=[data[start : splice.start], splice.new], reached=start)
-        block.reached = splice.end
-        if splice.end >= block.end:
-            block.end = line_end(data, fmt, splice.end)
-    if block is not None:
-        yield block
 
 
 class _Page:
@@ -149,7 +75,7 @@ class _Page:
         self._end_bytes = self._old_end = 0
         self._number = 0
 
-    def add(self, region: _Region) -> None:
+    def add(self, region: Region) -> None:
         n_equal = sum(map(eq, region.old, region.new)) if region.in_pairs else 0
         self._n_removed += len(region.old) - n_equal
         self._n_added += len(region.new) - n_equal
@@ -185,7 +111,7 @@ class _Page:
             snippet="\n".join(self._snippet),
         )
 
-    def _open(self, region: _Region) -> None:
+    def _open(self, region: Region) -> None:
         above: list[bytes] = []
         start = region.start
         while start and len(above) < CONTEXT_LINES:
@@ -258,7 +184,7 @@ class _Page:
         self._truncated = self._truncated or len(line) > MAX_LINE_CHARS
         return cut(line, MAX_LINE_CHARS)
 
-    def _put_pairs(self, region: _Region) -> None:
+    def _put_pairs(self, region: Region) -> None:
         """Equal lines as context, and what changed between two of them as a block."""
         old, new = b"".join(region.old), b"".join(region.new)
         equal = list(map(eq, region.old, region.new))
@@ -342,7 +268,7 @@ def _range(start: int, n_lines: int) -> str:
     return str(start) if n_lines == 1 else f"{start},{n_lines}"
 
 
-def _first_line(data: bytes, region: _Region) -> int:
+def _first_line(data: bytes, region: Region) -> int:
     """1-based; behind a deletion at the end of the text, its last line."""
     gone_at_end = not region.new and region.end == len(data)
     return max(1, region.new_at + (not gone_at_end))
