@@ -1,7 +1,7 @@
 -- A few words for specs; `run.lua` runs them.
 local M = { n = 0, failed = 0 }
 
-M.plugin = vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2))))
+M.plugin = vim.fs.dirname(vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p')))
 
 ---@param name string
 ---@param body fun()

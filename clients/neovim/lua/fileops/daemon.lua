@@ -241,6 +241,8 @@ end
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.experimental = { fileops = { confirm_edit = true } }
+  -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
+  capabilities.workspace.workspaceEdit.documentChanges = true
   return {
     name = 'fileops',
     cmd = connect,

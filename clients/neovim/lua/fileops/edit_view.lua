@@ -66,7 +66,7 @@ local function look()
     layout = layout or config.get().pane.layout,
     hunks = extra.hunks,
     title = ('%%#FileopsTitle# %s%%* %s'):format(last.label, pane.subject(extra.file_path, extra.stats)),
-    hints = pane.hints({ { keys.open, 'open' }, { keys.layout, 'layout' }, { keys.close, 'close' } }),
+    hints = { { keys.close, 'close' }, { keys.open, 'open' }, { keys.layout, 'layout' } },
     empty = extra.truncated and 'the diff is too large to be shown' or 'nothing changed',
   }
 end

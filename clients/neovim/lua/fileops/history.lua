@@ -59,9 +59,7 @@ local function draw_diff()
   local entry = selected()
   local page = render.inline(entry and hunks.parse(entry.diff or '') or {})
   put(view.diff, #page.lines > 0 and page.lines or { entry and 'no text changed' or '' })
-  for _, each in ipairs(page.decorations) do
-    vim.api.nvim_buf_set_extmark(view.diff, ns, each.row, each.col or 0, each.opts)
-  end
+  pane.decorate(page, view.diff, ns)
   vim.api.nvim_win_set_cursor(view.diff_win, { 1, 0 })
 end
 
@@ -195,7 +193,7 @@ function M.open(path)
     { keys.open, 'open' },
     { keys.close, 'close' },
   }
-  dress(diff_win, '%=' .. pane.hints(hints))
+  dress(diff_win, '%=' .. pane.hints(hints, vim.api.nvim_win_get_width(diff_win)))
   view = {
     list_win = list_win,
     diff_win = diff_win,

@@ -141,6 +141,17 @@ local function starts_character(s, i)
   return byte == nil or byte < 0x80 or byte >= 0xC0
 end
 
+--- Whether two lines are versions of one, so that it helps to show which words differ.
+---@param old string
+---@param new string
+---@return boolean
+function M.are_alike(old, new)
+  local from, to, _, new_to = M.changed_words(old, new)
+  local indent = #(old:sub(1, from):match('^%s*'))
+  local shared = from - indent + #old - to
+  return shared * 2 >= math.max(to - from, new_to - from, 1)
+end
+
 --- The differing middle of two lines, as 0-based byte columns [from, to) of each.
 ---@param old string
 ---@param new string

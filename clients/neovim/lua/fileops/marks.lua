@@ -32,7 +32,7 @@ local function place(buf, region)
     if row < last then
       vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {
         end_row = row,
-        line_hl_group = line_groups[region.kind],
+        line_hl_group = settings.deleted and 'FileopsAdd' or line_groups[region.kind],
         sign_text = sign ~= '' and sign or nil,
         sign_hl_group = 'FileopsSign',
         invalidate = true,

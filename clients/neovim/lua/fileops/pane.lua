@@ -8,15 +8,19 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.pane')
 
+---@class (exact) fileops.Hint
+---@field [1] string|false key
+---@field [2] string what it does
+
 ---@class (exact) fileops.PaneSpec
 ---@field name string unique among panes; shown as the buffer's name
 ---@field file_path string
 ---@field layout 'inline'|'side_by_side'
----@field height integer
+---@field height integer at most
 ---@field hunks fileops.Hunk[]
 ---@field verdicts? fileops.Verdicts
 ---@field title string a winbar expression
----@field hints? string a winbar expression, at the right
+---@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
 ---@field empty? string what to say where there is no hunk
 ---@field map? fun(buf: integer) sets the keys of a buffer of the pane
 ---@field on_close? fun() after the windows are gone, however that came
@@ -45,6 +49,19 @@ end
 
 ---@param page fileops.Page
 ---@param buf integer
+---@param namespace integer
+function M.decorate(page, buf, namespace)
+  for _, decoration in ipairs(page.decorations) do
+    local opts = decoration.opts
+    if opts.end_row and opts.end_row >= #page.lines then -- the last line has none behind it
+      opts = vim.tbl_extend('force', opts, { end_row = #page.lines - 1, end_col = #page.lines[#page.lines] })
+    end
+    vim.api.nvim_buf_set_extmark(buf, namespace, decoration.row, decoration.col or 0, opts)
+  end
+end
+
+---@param page fileops.Page
+---@param buf integer
 ---@param spec fileops.PaneSpec
 local function fill(page, buf, spec)
   local lines = #page.lines > 0 and page.lines or { spec.empty or 'nothing to show' }
@@ -53,9 +70,7 @@ local function fill(page, buf, spec)
   vim.bo[buf].modifiable = false
   vim.bo[buf].modified = false
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  for _, decoration in ipairs(page.decorations) do
-    vim.api.nvim_buf_set_extmark(buf, ns, decoration.row, decoration.col or 0, decoration.opts)
-  end
+  M.decorate(page, buf, ns)
 end
 
 ---@param win integer
@@ -86,7 +101,9 @@ end
 local function title(self)
   local spec, n = self.spec, #self.wins
   for i, win in ipairs(self.wins) do
-    local bar = (i == 1 and spec.title or '') .. '%<%=' .. (i == n and spec.hints or '')
+    local text = i == 1 and spec.title or ''
+    local room = vim.api.nvim_win_get_width(win) - vim.api.nvim_eval_statusline(text, {}).width
+    local bar = text .. '%<%=' .. (i == n and M.hints(spec.hints or {}, room) or '')
     vim.api.nvim_set_option_value('winbar', bar, { scope = 'local', win = win })
   end
 end
@@ -115,7 +132,8 @@ end
 local function open_windows(self)
   local splitkeep = vim.o.splitkeep
   vim.o.splitkeep = 'screen' -- the text above must not jump
-  local height = math.max(4, math.min(self.spec.height, math.floor(vim.o.lines / 2)))
+  local n_lines = math.max(#self.pages[1].lines, 1) + 1 -- the bar
+  local height = math.max(4, math.min(n_lines, self.spec.height, math.floor(vim.o.lines / 2)))
   for i = 1, #self.pages do
     local buf = new_buffer(self, i)
     local where = i == 1 and { split = 'below', win = -1, height = height }
@@ -258,14 +276,18 @@ function M.subject(path, stats)
   )
 end
 
---- Key hints for a winbar.
----@param hints { [1]: string|false, [2]: string }[]
+--- Key hints for a winbar, as many as there is room for.
+---@param hints fileops.Hint[]
+---@param room integer cells
 ---@return string
-function M.hints(hints)
-  local parts = {}
+function M.hints(hints, room)
+  local parts, width = {}, 1
   for _, hint in ipairs(hints) do
-    if hint[1] then
-      parts[#parts + 1] = ('%%#FileopsKey#%s%%* %s'):format(M.escape(hint[1] --[[@as string]]), hint[2])
+    local key, label = hint[1], hint[2]
+    if key then
+      width = width + vim.fn.strdisplaywidth(key .. ' ' .. label) + 2
+      if width > room then break end
+      parts[#parts + 1] = ('%%#FileopsKey#%s%%* %s'):format(M.escape(key), label)
     end
   end
   return table.concat(parts, '  ') .. ' '

@@ -83,8 +83,8 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field state 'fresh'|'stale'
 ---@field reason? string
 ---@field read_at number
----@field mtime number
----@field size_bytes integer
+---@field mtime? number
+---@field size_bytes? integer
 
 ---@class (exact) fileops.ConfirmEditParams
 ---@field title string
@@ -188,7 +188,7 @@ M.fields = {
     'prompt_snippet',
     'prompt_guidelines',
   },
-  TrackedFile = { 'file_path', 'state', 'reason?', 'read_at', 'mtime', 'size_bytes' },
+  TrackedFile = { 'file_path', 'state', 'reason?', 'read_at', 'mtime?', 'size_bytes?' },
   ConfirmEditParams = {
     'title',
     'description',

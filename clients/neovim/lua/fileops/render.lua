@@ -60,10 +60,7 @@ local function add_heading(page, hunk, index, total, verdicts)
   if not verdicts then return end
   local group = rejected and 'FileopsRejected' or 'FileopsAccepted'
   decorate(page, { end_col = #'✓', hl_group = group, priority = 5000 })
-  decorate(
-    page,
-    { virt_text = { { rejected and '  rejected' or '  accepted', group } }, virt_text_pos = 'eol' }
-  )
+  decorate(page, { virt_text = { { rejected and ' rejected' or ' accepted', group } }, hl_mode = 'combine' })
 end
 
 local groups = { add = 'FileopsAdd', delete = 'FileopsDelete', change = 'FileopsChange' }
@@ -75,7 +72,11 @@ local function paint(page, kind, rejected)
   if rejected and kind ~= 'same' then
     decorate(page, { end_col = #page.lines[#page.lines], hl_group = 'FileopsRejectedLine', priority = 4096 })
   elseif groups[kind] then
-    decorate(page, { line_hl_group = groups[kind] })
+    -- a range up to the next line: a `line_hl_group` would hide the changed words
+    decorate(
+      page,
+      { end_row = #page.lines, end_col = 0, hl_group = groups[kind], hl_eol = true, priority = 100 }
+    )
   end
 end
 
@@ -105,14 +106,14 @@ function M.inline(edit_hunks, verdicts)
     local function flush()
       for _, row in ipairs(removed) do
         put('-', row.old, row.old_line, nil, 'delete')
-        if row.new and not rejected then
+        if row.new and not rejected and hunks.are_alike(row.old, row.new) then
           local from, to = hunks.changed_words(row.old, row.new)
           paint_words(page, from + 1, to + 1)
         end
       end
       for _, row in ipairs(added) do
         put('+', row.new, nil, row.new_line, 'add')
-        if row.old and not rejected then
+        if row.old and not rejected and hunks.are_alike(row.old, row.new) then
           local _, _, from, to = hunks.changed_words(row.old, row.new)
           paint_words(page, from + 1, to + 1)
         end
@@ -152,7 +153,7 @@ function M.side_by_side(edit_hunks, verdicts)
     for _, row in ipairs(hunks.rows(hunk)) do
       put(left, row.old, row.old_line, row.kind)
       put(right, row.new, row.new_line, row.kind)
-      if row.kind == 'change' and not rejected then
+      if row.kind == 'change' and not rejected and hunks.are_alike(row.old, row.new) then
         local old_from, old_to, new_from, new_to = hunks.changed_words(row.old, row.new)
         paint_words(left, old_from, old_to)
         paint_words(right, new_from, new_to)

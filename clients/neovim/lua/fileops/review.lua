@@ -87,7 +87,12 @@ function M.accept(review) settle(review, M.outcome(review)) end
 
 --- Accept, and be asked no more in that session.
 ---@param review fileops.Review
-function M.always(review) settle(review, { outcome = 'proceed_always' }) end
+function M.always(review)
+  if next(review.rejected) then
+    return vim.notify('fileops: some hunks are rejected: accept the others, or take that back first')
+  end
+  settle(review, { outcome = 'proceed_always' })
+end
 
 ---@param review fileops.Review
 function M.reject(review) settle(review, { outcome = 'cancel' }) end

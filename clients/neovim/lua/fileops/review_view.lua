@@ -37,20 +37,18 @@ local function title(review)
   )
 end
 
----@return string
+---@return fileops.Hint[]
 local function hints()
   local keys = config.get().keys
-  local all = {
+  return {
+    { keys.help, 'help' },
     { keys.accept, 'accept' },
-    { keys.always, 'always' },
     { keys.reject, 'reject' },
     { keys.toggle_hunk, 'hunk' },
     { keys.edit, 'edit' },
+    { keys.always, 'always' },
     { keys.layout, 'layout' },
-    { keys.help, 'help' },
   }
-  if vim.o.columns < 100 then all = { all[1], all[3], all[4], all[7] } end
-  return pane.hints(all)
 end
 
 ---@param review fileops.Review
@@ -309,7 +307,7 @@ function M.edit_proposal(review)
   local function bar(win, text) vim.api.nvim_set_option_value('winbar', text, { scope = 'local', win = win }) end
   bar(left, ' %#FileopsTitle#original%* ' .. pane.escape(vim.fs.basename(params.file_path)))
   local keys = { { ':w', 'accept this text' }, { ':tabclose', 'back' } }
-  bar(right, ' %#FileopsTitle#proposed%* %=' .. pane.hints(keys))
+  bar(right, ' %#FileopsTitle#proposed%* %=' .. pane.hints(keys, 60))
   vim.api.nvim_set_current_win(right)
   vim.cmd('silent! normal! ]c')
   vim.api.nvim_create_autocmd('BufWriteCmd', {

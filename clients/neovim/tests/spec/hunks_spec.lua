@@ -73,6 +73,13 @@ t.it('the differing middle of two lines, never half a character', function()
   t.eq({ hunks.changed_words('aa', 'aaa') }, { 2, 2, 2, 3 })
 end)
 
+t.it('only versions of one line have their words compared', function()
+  t.eq(hunks.are_alike('    return 1', '    return 2'), true)
+  t.eq(hunks.are_alike('def total(lines):', 'def total(lines: list[Line]) -> float:'), true)
+  t.eq(hunks.are_alike('    sum = 0', '    return sum(line.price for line in lines)'), false)
+  t.eq(hunks.are_alike('', 'x'), false)
+end)
+
 t.it('regions between two lists of lines', function()
   local regions = hunks.regions_between({ 'a', 'b', 'c' }, { 'a', 'B', 'c', 'd' })
   t.eq(regions, {

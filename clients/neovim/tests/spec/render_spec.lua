@@ -32,7 +32,8 @@ t.it('decorations lie within the text', function()
   }) do
     for _, each in ipairs(page.decorations) do
       local line = page.lines[each.row + 1]
-      assert(each.col <= #line and (each.opts.end_col or 0) <= #line, vim.inspect(each))
+      assert(each.col <= #line, vim.inspect(each))
+      assert(each.opts.end_row or (each.opts.end_col or 0) <= #line, vim.inspect(each))
     end
   end
 end)

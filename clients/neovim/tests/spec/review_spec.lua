@@ -93,6 +93,16 @@ t.it('rejecting every hunk is rejecting the edit, and a hunk can be taken back',
   keys('r')
 end)
 
+t.it('nothing is accepted for always while a hunk is rejected', function()
+  fresh()
+  ask()
+  view.enter()
+  keys('<Space>')
+  t.eq(#t.said(function() keys('A') end), 1)
+  t.eq(#review.waiting(), 1)
+  keys('r')
+end)
+
 t.it('reviews queue up; the next one takes the place of the decided one', function()
   fresh()
   local n_buffers = #vim.api.nvim_list_bufs()

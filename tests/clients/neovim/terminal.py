@@ -1,0 +1,231 @@
+"""Neovim in a terminal (tmux) that is typed into and looked at, and a picture of what it shows.
+
+Waiting is done by asking Neovim over its socket, never by time. A picture is the terminal's own cells, set as HTML
+and rendered by Chromium.
+"""
+
+import html
+import re
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clients.neovim.world import PLUGIN, Neovim
+from clients.places import program
+
+CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
+MARGIN_PX = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal:
+    """A running session. columns, rows: of the terminal."""
+
+    nvim: Neovim
+    server: str
+    socket: str
+    columns: int
+    rows: int
+
+    def _tmux(self, *arguments: str) -> str:
+        command = ["tmux", "-L", self.server, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+
+    def keys(self, *names: str) -> None:
+        """Keys by tmux's names ("Enter", "Space", "C-w"), or text."""
+        self._tmux("send-keys", *names)
+
+    def command(self, line: str) -> None:
+        """An Ex command, typed."""
+        self._tmux("send-keys", "-l", ":" + line)
+        self._tmux("send-keys", "Enter")
+
+    def ask(self, expression: str) -> str:
+        return self.nvim.ask(self.socket, expression)
+
+    def until(self, expression: str) -> None:
+        try:
+            self.nvim.until(self.socket, expression)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.text()}") from error
+
+    def text(self) -> str:
+        """What stands on the screen."""
+        return self._tmux("capture-pane", "-p")
+
+    def shows(self, *texts: str) -> None:
+        """Wait until all texts stand on the screen."""
+        try:
+            self.nvim.wait_for(lambda: all(text in self.text() for text in texts), f"{texts} on the screen")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.text()}") from error
+
+    def shows_no(self, text: str) -> None:
+        self.nvim.wait_for(lambda: text not in self.text(), f"{text!r} to leave the screen")
+
+    def ansi(self) -> str:
+        return self._tmux("capture-pane", "-peN")
+
+
+@contextmanager
+def terminal(nvim: Neovim, workspace: Path, *arguments: str, columns: int = 110, rows: int = 32) -> Generator[Terminal]:
+    """Neovim with the plugin, in `workspace`; ended at the end."""
+    program("tmux")
+    socket = str(workspace.parent / f"{workspace.name}.sock")
+    server = f"fileops-{abs(hash(socket)):x}"
+    command = [
+        nvim.program, "--clean", "-n", "--listen", socket,
+        "--cmd", f"set rtp^={PLUGIN} termguicolors noruler noshowcmd laststatus=2 shortmess+=I",
+        *arguments,
+    ]  # fmt: skip
+    size = ("-x", str(columns), "-y", str(rows))
+    subprocess.run(
+        [
+            "tmux",
+            "-L",
+            server,
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            *size,
+            "-e",
+            "TERM=tmux-256color",
+            *command,
+            ";",
+            "set-option",
+            "remain-on-exit",
+            "on",
+        ],
+        cwd=workspace,
+        env=nvim.environment | {"LC_ALL": "C.UTF-8"},
+        timeout=20,
+        check=True,
+    )
+    running = Terminal(nvim=nvim, server=server, socket=socket, columns=columns, rows=rows)
+    try:
+        running.until("v:vim_did_enter")
+        yield running
+    finally:
+        subprocess.run(["tmux", "-L", server, "kill-server"], capture_output=True, timeout=20, check=False)
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    foreground: str = ""
+    background: str = ""
+    bold: bool = False
+    italic: bool = False
+    underline: bool = False
+    reverse: bool = False
+
+    def css(self, page: "Page") -> str:
+        front, back = self.foreground or page.foreground, self.background or page.background
+        if self.reverse:
+            front, back = back, front
+        rules = [f"color:{front}", f"background:{back}"]
+        rules += ["font-weight:bold"] * self.bold + ["font-style:italic"] * self.italic
+        rules += ["text-decoration:underline"] * self.underline
+        return ";".join(rules)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The colours of a cell that names none."""
+
+    foreground: str
+    background: str
+
+
+DARK = Page(foreground="#e0e2ea", background="#14161b")
+LIGHT = Page(foreground="#14161b", background="#e0e2ea")
+
+_BASIC = ("000000", "cd0000", "00cd00", "cdcd00", "0000ee", "cd00cd", "00cdcd", "e5e5e5",
+          "7f7f7f", "ff0000", "00ff00", "ffff00", "5c5cff", "ff00ff", "00ffff", "ffffff")  # fmt: skip
+
+
+def _indexed(index: int) -> str:
+    """A colour of the 256 that terminals know."""
+    if index < 16:
+        return "#" + _BASIC[index]
+    if index >= 232:
+        return "#" + f"{8 + 10 * (index - 232):02x}" * 3
+    index -= 16
+    levels = (0, 95, 135, 175, 215, 255)
+    return "#" + "".join(f"{levels[part]:02x}" for part in (index // 36, index // 6 % 6, index % 6))
+
+
+@dataclass(kw_only=True)
+class _Codes:
+    """The numbers of one SGR sequence, taken from the front."""
+
+    numbers: list[int] = field(default_factory=list[int])
+
+    def colour(self) -> str:
+        if self.numbers.pop(0) == 5:
+            return _indexed(self.numbers.pop(0))
+        red, green, blue = (self.numbers.pop(0) for _ in range(3))
+        return f"#{red:02x}{green:02x}{blue:02x}"
+
+    def applied_to(self, style: Style) -> Style:
+        flags = {1: "bold", 3: "italic", 4: "underline", 7: "reverse", 22: "bold", 23: "italic", 24: "underline",
+                 27: "reverse"}  # fmt: skip
+        while self.numbers:
+            code = self.numbers.pop(0)
+            if code == 0:
+                style = Style()
+            elif code in flags:
+                style = replace(style, **{flags[code]: code < 10})
+            elif code in {38, 48}:
+                style = replace(style, **{"foreground" if code == 38 else "background": self.colour()})
+            elif code == 58:
+                self.colour()  # of the underline alone
+            elif code in {39, 49}:
+                style = replace(style, **{"foreground" if code == 39 else "background": ""})
+            elif 30 <= code <= 37 or 90 <= code <= 97:
+                style = replace(style, foreground=_indexed(code - 30 if code < 40 else code - 82))
+            elif 40 <= code <= 47 or 100 <= code <= 107:
+                style = replace(style, background=_indexed(code - 40 if code < 50 else code - 92))
+        return style
+
+
+def as_html(ansi: str, page: Page) -> str:
+    """Each run of equally styled cells as wide as its cells, whatever font a character comes from."""
+    style, lines = Style(), list[str]()
+    for line in ansi.rstrip("\n").split("\n"):
+        cells = list[str]()
+        for text, codes in re.findall(r"([^\x1b]+)|\x1b\[([0-9;:]*)m", line):
+            if text:
+                width = f"width:{len(text)}ch;{style.css(page)}"
+                cells.append(f'<span style="{width}">{html.escape(text)}</span>')
+            else:
+                numbers = [int(part or 0) for part in re.split("[;:]", re.sub(r"4:\d", "4", codes))]
+                style = _Codes(numbers=numbers).applied_to(style)
+        lines.append(f"<div>{''.join(cells)}</div>")
+    return (
+        "<!doctype html><meta charset=utf-8><style>"
+        f"body{{margin:{MARGIN_PX}px;background:{page.background};color:{page.foreground};"
+        "font:15px/19px 'DejaVu Sans Mono',monospace;white-space:pre}"
+        f"span{{display:inline-block;overflow:hidden;height:{CELL_HEIGHT_PX}px;vertical-align:top}}"
+        f"div{{height:{CELL_HEIGHT_PX}px}}</style>{''.join(lines)}"
+    )
+
+
+def picture(shown: Terminal, page: Page, target: Path) -> None:
+    """Write the screen as a PNG."""
+    source = target.with_suffix(".html")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(as_html(shown.ansi(), page), encoding="utf-8")
+    width = round(shown.columns * CELL_WIDTH_PX) + 2 * MARGIN_PX
+    height = shown.rows * CELL_HEIGHT_PX + 2 * MARGIN_PX
+    subprocess.run(
+        [program("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         f"--window-size={width},{height}", f"--screenshot={target}", f"file://{source}"],
+        capture_output=True, timeout=50, check=True,
+    )  # fmt: skip
+    source.unlink()
