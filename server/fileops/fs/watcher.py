@@ -114,7 +114,7 @@ class InotifyFolders:
         except OSError as error:
             self.remove(folder)
             is_missing = error.errno in {errno.ENOENT, errno.ENOTDIR}
-            raise WatchRefused(folder=folder, reason=str(error), is_missing=is_missing) from error
+            raise WatchRefused(folder=folder, reason=error.strerror or str(error), is_missing=is_missing) from error
         if watch.descriptor == -1:  # watchdog swallows EACCES
             self.remove(folder)
             raise WatchRefused(folder=folder, reason=os.strerror(errno.EACCES))
@@ -217,7 +217,7 @@ class ObservedFolders:
         try:
             self._watches[folder] = identity, self._observer.schedule(Handler(), folder, recursive=False)
         except OSError as error:
-            raise WatchRefused(folder=folder, reason=str(error)) from error
+            raise WatchRefused(folder=folder, reason=error.strerror or str(error)) from error
 
     def _hand_on(self, folder: str, event: "FileSystemEvent") -> None:
         """An exception here would end the Observer, so it does nothing but hand on."""
