@@ -45,11 +45,14 @@ class CannotSwapError(Exception):
 def is_content(fd: int, data: bytes) -> bool:
     """Whether the open file holds exactly these bytes. Reads in pieces, stops at the first difference."""
     at = 0
-    while piece := os.pread(fd, _CHUNK_BYTES, at):
+    while True:
+        wanted = min(_CHUNK_BYTES, len(data) - at + 1)  # one more than there should be: a short read is the end
+        piece = os.pread(fd, wanted, at)
         if not data.startswith(piece, at):
             return False
         at += len(piece)
-    return at == len(data)
+        if not piece or len(piece) < wanted:
+            return at == len(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,12 @@ def write_in_place(
             journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
             gate.require_unchanged()
             gate.before()
-            is_synced = _overwrite(fd, journal, region, old, new, target.status)
+            written, is_synced = _overwrite(fd, region, old, new, target.status)
             if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(target.status.st_mode):
                 with suppress(OSError):  # the kernel drops setuid and setgid when a file is written
                     os.fchmod(fd, stat.S_IMODE(target.status.st_mode))
         durability = "synced" if is_synced else "not_synced"
-        return Written(os.fstat(fd), CommitReport(method="in_place", durability=durability))
+        return Written(_own_status(fd, written), CommitReport(method="in_place", durability=durability))
     finally:
         os.close(fd)
 
@@ -188,13 +191,15 @@ class _TornError(Exception):
     """Neither forward nor back: the journal has to stay."""
 
 
-def _overwrite(fd: int, journal: Journal, region: Region, old: bytes, new: bytes, status: os.stat_result) -> bool:
+def _overwrite(fd: int, region: Region, old: bytes, new: bytes, status: os.stat_result) -> tuple[os.stat_result, bool]:
+    """What stood directly after the write, and whether it was synced."""
     try:
         durable.reserve(fd, region.size_old, region.size_new - region.size_old)
         durable.write_at(fd, memoryview(new)[region.start : region.end_new], region.start)
         if region.size_new < region.size_old:
             os.ftruncate(fd, region.size_new)
-        return durable.sync(fd)
+        written = os.fstat(fd)
+        return written, durable.sync(fd)
     except BaseException as error:
         try:
             put_back(fd, region, memoryview(old)[region.start : region.end_old], status.st_mtime_ns)

@@ -7,12 +7,14 @@ plain open that is compared with the path afterwards. OSErrors leave this module
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable
 
 from fileops.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile, PathMoved
 from fileops.fs import syscalls
 from fileops.model import Stamp
 
+LEASE_WAIT_S = 5.0
 MAX_LINKS = 40  # as the kernel has it (path_resolution(7))
 
 O_PATH = getattr(os, "O_PATH", 0)
@@ -161,7 +163,7 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
     else:
         if not stat.S_ISREG(mode):
             _refuse_irregular(path, opener)
-    fd = opener(path, READ)
+    fd = _open_leased(path, opener)
     try:
         status = os.fstat(fd)
         require_regular(status, fd)
@@ -169,6 +171,20 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
         os.close(fd)
         raise
     return fd, status
+
+
+def _open_leased(path: str, opener: Opener) -> int:
+    """EAGAIN means that a file server lent the file out (fcntl(2), leases) and was asked to give it back."""
+    deadline = None
+    while True:
+        try:
+            return opener(path, READ)
+        except BlockingIOError:
+            now = time.monotonic()
+            deadline = deadline or now + LEASE_WAIT_S
+            if now > deadline:
+                raise
+        time.sleep(0.005)
 
 
 def look(path: str, opener: Opener) -> os.stat_result:

@@ -56,7 +56,7 @@ def open_without_links(path: bytes, flags: int) -> int:
         if fd >= 0:
             return fd
         number = ctypes.get_errno()
-        if number not in {errno.EINTR, errno.EAGAIN}:  # EAGAIN: the kernel could not rule a rename out
+        if number != errno.EINTR:
             raise OSError(number, os.strerror(number))
 
 

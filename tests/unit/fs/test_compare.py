@@ -72,17 +72,20 @@ def test_a_store_that_no_stamp_tells_is_not_lost(fs: LocalFileSystem, folder: st
     assert Path(path).read_bytes() == b"THEM"
 
 
+@pytest.mark.parametrize("linked", [False, True])
 def test_what_is_written_right_behind_a_commit_does_not_pass_for_ours(
-    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, linked: Any
 ) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"seen")
+    if linked:
+        os.link(path, f"{folder}/twin")
 
     def append() -> None:
         with open(path, "ab") as file:
             file.write(b" and theirs")
 
-    after_call("rename", append, monkeypatch)
+    after_call("unlink" if linked else "rename", append, monkeypatch)
     committed = fs.replace(fs.read(path), [Splice(0, 0, b"ours ")], RecordingHooks())
     stands = fs.stat(path)
     assert stands is not None
@@ -97,7 +100,7 @@ def test_creation_is_exclusive_without_the_newest_call(
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "no links here")
 
-    def unknown(source: str, target: str, dir_fd: int) -> bool:  # noqa: ARG001
+    def unknown(source: str, target: str, dir_fd: int) -> bool:
         return False
 
     monkeypatch.setattr(syscalls, "rename_exclusive", unknown)

@@ -1,6 +1,8 @@
 """What is opened is what was decided about: never a device, never through a link that was put in between."""
 
+import fcntl
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from fileops.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFil
 from fileops.fs import opening, syscalls
 from fileops.fs.local import LocalFileSystem
 from fileops.model import Splice
-from unit.fs.children import as_root
+from unit.fs.children import as_root, in_child
 
 VERBS = ["stat", "open", "read"]
 
@@ -267,3 +269,25 @@ def test_descriptors_are_not_leaked(fs: LocalFileSystem, folder: str) -> None:
         fs.resolve(f"{folder}/link")
     assert n_open() == before
     assert fs.n_locks == 0
+
+
+def test_a_file_that_is_lent_out_is_waited_for(fs: LocalFileSystem, folder: str) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"x")
+
+    def work() -> object:
+        fd = os.open(path, os.O_RDWR)
+        asked: list[int] = []
+
+        def give_back(number: int, frame: object) -> None:
+            asked.append(number)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+        signal.signal(signal.SIGIO, give_back)
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            return "no leases here"
+        return fs.read(path).data, tuple(asked)
+
+    assert in_child(work).value in {(b"x", (int(signal.SIGIO),)), "no leases here"}
