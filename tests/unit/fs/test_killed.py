@@ -305,3 +305,21 @@ def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header:
     os.chmod(journal, 0o600)
     fs.read(f"{folder}/f")
     assert Path(f"{folder}/f").read_bytes() == b"mine"
+
+
+def test_a_journal_among_a_users_files_cannot_name_a_file_elsewhere(
+    fs: LocalFileSystem, folder: str, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "f"
+    elsewhere.write_bytes(b"x" * 512 + b"y" * 512)
+    body = b"x" * 1024 + b"y" * 1024  # which the file is a mix of
+    fields = {
+        "magic": "fileops journal 1", "target": str(elsewhere), "ino": os.stat(elsewhere).st_ino, "mtime_ns": 1,
+        "start": 0, "end_old": 1024, "end_new": 1024, "size_old": 1024, "size_new": 1024,
+    }  # fmt: skip
+    line = json.dumps(fields).encode() + b"\n"
+    journal = f"{folder}/.fileops-999999999-0-0123456789ab.journal"
+    Path(journal).write_bytes(line + body + xxhash.xxh3_128(line + body).digest())
+    os.chmod(journal, 0o600)
+    fs.recover(folder)
+    assert elsewhere.read_bytes() == b"x" * 512 + b"y" * 512

@@ -13,7 +13,7 @@ from fileops.errors import AlreadyExists, Stale
 from fileops.fs.local import LocalFileSystem
 from fileops.fs.locks import LockTable, lock_between_processes
 from fileops.model import Splice
-from unit.fs.children import in_child
+from unit.fs.children import as_root, in_child, mount, own_mounts
 
 
 def add_lines(path: str, state: str, name: str, n_lines: int) -> None:
@@ -114,3 +114,34 @@ def test_locks_do_not_pile_up() -> None:
     with pytest.raises(KeyError), table.of("a"):
         raise KeyError
     assert len(table) == 0
+
+
+@as_root
+def test_who_comes_by_another_mount_waits_for_the_new_inode_too(folder: str, state: str) -> None:
+    os.mkdir(f"{folder}/d")
+    os.mkdir(f"{folder}/alias")
+    Path(f"{folder}/d/f").write_bytes(b"x")
+
+    def work() -> object:
+        own_mounts()
+        mount("--bind", f"{folder}/d", f"{folder}/alias")
+        fs = LocalFileSystem(state_folder=state)
+        noted = threading.Event()
+        looked: list[bool] = []
+
+        def look() -> None:
+            with fs.hold(f"{folder}/alias/f"):
+                looked.append(noted.is_set())
+
+        looker = threading.Thread(target=look)
+
+        def after() -> None:
+            looker.start()
+            looker.join(0.1)
+            noted.set()
+
+        fs.replace(fs.read(f"{folder}/d/f"), [Splice(0, 0, b"y")], RecordingHooks(after=after))
+        looker.join()
+        return looked
+
+    assert in_child(work).value == [True]
