@@ -105,7 +105,7 @@ class Stage:
                 params.pop(fact.path)
             else:
                 params[fact.path] = filled(value, self._variables)
-        if step.verb in METHODS or session is not None:
+        if (step.verb in METHODS or session is not None) and "session_id" not in params:
             params["session_id"] = self._session(session or "default")
         return params
 
@@ -137,8 +137,10 @@ class Stage:
                 assert found is ABSENT, f"{fact.path} is {found!r}"
             else:
                 expected = filled(fact.expected, self._variables)
-                if fact.path.split(".")[-1] in {"session_id", "changed_by"} and expected not in {"external", "buffer"}:
+                if fact.path in {"session_id", "details.changed_by"} and expected != "external":
                     expected = self._session(expected)
+                elif fact.path == "source" and expected.startswith("session:"):
+                    expected = "session:" + self._session(expected.removeprefix("session:"))
                 assert contains(found, expected), f"{fact.path} is {found!r}, not {expected!r}"
 
     async def _expect_event(self, step: Step) -> None:
@@ -168,13 +170,13 @@ class Stage:
         is_edit = "old_string" in params or "edits" in params
         if not is_edit or result["status"] == "error" or params.get("dry_run"):
             assert changed == {}, "a request that writes nothing changed something"
-        target = os.path.realpath(params["file_path"])
         extra = result["ui_extra"]
         if not is_edit:
             assert extra is None
         elif result["status"] == "error":
             assert extra is None or params.get("dry_run") is not None
         else:
+            target = os.path.realpath(params["file_path"])
             old = before[target].content if target in before else b""
             new = after[target].content if target in after else b""
             check_extra(extra, old, None if params.get("dry_run") else new)
