@@ -12,6 +12,9 @@ import pytest
 import pytest_asyncio
 
 from fileops.__main__ import compose
+from fileops.absent import NobodyToAsk
+from fileops.fs.local import LocalFileSystem
+from fileops.lsp.buffers import BufferEdit, EditorBuffers
 from fileops.lsp.requests import REQUESTS
 from fileops.model import Event
 from fileops.service import FileOps
@@ -50,6 +53,13 @@ class Inbox:
                 await self._arrived.wait()
 
 
+class NoEditor:
+    """See lsp.buffers.Editor; no document is ever open here."""
+
+    def apply(self, edit: BufferEdit) -> None:
+        raise AssertionError(edit)
+
+
 class ServiceDoor:
     """The service in this process, behind the wire's own decoding and encoding."""
 
@@ -57,7 +67,10 @@ class ServiceDoor:
         self._inbox = Inbox()
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
-        self.service: FileOps = compose(decode_options(dict(settings)).settings, folders, events=self)
+        files = EditorBuffers(LocalFileSystem(), NoEditor(), lambda: "utf-16")
+        self.service: FileOps = compose(
+            decode_options(dict(settings)).settings, folders, events=self, files=files, approver=NobodyToAsk()
+        )
 
     def publish(self, event: Event) -> None:
         """See ports.Events."""
