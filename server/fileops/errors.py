@@ -151,6 +151,25 @@ class NotEncodable(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class InvalidPattern(FileOpsError):
+    """A pattern, or what a replacement names of it, is not of the strategy's language."""
+
+    code: ClassVar[str] = "invalid_pattern"
+    reason: str
+    edit_index: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
+class StrategyFailed(FileOpsError):
+    """A strategy of a plugin raised, or its places were no edit of the text."""
+
+    code: ClassVar[str] = "strategy_failed"
+    strategy: str
+    reason: str
+    edit_index: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
 class Rejected(FileOpsError):
     code: ClassVar[str] = "rejected"
 
@@ -194,8 +213,8 @@ class IoFailure(FileOpsError):
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches, CountMismatch,
-    NoChange, AlreadyExists, NotEncodable, Rejected, ApprovalTimedOut, ApplyRefused, UndoConflict, DiskFull,
-    IoFailure,
+    NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut, ApplyRefused,
+    UndoConflict, DiskFull, IoFailure,
 )  # fmt: skip
 CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 

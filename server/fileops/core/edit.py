@@ -16,10 +16,12 @@ from fileops.errors import (
     CountMismatch,
     FileMissing,
     FileOpsError,
+    InvalidPattern,
     MultipleMatches,
     NoChange,
     NoMatch,
     NotEncodable,
+    StrategyFailed,
 )  # fmt: skip
 from fileops.model import Edit, Limits, Plan, Snapshot, Splice, Text, TextFormat
 
@@ -51,12 +53,12 @@ def resolve(text: Text, edit: Edit) -> Step:
     """
     if not edit.old_string:
         raise AlreadyExists
-    if edit.old_string == edit.new_string:
-        raise NoChange(same_strings=True)
     if edit.strategy != EXACT:
         step = STRATEGIES[edit.strategy].resolve(text, edit)
         splicing.validate(step.splices, len(text.data))
         return step
+    if edit.old_string == edit.new_string:
+        raise NoChange(same_strings=True)
     matches = find(text, edit.old_string)
     if not matches:
         raise NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
@@ -142,7 +144,9 @@ def plan(
     )
 
 
-_OF_ONE_EDIT = (AlreadyExists, CountMismatch, MultipleMatches, NoChange, NoMatch, NotEncodable)
+_OF_ONE_EDIT = (
+    AlreadyExists, CountMismatch, InvalidPattern, MultipleMatches, NoChange, NoMatch, NotEncodable, StrategyFailed,
+)  # fmt: skip
 
 
 def _filling(edit: Edit) -> Step:

@@ -165,6 +165,10 @@ def failure_message(error: FileOpsError) -> str:
             return "The file already exists."
         case errors.NotEncodable(encoding=encoding, characters=characters):
             return f"The file's encoding {encoding} cannot hold {characters!a}."
+        case errors.InvalidPattern(reason=reason):
+            return f"The pattern cannot be used: {reason}."
+        case errors.StrategyFailed(strategy=strategy, reason=reason):
+            return f"The strategy {strategy} failed: {reason}."
         case errors.Rejected():
             return "The proposed edit was rejected."
         case errors.ApprovalTimedOut(timeout_s=timeout_s):

@@ -20,6 +20,7 @@ from fileops.core.text import (
     rfind_aligned,
     to_lf,
 )  # fmt: skip
+from fileops.errors import NotEncodable
 from fileops.model import Splice, Text
 
 MANY_MATCHES = (
@@ -37,6 +38,20 @@ def splices_for(text: Text, matches: Matches, new_string: str) -> tuple[Splice, 
     if len(matches) > MANY_MATCHES:
         return _coalesced(text.data, matches, replacement)
     return tuple(_each(matches.starts, matches.ends, replacement))
+
+
+def replacement_at(text: Text, start: int, end: int, new: str) -> bytes:
+    """What stands for `new` in place of [start, end), with the right line ends.
+
+    `new` may carry bytes of the file that are no text, escaped as `surrogateescape` does in UTF-8 (elsewhere as
+    `surrogatepass` does). Raises: NotEncodable.
+    """
+    fmt = text.format
+    ended = _with_line_ends(text, start, end, to_lf(new)) if "\n" in new and _has_newline(text) else new
+    try:
+        return ended.encode(fmt.encoding, "surrogateescape" if fmt.encoding == "utf-8" else "surrogatepass")
+    except UnicodeEncodeError as error:
+        raise NotEncodable(encoding=fmt.encoding, characters=ended[error.start : error.end]) from error
 
 
 def _replacement(text: Text, new_string: str) -> Replacement:
