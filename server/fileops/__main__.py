@@ -122,8 +122,10 @@ def compose(
     from fileops.absent import NoHistory
     from fileops.freshness import Freshness
     from fileops.fs import watcher
+    from fileops.plugins import register_strategies
     from fileops.service import FileOps, World
 
+    register_strategies()
     freshness = Freshness(
         files, events, SystemClock(), mode=settings.freshness, open_watch=watcher.open_folder_watch,
         moved=watcher.moved, is_open=files.is_open,

@@ -151,6 +151,7 @@ class Editor:
             file_path=request.file_path,
             is_multi=request.tool == "multi_edit",
             fill_empty=self.settings.fill_empty_files,
+            correction=self.settings.correction,
         )
 
     def _look(self, request: EditRequest, canonical: str) -> Snapshot:
@@ -284,6 +285,7 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
         output = outputs.created_text(request.file_path)
     else:
         output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
+    output = outputs.with_corrections(output, plan.matches)
     return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output
 
 

@@ -352,4 +352,5 @@ class Settings:
     approval_timeout_s: float = 600.0
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"
+    correction: bool = False
     limits: Limits = Limits()

@@ -187,17 +187,19 @@ class FileOpsClient:
         *,
         replace_all: bool | None = None,
         expected_replacements: int | None = None,
+        strategy: str | None = None,
         dry_run: bool | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """An empty old_string creates the file."""
+        """An empty old_string creates the file. strategy: one of the server's, "exact" by default."""
         params = _given(
             file_path=os.fspath(file_path),
             old_string=old_string,
             new_string=new_string,
             replace_all=replace_all,
             expected_replacements=expected_replacements,
+            strategy=strategy,
             dry_run=dry_run,
             session_id=session_id,
         )
@@ -212,7 +214,7 @@ class FileOpsClient:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """edits: (old, new) or {"old_string", "new_string", "replace_all"?}; in order, all or nothing."""
+        """edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}; in order, all or nothing."""
         steps = [
             {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
         ]

@@ -67,6 +67,13 @@ class Nearest(TypedDict):
     differs_in: list[str]
 
 
+class EditStepDetails(TypedDict):
+    """How one step of a multi edit was matched. match_lines: 1-based, in the text that the step saw."""
+
+    match: str
+    match_lines: list[int]
+
+
 class Details(TypedDict, total=False):
     """The structured facts of an answer; which of them stand depends on the request and its outcome."""
 
@@ -93,6 +100,7 @@ class Details(TypedDict, total=False):
     nearest: Nearest
     modified_by_user: bool
     edit_id: str
+    edits: list[EditStepDetails]
     # on `modified_externally`
     changed_by: str
     diff_since_read: str

@@ -6,6 +6,7 @@ Knows nothing of files, sessions or freshness: it is given bytes and says which 
 from collections.abc import Sequence
 
 from fileops.core import splices as splicing
+from fileops.core.correction import correct
 from fileops.core.diff import change_of
 from fileops.core.matching import EXACT, STRATEGIES, Step, find, lines_of
 from fileops.core.nearest import nearest
@@ -45,9 +46,10 @@ def execute(content: Text, old_string: str, new_string: str, replace_all: bool) 
     return _after(content, step.splices)
 
 
-def resolve(text: Text, edit: Edit) -> Step:
+def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
     """The splices that one edit asks for; they may leave the bytes as they are.
 
+    correction: whether a text that does not stand as given may be corrected (core/correction.py).
     Raises: AlreadyExists (empty old_string), NoChange (equal strings), NoMatch, MultipleMatches, CountMismatch,
     NotEncodable.
     """
@@ -61,6 +63,9 @@ def resolve(text: Text, edit: Edit) -> Step:
         raise NoChange(same_strings=True)
     matches = find(text, edit.old_string)
     if not matches:
+        corrected = correct(text, edit) if correction else None
+        if corrected is not None:
+            return corrected
         raise NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
     takes_all = edit.replace_all or edit.expected_replacements is not None
     if matches.n_positions > 1 and not takes_all:
@@ -89,6 +94,7 @@ def plan(
     file_path: str | None = None,
     is_multi: bool | None = None,
     fill_empty: bool = False,
+    correction: bool = False,
 ) -> Plan:
     """Edits in order, each on the result of the one before, composed into splices over the snapshot.
 
@@ -108,7 +114,7 @@ def plan(
     for index, edit in enumerate(edits):
         try:
             is_filling = fills and index == 0 and not edit.old_string
-            step = _filling(edit) if is_filling else resolve(text, edit)
+            step = _filling(edit) if is_filling else resolve(text, edit, correction=correction)
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise

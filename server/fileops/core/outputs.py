@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from fileops import errors
+from fileops.core.correction import SENTENCES
 from fileops.errors import FileOpsError
 from fileops.model import Edit, Plan
 
@@ -55,6 +56,17 @@ def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
     lines = [f"Applied {len(edits)} edits to {path}:"]
     lines += [f'{index}. Replaced "{edit.old_string}" with "{edit.new_string}"' for index, edit in enumerate(edits, 1)]
     return "\n".join(lines)
+
+
+def with_corrections(output: str, matches: Sequence[str]) -> str:
+    """The ordered text, and a sentence for each edit whose text was corrected to match."""
+    several = len(matches) > 1
+    notes = [
+        f"Note: {f'edit {index}: ' if several else ''}{SENTENCES[match]}"
+        for index, match in enumerate(matches, 1)
+        if match in SENTENCES
+    ]
+    return "\n".join((output, *notes))
 
 
 def with_user_change(output: str, unified_diff: str) -> str:

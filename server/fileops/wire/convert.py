@@ -8,6 +8,7 @@ import msgspec
 
 from fileops import errors
 from fileops.core import outputs
+from fileops.core.matching import EXACT, STRATEGIES
 from fileops.model import (
     DEFAULT_SESSION,
     ApprovalMode,
@@ -26,6 +27,7 @@ from fileops.model import (
 )
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
 from fileops.wire import types as wire
+from fileops.wire.decode import InvalidParams
 
 # --- params → requests -------------------------------------------------------------------------------------------
 
@@ -46,6 +48,7 @@ def edit_request(params: wire.EditParams) -> EditRequest:
         new_string=params.new_string,
         replace_all=params.replace_all or False,
         expected_replacements=params.expected_replacements,
+        strategy=_strategy(params.strategy, ".strategy"),
     )
     return EditRequest(
         file_path=params.file_path, edits=(edit,), tool="edit", dry_run=params.dry_run or False,
@@ -55,13 +58,27 @@ def edit_request(params: wire.EditParams) -> EditRequest:
 
 def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
     edits = tuple(
-        Edit(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all or False)
-        for step in params.edits
+        Edit(
+            old_string=step.old_string,
+            new_string=step.new_string,
+            replace_all=step.replace_all or False,
+            strategy=_strategy(step.strategy, f".edits[{index}].strategy"),
+        )
+        for index, step in enumerate(params.edits)
     )
     return EditRequest(
         file_path=params.file_path, edits=edits, tool="multi_edit", dry_run=params.dry_run or False,
         session_id=session_of(params),
     )  # fmt: skip
+
+
+def _strategy(name: str | None, path: str) -> str:
+    """Raises: InvalidParams."""
+    if name is None or name == EXACT:
+        return EXACT
+    if name not in STRATEGIES:
+        raise InvalidParams(f"no such strategy; there are {', '.join((EXACT, *STRATEGIES))}", path)
+    return name
 
 
 # --- outcomes → results ------------------------------------------------------------------------------------------
@@ -120,6 +137,11 @@ def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
         "edit_id": outcome.edit_id,
         "dry_run": outcome.dry_run,
     }
+    if len(outcome.matches) > 1:
+        details["edits"] = [
+            {"match": match, "match_lines": list(lines)}
+            for match, lines in zip(outcome.matches, outcome.match_lines, strict=True)
+        ]
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
     return details

@@ -39,6 +39,7 @@ class EditParams(SessionParams, frozen=True, kw_only=True):
     new_string: str
     replace_all: bool | None = None
     expected_replacements: AtLeastOne | None = None
+    strategy: str | None = None
     dry_run: bool | None = None
 
 
@@ -46,6 +47,7 @@ class EditStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     old_string: str
     new_string: str
     replace_all: bool | None = None
+    strategy: str | None = None
 
 
 class MultiEditParams(SessionParams, frozen=True, kw_only=True):
@@ -80,6 +82,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     approval_timeout_s: Annotated[float, Meta(gt=0)] | None = None
     fill_empty_files: bool | None = None
     notebooks: Literal["refuse", "text"] | None = None
+    correction: bool | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None

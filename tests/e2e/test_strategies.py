@@ -1,0 +1,103 @@
+"""Strategies, plugins and corrections, through the daemon. Requirements: R-STRAT-*, R-CORR-* of docs/PROTOCOL.md."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from fileops_client import FileOpsClient, ResponseError
+
+SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "sample_plugin"
+
+
+@pytest.fixture
+def file(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "notes.md"
+    path.write_bytes(b"# One\r\nfirst\r\n\r\n# Two\r\nsecond 22\r\n")
+    return path
+
+
+async def test_regex_and_block_edits_are_applied(file: pathlib.Path) -> None:
+    async with FileOpsClient.start(root=file.parent) as client:
+        block = client.capabilities["experimental"]["fileops"]
+        assert block["strategies"][:3] == ["exact", "regex", "block"]
+        await client.read(file)
+        result = await client.edit(file, r"second (\d)(\d)", r"third \2\1!", strategy="regex")
+        assert result.ok
+        assert result.details.get("match") == "regex"
+        edits = [
+            {"old_string": "# One\n...\n# Two", "new_string": "# Both", "strategy": "block"},
+            {"old_string": "third", "new_string": "last"},
+        ]
+        result = await client.multi_edit(file, edits)
+        assert result.ok
+        assert [step["match"] for step in result.details.get("edits", [])] == ["block", "exact"]
+    assert file.read_bytes() == b"# Both\r\nlast 22!\r\n"
+
+
+async def test_unknown_strategy_is_bad_params(file: pathlib.Path) -> None:
+    async with FileOpsClient.start(root=file.parent) as client:
+        with pytest.raises(ResponseError) as refused:
+            await client.multi_edit(file, [{"old_string": "a", "new_string": "b", "strategy": "magic"}])
+        assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.edits[0].strategy")
+
+
+async def test_bad_pattern_is_told_and_changes_nothing(file: pathlib.Path) -> None:
+    before = file.read_bytes()
+    async with FileOpsClient.start(root=file.parent) as client:
+        await client.read(file)
+        result = await client.edit(file, "(", "x", strategy="regex")
+        assert result.error is not None
+        assert result.error.code == "invalid_pattern"
+        assert result.output.startswith("<tool_use_error>The pattern cannot be used: ")
+    assert file.read_bytes() == before
+
+
+@pytest.fixture
+def site(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder with the sample package installed in it."""
+    sources, site = tmp_path / "sources", tmp_path / "site"
+    shutil.copytree(SAMPLE, sources)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",
+         "--target", site, sources],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return site
+
+
+async def test_an_installed_package_brings_strategies(file: pathlib.Path, site: pathlib.Path) -> None:
+    async with FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}) as client:
+        assert {"heading", "broken"} <= set(client.capabilities["experimental"]["fileops"]["strategies"])
+        await client.read(file)
+        result = await client.edit(file, "One", "1st\n\n", strategy="heading")
+        assert result.ok, result.output
+        assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"
+        result = await client.edit(file, "One", "x", strategy="broken")
+        assert result.error is not None
+        assert result.error.code == "strategy_failed"
+    assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"
+
+
+async def test_correction_is_off_unless_asked_for(file: pathlib.Path) -> None:
+    async with FileOpsClient.start(root=file.parent) as client:
+        await client.read(file)
+        result = await client.edit(file, "first \n", "1st\n")
+        assert result.error is not None
+        assert result.error.code == "no_match"
+
+
+async def test_a_corrected_edit_says_so_after_the_ordered_text(file: pathlib.Path) -> None:
+    async with FileOpsClient.start(root=file.parent, initialization_options={"correction": True}) as client:
+        await client.read(file)
+        result = await client.edit(file, "first \n", "1st\n")
+        assert result.ok
+        assert result.details.get("match") == "trailing_blanks"
+        lines = result.output.splitlines()
+        assert lines[0] == (
+            f"The file {file} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:"
+        )
+        assert lines[-1] == "Note: old_string matched after ignoring blanks at the ends of lines."
+    assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"
