@@ -1,9 +1,10 @@
 """A typed asyncio client of fileops-server, for agents and tests. Needs neither pygls nor the server."""
 
-from fileops_client.client import FileOpsClient, uri_of
+from fileops_client.client import FileOpsClient
 from fileops_client.connection import PendingCall, RequestHandler
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
 from fileops_client.events import Listener, Subscription
+from fileops_client.requests import ApprovalMode, uri_of
 from fileops_client.values import (
     Answer,
     BecameStale,
@@ -12,6 +13,7 @@ from fileops_client.values import (
     DidEdit,
     DidRead,
     Event,
+    HistoryEntry,
     Hunk,
     HunkLine,
     Nearest,
@@ -28,6 +30,7 @@ from fileops_client.values import (
 
 __all__ = [
     "Answer",
+    "ApprovalMode",
     "BecameStale",
     "ConnectionLost",
     "Details",
@@ -36,6 +39,7 @@ __all__ = [
     "DidRead",
     "Event",
     "FileOpsClient",
+    "HistoryEntry",
     "Hunk",
     "HunkLine",
     "Listener",

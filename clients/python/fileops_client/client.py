@@ -1,28 +1,26 @@
-"""The client an agent talks to: starts the daemon, knows the protocol's methods, hands out typed values."""
+"""The client an agent talks to: the daemon's life, any request, events. The protocol's methods are in requests.py."""
 
 import asyncio
 import os
-import pathlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import msgspec
 
+from fileops_client.capabilities import announced
 from fileops_client.connection import Connection, PendingCall, RequestHandler
 from fileops_client.daemon import DEFAULT_COMMAND, Daemon
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.events import EventHub, Listener, Subscription
-from fileops_client.values import Answer, Question, ToolDefinition, ToolResult, TrackedFile
-
-FilePath = str | os.PathLike[str]
+from fileops_client.requests import FilePath, Requests, uri_of
+from fileops_client.values import Answer, Question
 
 SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
 LOSS_GRACE_S = 2.0  # how long a daemon whose stdout has ended may take to leave, so that its exit code can be told
 
 
-class FileOpsClient:
+class FileOpsClient(Requests):
     """One daemon, one connection. Made by `start` (closes itself) or `open` (close it yourself).
 
     async with FileOpsClient.start(root="/project") as client:
@@ -125,7 +123,7 @@ class FileOpsClient:
                     "clientInfo": {"name": "fileops-client"},
                     "rootUri": uri_of(folders[0]) if folders else None,
                     "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
-                    "capabilities": _merge(_capabilities(answering), capabilities or {}),
+                    "capabilities": announced(answering, capabilities or {}),
                     "initializationOptions": dict(initialization_options or {}),
                 }
             )
@@ -164,74 +162,6 @@ class FileOpsClient:
     def stderr_tail(self) -> str:
         return self._daemon.stderr_tail
 
-    # --- the tools ------------------------------------------------------------------------------------------
-
-    async def read(
-        self,
-        file_path: FilePath,
-        *,
-        offset: int | None = None,
-        limit: int | None = None,
-        session_id: str | None = None,
-        timeout_s: float | None = None,
-    ) -> ToolResult:
-        """offset: 1-based first line. limit: lines."""
-        params = _given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
-        return await self._tool("fileops/read", params, timeout_s)
-
-    async def edit(
-        self,
-        file_path: FilePath,
-        old_string: str,
-        new_string: str,
-        *,
-        replace_all: bool | None = None,
-        expected_replacements: int | None = None,
-        strategy: str | None = None,
-        dry_run: bool | None = None,
-        session_id: str | None = None,
-        timeout_s: float | None = None,
-    ) -> ToolResult:
-        """An empty old_string creates the file. strategy: one of the server's, "exact" by default."""
-        params = _given(
-            file_path=os.fspath(file_path),
-            old_string=old_string,
-            new_string=new_string,
-            replace_all=replace_all,
-            expected_replacements=expected_replacements,
-            strategy=strategy,
-            dry_run=dry_run,
-            session_id=session_id,
-        )
-        return await self._tool("fileops/edit", params, timeout_s)
-
-    async def multi_edit(
-        self,
-        file_path: FilePath,
-        edits: Sequence[tuple[str, str] | Mapping[str, Any]],
-        *,
-        dry_run: bool | None = None,
-        session_id: str | None = None,
-        timeout_s: float | None = None,
-    ) -> ToolResult:
-        """edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}; in order, all or nothing."""
-        steps = [
-            {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
-        ]
-        params = _given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
-        return await self._tool("fileops/multiEdit", params, timeout_s)
-
-    async def tools(self) -> tuple[ToolDefinition, ...]:
-        answer = await self.request("fileops/tools", {})
-        return msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
-
-    async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        answer = await self.request("fileops/tracked", _given(session_id=session_id))
-        return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
-
-    async def close_session(self, session_id: str) -> None:
-        await self.request("fileops/closeSession", {"session_id": session_id})
-
     # --- any request ----------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
@@ -263,26 +193,6 @@ class FileOpsClient:
         """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`."""
         return self._events.subscribe(names)
 
-    # --- open documents -------------------------------------------------------------------------------------
-
-    def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
-        document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
-        self.notify("textDocument/didOpen", {"textDocument": document})
-
-    def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
-        """changes: the whole new text, or LSP content changes."""
-        content = [{"text": changes}] if isinstance(changes, str) else list(changes)
-        self.notify(
-            "textDocument/didChange",
-            {"textDocument": {"uri": uri_of(file_path), "version": version}, "contentChanges": content},
-        )
-
-    def did_save(self, file_path: FilePath, text: str | None = None) -> None:
-        self.notify("textDocument/didSave", _given(textDocument={"uri": uri_of(file_path)}, text=text))
-
-    def did_close(self, file_path: FilePath) -> None:
-        self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
-
     # --- inside ---------------------------------------------------------------------------------------------
 
     async def _greet(self, params: dict[str, Any]) -> None:
@@ -290,11 +200,6 @@ class FileOpsClient:
         self.capabilities = answer.get("capabilities") or {}
         self.server_info = answer.get("serverInfo") or {}
         self.notify("initialized", {})
-
-    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
-        answer = await self.request(method, params, timeout_s=timeout_s)
-        result = msgspec.convert({**answer, "details": {}}, ToolResult)
-        return replace(result, details=answer.get("details") or {})  # as it came, with keys we do not know
 
     def _publish(self, method: str, params: Any) -> None:
         self._events.publish(method, params)
@@ -313,17 +218,8 @@ class FileOpsClient:
         self._events.end(None if self._closing else lost)
 
 
-def uri_of(file_path: FilePath) -> str:
-    """The file URI of an absolute path; names that are not UTF-8 keep their bytes."""
-    return pathlib.Path(file_path).as_uri()
-
-
 def _name_of(folder: FilePath) -> str:
     return os.path.basename(os.fspath(folder).rstrip("/")) or "/"
-
-
-def _given(**params: Any) -> dict[str, Any]:
-    return {key: value for key, value in params.items() if value is not None}
 
 
 def _confirming(confirm_edit: Callable[[Question], Awaitable[Answer]]) -> RequestHandler:
@@ -331,27 +227,3 @@ def _confirming(confirm_edit: Callable[[Question], Awaitable[Answer]]) -> Reques
         return (await confirm_edit(msgspec.convert(params, Question))).as_json()
 
     return handler
-
-
-def _capabilities(handlers: Mapping[str, RequestHandler]) -> dict[str, Any]:
-    """What LSP and our protocol want announced, from what is handled."""
-    capabilities: dict[str, Any] = {
-        "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points
-        "workspace": {"workspaceFolders": True},
-    }
-    if "workspace/applyEdit" in handlers:
-        capabilities["workspace"] |= {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
-    if "window/showMessageRequest" in handlers:
-        capabilities["window"] = {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}}}
-    if "window/workDoneProgress/create" in handlers:
-        capabilities.setdefault("window", {})["workDoneProgress"] = True
-    if "fileops/confirmEdit" in handlers:
-        capabilities["experimental"] = {"fileops": {"confirm_edit": True}}
-    return capabilities
-
-
-def _merge(base: Any, over: Any) -> Any:
-    if not (isinstance(base, dict) and isinstance(over, Mapping)):
-        return over
-    below, above = cast("dict[str, Any]", base), cast("Mapping[str, Any]", over)
-    return below | {key: _merge(below.get(key), value) for key, value in above.items()}

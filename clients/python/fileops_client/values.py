@@ -52,7 +52,7 @@ class UiExtra:
     diff: str
     exact: bool
     truncated: bool
-    operation: Literal["create", "modify"]
+    operation: Literal["create", "modify", "delete"]
     file_path: str
     hunks: tuple[Hunk, ...]
     stats: Stats
@@ -149,6 +149,23 @@ class ToolDefinition:
     label: str = ""
     prompt_snippet: str = ""
     prompt_guidelines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits."""
+
+    edit_id: str
+    file_path: str
+    session_id: str
+    timestamp: float
+    operation: Literal["create", "modify", "delete"]
+    summary: str
+    diff: str
+    stats: Stats
+    undoable: bool
+    undone_by: str | None = None
+    undoes: tuple[str, ...] = ()
 
 
 # --- events -------------------------------------------------------------------------------------------------

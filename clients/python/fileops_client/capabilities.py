@@ -1,0 +1,28 @@
+"""What a client announces at `initialize`."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+
+def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[str, Any]:
+    """What LSP and our protocol want announced for these handled methods, with `over` laid over it."""
+    capabilities: dict[str, Any] = {
+        "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points
+        "workspace": {"workspaceFolders": True},
+    }
+    if "workspace/applyEdit" in handlers:
+        capabilities["workspace"] |= {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
+    if "window/showMessageRequest" in handlers:
+        capabilities["window"] = {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}}}
+    if "window/workDoneProgress/create" in handlers:
+        capabilities.setdefault("window", {})["workDoneProgress"] = True
+    if "fileops/confirmEdit" in handlers:
+        capabilities["experimental"] = {"fileops": {"confirm_edit": True}}
+    return cast("dict[str, Any]", _merge(capabilities, over))
+
+
+def _merge(base: Any, over: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(over, Mapping)):
+        return over
+    below, above = cast("dict[str, Any]", base), cast("Mapping[str, Any]", over)
+    return below | {key: _merge(below.get(key), value) for key, value in above.items()}

@@ -1,0 +1,156 @@
+"""The protocol's requests and document notifications as typed methods, over anything that can send one."""
+
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from fileops_client.values import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
+
+FilePath = str | os.PathLike[str]
+ApprovalMode = Literal["default", "auto_edit", "yolo"]
+
+
+class Requests:
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Any = None) -> None:
+        raise NotImplementedError
+
+    # --- the tools ------------------------------------------------------------------------------------------
+
+    async def read(
+        self,
+        file_path: FilePath,
+        *,
+        offset: int | None = None,
+        limit: int | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """offset: 1-based first line. limit: lines."""
+        params = _given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
+        return await self._tool("fileops/read", params, timeout_s)
+
+    async def edit(
+        self,
+        file_path: FilePath,
+        old_string: str,
+        new_string: str,
+        *,
+        replace_all: bool | None = None,
+        expected_replacements: int | None = None,
+        strategy: str | None = None,
+        dry_run: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """An empty old_string creates the file. strategy: one of the server's, "exact" by default."""
+        params = _given(
+            file_path=os.fspath(file_path),
+            old_string=old_string,
+            new_string=new_string,
+            replace_all=replace_all,
+            expected_replacements=expected_replacements,
+            strategy=strategy,
+            dry_run=dry_run,
+            session_id=session_id,
+        )
+        return await self._tool("fileops/edit", params, timeout_s)
+
+    async def multi_edit(
+        self,
+        file_path: FilePath,
+        edits: Sequence[tuple[str, str] | Mapping[str, Any]],
+        *,
+        dry_run: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}; in order, all or nothing."""
+        steps = [
+            {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
+        ]
+        params = _given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
+        return await self._tool("fileops/multiEdit", params, timeout_s)
+
+    async def tools(self) -> tuple[ToolDefinition, ...]:
+        answer = await self.request("fileops/tools", {})
+        return msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
+
+    async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
+        answer = await self.request("fileops/tracked", _given(session_id=session_id))
+        return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
+
+    async def close_session(self, session_id: str) -> None:
+        await self.request("fileops/closeSession", {"session_id": session_id})
+
+    # --- approval and history ---------------------------------------------------------------------------------
+
+    async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
+        return (await self.request("fileops/approvalMode", _given(session_id=session_id)))["mode"]
+
+    async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
+        await self.request("fileops/setApprovalMode", _given(mode=mode, session_id=session_id))
+
+    async def history(
+        self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
+    ) -> tuple[HistoryEntry, ...]:
+        """Applied edits, newest first; of all sessions where none is named."""
+        path = None if file_path is None else os.fspath(file_path)
+        answer = await self.request("fileops/history", _given(file_path=path, session_id=session_id, limit=limit))
+        return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
+
+    async def undo(
+        self,
+        *,
+        edit_id: str | None = None,
+        file_path: FilePath | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Take back one edit, or the newest of a session (of a file). What others did since stays."""
+        path = None if file_path is None else os.fspath(file_path)
+        params = _given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
+        return await self._tool("fileops/undo", params, timeout_s)
+
+    # --- open documents -------------------------------------------------------------------------------------
+
+    def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
+        document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+
+    def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
+        """changes: the whole new text, or LSP content changes."""
+        content = [{"text": changes}] if isinstance(changes, str) else list(changes)
+        self.notify(
+            "textDocument/didChange",
+            {"textDocument": {"uri": uri_of(file_path), "version": version}, "contentChanges": content},
+        )
+
+    def did_save(self, file_path: FilePath, text: str | None = None) -> None:
+        self.notify("textDocument/didSave", _given(textDocument={"uri": uri_of(file_path)}, text=text))
+
+    def did_close(self, file_path: FilePath) -> None:
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
+
+    # --- inside -----------------------------------------------------------------------------------------------
+
+    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
+        answer = await self.request(method, params, timeout_s=timeout_s)
+        result = msgspec.convert({**answer, "details": {}}, ToolResult)
+        return replace(result, details=answer.get("details") or {})  # as it came, with keys we do not know
+
+
+def uri_of(file_path: FilePath) -> str:
+    """The file URI of an absolute path; names that are not UTF-8 keep their bytes."""
+    return pathlib.Path(file_path).as_uri()
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if value is not None}
