@@ -1,6 +1,7 @@
 """What the documents promise: commands as printed, examples that run, links that lead somewhere."""
 
 import ast
+import os
 import pathlib
 import re
 import subprocess
@@ -14,6 +15,8 @@ import fileops_client
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -76,3 +79,9 @@ def test_everything_the_client_exports_is_there_and_documented() -> None:
     for name in ("FileOpsClient", "ResponseError", "ConnectionLost", "ServerMissing", "Answer", "Question"):
         assert name in exported
         assert name in text
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: pathlib.Path) -> None:
+    targets = [t for t in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in t]
+    assert [target for target in targets if not os.path.exists(document.parent / target)] == []

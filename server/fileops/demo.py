@@ -1,4 +1,4 @@
-"""`fileops-server demo`: the daemon as a child process, and a story of seven steps told while it happens.
+"""`fileops-server demo`: the daemon as a child process, and a story of eight steps told while it happens.
 
 Each step says what is asked, shows what came back, and checks that it is so: on the answer and on the disk. The
 reader's own files are only read; the story is played on copies in a temporary folder.
@@ -15,10 +15,20 @@ from rich.console import Console
 from rich.text import Text
 
 from fileops import __version__
-from fileops_client import BecameStale, ConnectionLost, FileOpsClient, ResponseError, ServerMissing, ToolResult
+from fileops_client import (
+    Answer,
+    BecameStale,
+    ConnectionLost,
+    FileOpsClient,
+    Question,
+    ResponseError,
+    ServerMissing,
+    ToolResult,
+)
 
 EVENT_TIMEOUT_S = 10.0  # a loaded machine; the usual delay is some milliseconds and is printed
 MAX_FILES = 100
+N_LINES = 5  # that the story changes in one file
 MAX_FILE_BYTES = 50_000  # well under what one read returns
 MAX_LINES_SHOWN = 20
 MAX_QUOTED = 48  # two of them and some words fit a line
@@ -46,12 +56,13 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """The files of the story and what happens to them. `edit` and `late_edit` are of `first`, `edits` of `second`."""
+    """The files of the story and what happens to them: `edits` to `second`, the others to `first`."""
 
     n_files: int
     first: str
     edit: tuple[str, str]
     late_edit: tuple[str, str]
+    asked_edit: tuple[str, str]
     second: str
     edits: tuple[tuple[str, str], ...]
 
@@ -67,7 +78,7 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
         stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"), folder)
         cast = _example(folder) if directory is None else _copies(directory, folder)
         if cast is None:
-            stage.say(f"{directory}: no text file with four lines of its own is in there.")
+            stage.say(f"{directory}: no text file is in there that has five different lines.")
             return 1
         what = "an example in a temporary folder" if directory is None else f"copies of {cast.n_files} files"
         stage.open(what)
@@ -82,7 +93,10 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
 
 async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] | None) -> None:
     first, second = os.path.join(folder, cast.first), os.path.join(folder, cast.second)
-    async with FileOpsClient.start(command, root=folder) as agent:
+    person = Person([Answer(outcome="cancel"), Answer(outcome="proceed_once")])
+    async with FileOpsClient.start(
+        command, root=folder, confirm_edit=person.decide, initialization_options={"approval_mode": "yolo"}
+    ) as agent:
         stage.step(f"The agent reads {cast.first}")
         reading = await agent.read(first)
         _require(reading.ok, reading.output)
@@ -134,6 +148,31 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         _require(VISITOR.encode() in _bytes_of(first), "the other's line was lost")
         stage.show_diff(late_edited)
 
+        stage.step("From now on a person is asked before a write: the first answer is no, the second yes")
+        await agent.set_approval_mode("default")
+        stage.asks("edit", cast.first, cast.asked_edit)
+        before, wanted = _bytes_of(first), _replaced(first, cast.asked_edit)
+        rejected = await agent.edit(first, *cast.asked_edit)
+        _require(rejected.code == "rejected", f"answered {rejected.code or 'success'}")
+        _require(_bytes_of(first) == before, "a rejected edit changed the file")
+        stage.answer(rejected.output)
+        accepted = await agent.edit(first, *cast.asked_edit)
+        _require_written(first, wanted, accepted)
+        _require(len(person.asked) == 2, f"the person was asked {len(person.asked)} times")
+        stage.show_diff(accepted)
+
+
+class Person:
+    """Gives the answers that were agreed, one per question."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self._answers = iter(answers)
+        self.asked: list[Question] = []
+
+    async def decide(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return next(self._answers)
+
 
 # --- the checks ---------------------------------------------------------------------------------------------
 
@@ -181,6 +220,7 @@ def _example(folder: str) -> Cast:
         first="trip.py",
         edit=("cheese = 1", "cheese = 3"),
         late_edit=("people=4", "people=6"),
+        asked_edit=("apples = 4", "apples = 6"),
         second="notes.txt",
         edits=(("at nine", "at half past nine"), ("an umbrella", "a hat")),
     )
@@ -199,16 +239,17 @@ def _copies(directory: str, folder: str) -> Cast | None:
         lines_of[name] = _lines_of_its_own(content.decode())
         if n_files == MAX_FILES:
             break
-    fit = [name for name, lines in lines_of.items() if len(lines) >= 4]
+    fit = [name for name, lines in lines_of.items() if len(lines) >= N_LINES]
     if not fit:
         return None
     first, second = fit[0], fit[-1]
-    wishes = [(line, line + MARK) for line in lines_of[first][:4]]
+    wishes = [(line, line + MARK) for line in lines_of[first][:N_LINES]]
     return Cast(
         n_files=n_files,
         first=first,
         edit=wishes[0],
         late_edit=wishes[3],
+        asked_edit=wishes[4],
         second=second,
         edits=tuple(wishes[1:3]) if first == second else tuple((line, line + MARK) for line in lines_of[second][:2]),
     )

@@ -19,11 +19,11 @@ def snapshot(folder: pathlib.Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def test_demo_plays_seven_steps(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_plays_its_steps(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     assert run_demo() == 0
     told = capsys.readouterr().out
-    assert re.findall(r"^(\d)\. ", told, re.MULTILINE) == list("1234567")
+    assert re.findall(r"^(\d)\. ", told, re.MULTILINE) == list("12345678")
     assert "     4→cheese = 1" in told
     assert "-cheese = 1\n" in told
     assert "+cheese = 3\n" in told
