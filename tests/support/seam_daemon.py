@@ -23,6 +23,7 @@ class SleepParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=
 class AskParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     method: str
     timeout_s: float | None = None
+    delay_s: float | None = None
 
 
 class Seam:
@@ -73,6 +74,7 @@ async def unserialisable(_seam: Any, _params: EchoParams) -> object:
 
 
 async def ask(seam: Any, params: AskParams) -> object:
+    await asyncio.sleep(params.delay_s or 0)
     try:
         return {"reply": await seam.wiring.client.ask(params.method, {"question": 1}, timeout_s=params.timeout_s)}
     except Exception as fault:  # noqa: BLE001 - the test wants to see whatever it was

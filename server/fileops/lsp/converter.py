@@ -1,16 +1,38 @@
-"""lsprotocol's converter, relieved of the one costly thing that we do not need."""
+"""lsprotocol's converter, relieved of one costly thing that we do not need, and with faults that name the place."""
 
 from typing import Any, cast
 
-from cattrs import Converter
+from cattrs import ClassValidationError, Converter
 from lsprotocol import types
 from pygls.protocol import default_converter
+
+from fileops.wire.decode import InvalidParams
 
 
 def converter_factory() -> Converter:
     converter = default_converter()
     converter.register_structure_hook(types.ClientCapabilities, _client_capabilities)
     return converter
+
+
+def structure(converter: Converter, envelope: dict[str, object], envelope_type: Any, member: str) -> Any:
+    """A member ("params", "result") of an envelope as lsprotocol has it. Raises: InvalidParams."""
+    try:
+        return getattr(converter.structure(envelope, envelope_type), member, None)
+    except (ClassValidationError, RecursionError, TypeError, ValueError, KeyError) as fault:
+        raise InvalidParams(f"does not fit {envelope.get('method', 'the method')}", _place_of(fault)) from fault
+
+
+def _place_of(fault: BaseException) -> str:
+    """Where a structuring failed, below `$`, as cattrs noted it."""
+    if not isinstance(fault, ClassValidationError):
+        return ""
+    noted, _ = fault.group_exceptions()
+    if not noted:
+        return ""
+    inner, note = noted[0]
+    own = "" if note.name in {"params", "result"} else f".{note.name}"
+    return own + _place_of(inner)
 
 
 def _client_capabilities(given: Any, _type: Any) -> types.ClientCapabilities:

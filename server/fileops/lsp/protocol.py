@@ -14,15 +14,16 @@ from concurrent.futures import Future
 from typing import Any, cast
 from typing import Protocol as Interface
 
-from cattrs import ClassValidationError, Converter
+from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fileops.errors import Cancelled
 from fileops.lsp import envelopes, rpc_errors
+from fileops.lsp.converter import structure
 from fileops.lsp.envelopes import Malformed, Notification, Reply, Request
-from fileops.lsp.questions import Questions
+from fileops.lsp.questions import ClientRefused, Questions
 from fileops.lsp.rpc_errors import MessageId, RpcError
 from fileops.lsp.standard import STANDARD_PARAMS
 from fileops.wire import codec
@@ -52,7 +53,10 @@ class FrameSink(Interface):
 
 
 class Protocol(LanguageServerProtocol):
-    """on_exit: called with the exit status when the client says `exit`. sink: where messages go; None: nowhere."""
+    """on_exit: called with the exit status when the client says `exit`. sink: where messages go; None: nowhere.
+
+    on_less_work: called whenever `n_working` has become smaller.
+    """
 
     def __init__(self, server: Any, converter: Converter) -> None:
         # Before pygls' own: it looks at every attribute of this object for handlers, properties included.
@@ -61,7 +65,8 @@ class Protocol(LanguageServerProtocol):
         self.raw_requests: set[str] = set()
         self.initialize_params: dict[str, object] = {}
         self.on_exit: Callable[[int], None] = lambda _code: None
-        self.questions = Questions(self._send_data)
+        self.on_less_work: Callable[[], None] = lambda: None
+        self.questions = Questions(self._send_data, self._less_work)
         self._started = False
         super().__init__(server, converter)
         for method in _REPLACED:
@@ -143,14 +148,7 @@ class Protocol(LanguageServerProtocol):
         envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method}
         if params is not None:
             envelope["params"] = params
-        return self._structured(envelope, self.get_message_type(method), "params")
-
-    def _structured(self, envelope: dict[str, object], envelope_type: Any, member: str) -> Any:
-        """Raises: InvalidParams."""
-        try:
-            return getattr(self._converter.structure(envelope, envelope_type), member, None)
-        except (ClassValidationError, RecursionError, TypeError, ValueError, KeyError) as fault:
-            raise InvalidParams(f"does not fit {envelope.get('method', 'the method')}", _place_of(fault)) from fault
+        return structure(self._converter, envelope, self.get_message_type(method), "params")
 
     # --- out -----------------------------------------------------------------------------------------------------
 
@@ -200,12 +198,16 @@ class Protocol(LanguageServerProtocol):
     async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, method: str, params: Any = None, msg_id: MessageId | None = None
     ) -> Any:
-        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out."""
+        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out. Raises: as `ask`."""
         result = await self.ask(method, params)
         envelope_type = self.get_result_type(method)
         if envelope_type is None:
             return result
-        return self._structured({"jsonrpc": "2.0", "id": 0, "result": result}, envelope_type, "result")
+        envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method, "result": result}
+        try:
+            return structure(self._converter, envelope, envelope_type, "result")
+        except InvalidParams as fault:
+            raise ClientRefused(f"the reply does not fit {method}: {fault.path}") from fault
 
     def send_request(self, *_args: Any, **_kwargs: Any) -> Any:
         raise NotImplementedError("ask, or send_request_async: a future to block on can deadlock the reader")
@@ -246,7 +248,14 @@ class Protocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:  # pygls never drops those of notifications
-            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+            future.add_done_callback(lambda _: self._forget(msg_id))
+
+    def _forget(self, msg_id: MessageId) -> None:
+        self._request_futures.pop(msg_id, None)
+        self._less_work()
+
+    def _less_work(self) -> None:
+        self.on_less_work()
 
     def _handle_cancel_notification(self, msg_id: MessageId) -> None:
         future = self._request_futures.get(msg_id)  # stays there until it is answered
@@ -282,15 +291,3 @@ def _error_of(fault: BaseException) -> RpcError:
     if isinstance(fault, JsonRpcException):
         return RpcError(fault.code, fault.message, fault.data)
     return rpc_errors.incident(fault)
-
-
-def _place_of(fault: BaseException) -> str:
-    """Where a structuring failed, below `$`, as cattrs noted it."""
-    if not isinstance(fault, ClassValidationError):
-        return ""
-    noted, _ = fault.group_exceptions()
-    if not noted:
-        return ""
-    inner, note = noted[0]
-    own = "" if note.name in {"params", "result"} else f".{note.name}"
-    return own + _place_of(inner)

@@ -30,8 +30,9 @@ class ClientRefused(Exception):
 class Questions:
     """Belongs to the event loop."""
 
-    def __init__(self, send: Callable[[dict[str, object]], None]) -> None:
+    def __init__(self, send: Callable[[dict[str, object]], None], on_asked: Callable[[], None]) -> None:
         self._send = send
+        self._on_asked = on_asked
         self._next_id = itertools.count(1)
         self._open: dict[str, asyncio.Future[object]] = {}
         self._client_gone = False
@@ -50,6 +51,7 @@ class Questions:
         question = self._open[msg_id] = asyncio.get_running_loop().create_future()
         try:
             self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+            self._on_asked()
             async with asyncio.timeout(timeout_s):
                 return await question
         except (TimeoutError, asyncio.CancelledError):

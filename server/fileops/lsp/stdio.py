@@ -67,6 +67,7 @@ class _Connection:
         self._inbox: Inbox[bytes | BadFrame | StreamBroken | None] = Inbox(loop)
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
         self._protocol.on_exit = self._end_with
+        self._protocol.on_less_work = self._room.set
         self._server.on_parent = parent.watch if self._watch_parent else lambda _pid: None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end_with, 128 + number, f"signal {number}")
@@ -130,12 +131,13 @@ class _Connection:
 
     async def _wait_for_room(self) -> None:
         """Backpressure: memory stays bounded when a client floods, or does not read."""
-        while self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+        while self._is_full():
             self._room.clear()
-            if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+            if self._is_full():
                 await self._room.wait()
-        while self._protocol.n_working > MAX_WORKING:
-            await asyncio.wait(self._protocol.in_flight(), return_when=asyncio.FIRST_COMPLETED)
+
+    def _is_full(self) -> bool:
+        return self._writer.n_pending_bytes > MAX_PENDING_BYTES or self._protocol.n_working > MAX_WORKING
 
     async def _run_dry(self, code: int, reason: str) -> None:
         """No more input: what was asked is still answered, if that needs nothing of the client."""
