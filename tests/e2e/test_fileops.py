@@ -145,6 +145,23 @@ async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
 
 
 # R-EDIT-3
+async def test_missing_text_comes_with_the_nearest(client: FileOpsClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("def total(items):\n    return sum(items)\n")
+    await client.start_session()
+    await client.call("read", file_path=str(path))
+    result = await client.call(
+        "edit", file_path=str(path), old_string="def total(items):\n\treturn sum(items)", new_string="x"
+    )
+    assert result["error"]["code"] == "no_match"
+    nearest = result["details"]["nearest"]
+    assert set(nearest) == {"start_line", "end_line", "similarity", "diff", "differs_in"}
+    assert (nearest["start_line"], nearest["end_line"]) == (1, 2)
+    assert 0.5 < nearest["similarity"] <= 1
+    assert "tabs" in nearest["differs_in"]
+
+
+# R-EDIT-3
 async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
