@@ -304,7 +304,8 @@ class Stage:
         self.say(f"\n{self._n_steps}. {title}", style="bold")
 
     def fail(self, reason: str) -> None:
-        self.say(f"\nStep {self._n_steps} failed: {reason}", style="bold red")
+        what = f"Step {self._n_steps} failed" if self._n_steps else "The daemon could not be started"
+        self.say(f"\n{what}: {reason}", style="bold red")
 
     def asks(self, tool: str, name: str, *edits: tuple[str, str]) -> None:
         for old, new in edits:

@@ -76,9 +76,16 @@ def test_folder_without_text_is_said(name: str, tmp_path: pathlib.Path, capsys: 
     assert "no text file" in capsys.readouterr().out
 
 
-def test_step_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_daemon_that_does_not_start_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     dying = [sys.executable, "-c", "raise SystemExit('broken installation')"]
     assert run_demo(command=dying) == 1
     told = capsys.readouterr().out
-    assert "failed: the daemon has ended (exit code 1); its last words:\nbroken installation" in told
+    assert "not be started: the daemon has ended (exit code 1); its last words:\nbroken installation" in told
+    assert "Each step did what it says" not in told
+
+
+def test_step_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_demo(command=[sys.executable, str(TOY_DAEMON)]) == 1
+    told = capsys.readouterr().out
+    assert "Step 1 failed: no fileops here" in told
     assert "Each step did what it says" not in told

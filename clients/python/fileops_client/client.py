@@ -119,7 +119,8 @@ class FileOpsClient(Requests):
         try:
             await client._greet(
                 {
-                    "processId": os.getpid(),
+                    # Of another command we do not know whether it runs on this machine; it ends with its input.
+                    "processId": os.getpid() if command is None else None,
                     "clientInfo": {"name": "fileops-client"},
                     "rootUri": uri_of(folders[0]) if folders else None,
                     "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,

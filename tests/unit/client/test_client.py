@@ -79,7 +79,7 @@ async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathli
         said = client.capabilities["experimental"]
         assert client.server_info == {"name": "toy"}
         seen = await client.request("toy/seen")
-    assert said["processId"] == os.getpid()
+    assert said["processId"] is None
     assert said["initializationOptions"] == {"freshness": "content"}
     assert said["rootUri"] == uri_of(tmp_path)
     assert [folder["uri"] for folder in said["workspaceFolders"]] == [uri_of(tmp_path), uri_of(tmp_path / "b c")]
@@ -91,6 +91,12 @@ async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathli
     }
     assert said["capabilities"]["experimental"] == {"fileops": {"confirm_edit": True}}
     assert [message["method"] for message in seen] == ["initialize", "initialized"]
+
+
+async def test_only_the_default_command_is_told_our_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "DEFAULT_COMMAND", TOY)
+    async with FileOpsClient.start() as client:
+        assert client.capabilities["experimental"]["processId"] == os.getpid()
 
 
 async def test_nothing_is_announced_that_nobody_answers(toy: FileOpsClient) -> None:

@@ -73,6 +73,8 @@ def main() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             while True:
                 signal.pause()
+        elif method == "fileops/read" and params["file_path"].endswith("trip.py"):
+            send(id=call_id, error={"code": -32601, "message": "no fileops here"})
         elif method == "shutdown":
             send(id=call_id, result=None)
         elif method == "exit":
