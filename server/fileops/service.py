@@ -5,26 +5,21 @@ an outcome. Where a person has to be asked, it comes back with a proposal, asks 
 again. A cancel before the commit leaves everything as it was; later the caller gets the true result.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
-from fileops.errors import Cancelled
 from fileops.freshness import Freshness, TrackedFile
 from fileops.model import Always, ApprovalMode, ApprovalModeChanged, DidRead, Settings
 from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
 from fileops.reading import Reader
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
 from fileops.turns import Turns
+from fileops.workers import Workers
 
 N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +47,7 @@ class FileOps:
         )  # fmt: skip
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
-        self._threads = ThreadPoolExecutor(N_WORKERS, thread_name_prefix="fileops-worker")
+        self._workers = Workers(N_WORKERS)
         self._roots = Roots(())
         self.set_folders(workspace_folders)
 
@@ -62,7 +57,7 @@ class FileOps:
         token = CancelToken()
         roots = self._roots if self.settings.confine == "all" else None
         async with self._turns.take(request.file_path, shared=True):
-            outcome = await self._in_thread(token, lambda: self._reader.read(request, roots, token))
+            outcome = await self._workers.run(token, lambda: self._reader.read(request, roots, token))
         if outcome.error is None:
             self._world.events.publish(
                 DidRead(
@@ -80,7 +75,7 @@ class FileOps:
         token = CancelToken()
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
-            result = await self._in_thread(token, lambda: self._editor.attempt(request, policy, token))
+            result = await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
         while isinstance(result, Proposal):
             result = await self._decide(request, result, token)
         return result
@@ -91,11 +86,13 @@ class FileOps:
             self.set_approval_mode(request.session_id, "auto_edit")
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
-            return await self._in_thread(token, lambda: self._editor.settle(request, policy, token, proposal, decision))
+            return await self._workers.run(
+                token, lambda: self._editor.settle(request, policy, token, proposal, decision)
+            )
 
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, as it stands now, in the order of first reading."""
-        return await self._in_thread(CancelToken(), lambda: self._world.freshness.tracked(session_id))
+        return await self._workers.run(CancelToken(), lambda: self._world.freshness.tracked(session_id))
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
@@ -119,7 +116,7 @@ class FileOps:
 
     def close(self) -> None:
         """Finish what is being committed, start nothing more."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()
         self._world.freshness.close()
 
     def _policy(self, session_id: str) -> Policy:
@@ -128,17 +125,3 @@ class FileOps:
             mode=self.approval_mode(session_id),
             can_ask=self._world.approver.can_ask,
         )
-
-    async def _in_thread(self, token: CancelToken, work: Callable[[], T]) -> T:
-        """The result of `work` from a worker thread; a cancel either prevents its commit or is overtaken by it."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        while True:
-            try:
-                return await asyncio.shield(future)
-            except asyncio.CancelledError:
-                if token.cancel():
-                    future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # not "lost"
-                    raise
-                # Too late: the commit has begun, and its true result is what the caller gets.
-            except Cancelled:
-                raise asyncio.CancelledError from None

@@ -6,6 +6,7 @@ not shown are only counted. Knows nothing of files; the caller opens, feeds, and
 
 import codecs
 from dataclasses import dataclass
+from operator import add
 
 from fileops.core.text import (
     count_newlines,
@@ -21,6 +22,7 @@ from fileops.core.text import (
 from fileops.errors import TooManyChars
 from fileops.model import Limits, NewlineStyle, TextFormat
 
+_NUMBERS = tuple(f"{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
 _LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes
 
 
@@ -212,12 +214,17 @@ class WindowReader:
             block = block.replace("\r\n", "\n")
         lines = block.split("\n")
         lines.pop()
-        if len(block) > max_chars:
+        if len(block) > max_chars and max(map(len, lines)) > max_chars:
             lines = [cut(line, max_chars) for line in lines]
-        self._n_chars += sum(map(len, lines)) + len(lines)
+            self._n_chars += sum(map(len, lines)) + len(lines)
+        else:
+            self._n_chars += len(block)
         number = self._line
-        self._shown += [f"{n:>6}→{line}" for n, line in enumerate(lines, number)]
         self._line += len(lines)
+        if self._line <= len(_NUMBERS):
+            self._shown += map(add, _NUMBERS[number : self._line], lines)
+        else:
+            self._shown += [f"{n:>6}→{line}" for n, line in enumerate(lines, number)]
         self._n_selected += len(lines)
 
     def _count(self, block: bytes, n_lines: int, fmt: TextFormat) -> None:

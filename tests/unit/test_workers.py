@@ -1,0 +1,99 @@
+"""Work in threads, and what a cancel makes of it."""
+
+import asyncio
+import threading
+
+import pytest
+
+from fileops.cancellation import CancelToken
+from fileops.workers import Workers
+
+
+async def test_results_and_failures_come_back() -> None:
+    workers = Workers(2)
+    assert await workers.run(CancelToken(), lambda: 1) == 1
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(CancelToken(), lambda: 1 // 0)
+    workers.close()
+
+
+async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+    workers, before = Workers(3), threading.active_count()
+    for _ in range(5):
+        await workers.run(CancelToken(), lambda: None)
+    assert threading.active_count() == before + 1
+    names = await asyncio.gather(
+        *(workers.run(CancelToken(), lambda: threading.current_thread().name) for _ in range(30))
+    )
+    assert len(names) == 30
+    assert threading.active_count() <= before + 3
+    workers.close()
+    assert threading.active_count() == before
+
+
+async def test_one_that_blocks_does_not_hold_up_the_others() -> None:
+    workers, release = Workers(2), threading.Event()
+    blocked = asyncio.create_task(workers.run(CancelToken(), release.wait))
+    async with asyncio.timeout(5):
+        for n in range(10):
+            assert await workers.run(CancelToken(), lambda n=n: n) == n
+    release.set()
+    assert await blocked
+    workers.close()
+
+
+async def test_a_cancel_in_time_ends_the_wait_at_once() -> None:
+    workers, release = Workers(1), threading.Event()
+    token = CancelToken()
+    task = asyncio.create_task(workers.run(token, release.wait))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    release.set()
+    workers.close()
+
+
+async def test_a_cancel_that_comes_too_late_gets_the_true_result() -> None:
+    workers, begun, release = Workers(1), threading.Event(), threading.Event()
+    token = CancelToken()
+
+    def commit() -> str:
+        token.begin_commit()
+        begun.set()
+        release.wait()
+        return "written"
+
+    task = asyncio.create_task(workers.run(token, commit))
+    await asyncio.to_thread(begun.wait)
+    for _ in range(3):  # cancelled again and again, it stays the truth
+        task.cancel()
+        await asyncio.sleep(0)
+    release.set()
+    assert await task == "written"
+    workers.close()
+
+
+async def test_work_that_finds_itself_cancelled_ends_as_cancelled() -> None:
+    workers, token = Workers(1), CancelToken()
+    token.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run(token, token.check)
+    workers.close()
+
+
+async def test_what_is_queued_at_the_end_is_cancelled() -> None:
+    workers, release = Workers(1), threading.Event()
+    running = asyncio.create_task(workers.run(CancelToken(), release.wait))
+    queued = asyncio.create_task(workers.run(CancelToken(), lambda: 1))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(asyncio.to_thread(workers.close))
+    while not workers.is_closed:  # noqa: ASYNC110 - set by a thread
+        await asyncio.sleep(0)
+    release.set()
+    await closing
+    assert await running
+    with pytest.raises(asyncio.CancelledError):
+        await queued
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run(CancelToken(), lambda: 1)
