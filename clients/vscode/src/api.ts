@@ -1,0 +1,47 @@
+/**
+ * What other extensions get: `vscode.extensions.getExtension<FileopsApi>('fileops.fileops')?.activate()`.
+ * The types ship with the extension (`dist/types/api.d.ts`).
+ */
+import type { CancellationToken, Event } from 'vscode';
+import type {
+  ApprovalMode, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, TrackedFile, UndoParams, WatcherHealthParams,
+} from './protocol';
+
+export type * from './protocol';
+
+/**
+ * The tools, for one agent. A method rejects where there is no daemon, or with a JSON-RPC error (code −32602: the
+ * params are wrong); whatever a tool itself found is in the result.
+ */
+export interface FileopsSession {
+  /** Undefined: the session of callers that name none. */
+  readonly id: string | undefined;
+  read(params: Omit<ReadParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<ReadDetails>>;
+  /** Waits for the person's review where the approval mode asks for one; cancel the token to take the edit back. */
+  edit(params: Omit<EditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
+  multiEdit(params: Omit<MultiEditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
+  tracked(): Promise<TrackedFile[]>;
+  setApprovalMode(mode: ApprovalMode): Promise<void>;
+  /** Takes back all edits of the session, newest first; with `file_path` only those of that file. */
+  undoAll(params?: Pick<UndoParams, 'file_path' | 'dry_run'>): Promise<ToolResult<EditDetails>>;
+  /** Forgets what the session has read. */
+  close(): Promise<void>;
+}
+
+export interface FileopsApi extends FileopsSession {
+  readonly version: 1;
+  readonly state: 'stopped' | 'starting' | 'running' | 'failed';
+  readonly onDidChangeState: Event<'stopped' | 'starting' | 'running' | 'failed'>;
+  /** A session has its own memory of what was read; nothing of it is shared. */
+  session(id: string): FileopsSession;
+  /** Names, descriptions and schemas of the tools, to hand to a model. */
+  tools(): Promise<ToolDefinition[]>;
+  history(params?: HistoryParams): Promise<HistoryEntry[]>;
+  undo(params: UndoParams): Promise<ToolResult<EditDetails>>;
+  readonly onDidRead: Event<DidReadParams>;
+  readonly onDidEdit: Event<DidEditParams>;
+  readonly onDidBecomeStale: Event<DidBecomeStaleParams>;
+  readonly onDidConflict: Event<DidConflictParams>;
+  readonly onWatcherHealth: Event<WatcherHealthParams>;
+}

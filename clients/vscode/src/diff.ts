@@ -1,0 +1,241 @@
+/**
+ * Diff panes whose two sides are virtual: the real file is never opened by them, and nothing of them is left when
+ * they are closed. Owns the two schemes and what their documents hold; knows nothing of reviews or history.
+ */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { normalised, withoutBom } from './hunks';
+
+/** A pane that waits for a decision; the right side may be typed into. */
+export const REVIEW_SCHEME = 'fileops-review';
+/** A pane that only shows. */
+export const VIEW_SCHEME = 'fileops-view';
+
+interface VirtualFile {
+  bytes: Uint8Array;
+  mtime: number;
+  isReadonly: boolean;
+}
+
+// A byte order mark makes the editor read UTF-8 whatever the person's `files.encoding` says.
+const BOM = '\ufeff';
+
+/** Files in memory. Not content providers, because a person may type into the proposed side. */
+class VirtualFiles implements vscode.FileSystemProvider {
+  readonly #files = new Map<string, VirtualFile>();
+  readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.#changed.event;
+  #ticks = Date.now();
+
+  put(uri: vscode.Uri, text: string, isReadonly: boolean): void {
+    const type = this.#files.has(uri.toString()) ? vscode.FileChangeType.Changed : vscode.FileChangeType.Created;
+    this.#files.set(uri.toString(), { bytes: Buffer.from(BOM + withoutBom(text)), mtime: ++this.#ticks, isReadonly });
+    this.#changed.fire([{ type, uri }]);
+  }
+
+  text(uri: vscode.Uri): string | undefined {
+    const file = this.#files.get(uri.toString());
+    return file && withoutBom(Buffer.from(file.bytes).toString('utf8'));
+  }
+
+  drop(uri: vscode.Uri): void {
+    if (this.#files.delete(uri.toString())) this.#changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
+  }
+
+  get size(): number {
+    return this.#files.size;
+  }
+
+  #file(uri: vscode.Uri): VirtualFile {
+    const file = this.#files.get(uri.toString());
+    if (!file) throw vscode.FileSystemError.FileNotFound(uri);
+    return file;
+  }
+
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => undefined);
+  }
+
+  stat(uri: vscode.Uri): vscode.FileStat {
+    const { bytes, mtime, isReadonly } = this.#file(uri);
+    const stat = { type: vscode.FileType.File, ctime: mtime, mtime, size: bytes.length };
+    return isReadonly ? { ...stat, permissions: vscode.FilePermission.Readonly } : stat;
+  }
+
+  readFile(uri: vscode.Uri): Uint8Array {
+    return this.#file(uri).bytes;
+  }
+
+  writeFile(uri: vscode.Uri, content: Uint8Array): void {
+    const file = this.#file(uri);
+    if (file.isReadonly) throw vscode.FileSystemError.NoPermissions(uri);
+    this.#files.set(uri.toString(), { ...file, bytes: content, mtime: ++this.#ticks });
+    this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+  }
+
+  readDirectory(): [string, vscode.FileType][] {
+    return [];
+  }
+
+  createDirectory(uri: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  delete(uri: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  rename(from: vscode.Uri): void {
+    throw vscode.FileSystemError.NoPermissions(from);
+  }
+}
+
+export interface Pane {
+  before: vscode.Uri;
+  after: vscode.Uri;
+  title: string;
+}
+
+export interface PaneContent {
+  scheme: typeof REVIEW_SCHEME | typeof VIEW_SCHEME;
+  /** Path of the real file: gives the tab its name and the text its colours. */
+  filePath: string;
+  title: string;
+  before: string;
+  after: string;
+  isEditable?: boolean;
+}
+
+export class DiffPanes implements vscode.Disposable {
+  readonly #files = new VirtualFiles();
+  readonly #disposables: vscode.Disposable[];
+  #count = 0;
+
+  constructor() {
+    this.#disposables = [
+      vscode.workspace.registerFileSystemProvider(REVIEW_SCHEME, this.#files, { isCaseSensitive: true }),
+      vscode.workspace.registerFileSystemProvider(VIEW_SCHEME, this.#files, { isCaseSensitive: true, isReadonly: true }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        for (const { input } of closed) {
+          const uris = input instanceof vscode.TabInputTextDiff ? [input.original, input.modified]
+            : input instanceof vscode.TabInputText ? [input.uri] : [];
+          for (const uri of uris) if (uri.scheme === VIEW_SCHEME) this.#files.drop(uri);
+        }
+      }),
+    ];
+  }
+
+  /** Number of virtual documents held. */
+  get nDocuments(): number {
+    return this.#files.size;
+  }
+
+  create(content: PaneContent): Pane {
+    const id = ++this.#count;
+    const pane = {
+      before: address(content.scheme, id, 'before', content.filePath),
+      after: address(content.scheme, id, 'after', content.filePath),
+      title: content.title,
+    };
+    this.#files.put(pane.before, content.before, true);
+    this.#files.put(pane.after, content.after, !content.isEditable);
+    return pane;
+  }
+
+  /** A text of ours, to look at, beside the person's editor. */
+  async showText(filePath: string, text: string): Promise<void> {
+    const uri = address(VIEW_SCHEME, ++this.#count, 'text', filePath);
+    this.#files.put(uri, text, true);
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
+  }
+
+  /** Shows the pane; never takes the keyboard unless asked to. */
+  async show(pane: Pane, options: { viewColumn?: vscode.ViewColumn; takesFocus?: boolean; line?: number } = {}): Promise<void> {
+    const tab = this.#tab(pane);
+    const show: vscode.TextDocumentShowOptions = {
+      preview: false, preserveFocus: !options.takesFocus,
+      viewColumn: tab?.group.viewColumn ?? options.viewColumn ?? vscode.ViewColumn.Active,
+    };
+    if (options.line !== undefined) show.selection = new vscode.Range(options.line, 0, options.line, 0);
+    await vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show);
+  }
+
+  isShown(pane: Pane): boolean {
+    return this.#tab(pane) !== undefined;
+  }
+
+  column(pane: Pane): vscode.ViewColumn | undefined {
+    return this.#tab(pane)?.group.viewColumn;
+  }
+
+  /** What stands on the right side now: typed text included, saved or not. */
+  proposed(pane: Pane): string {
+    return this.#document(pane)?.getText() ?? this.#files.text(pane.after) ?? '';
+  }
+
+  /** Returns once an open pane shows the text. */
+  async setProposed(pane: Pane, text: string): Promise<void> {
+    const shows = (): boolean => normalised(this.proposed(pane)) === normalised(text);
+    const document = this.#document(pane);
+    this.#files.put(pane.after, text, false);
+    if (document?.isDirty) { // then the editor keeps what was typed, though it is the same
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), text);
+      await vscode.workspace.applyEdit(edit);
+      return;
+    }
+    if (shows()) return;
+    let changed: vscode.Disposable | undefined;
+    await new Promise<void>(resolve => {
+      changed = vscode.Disposable.from(
+        vscode.workspace.onDidChangeTextDocument(() => shows() && resolve()),
+        vscode.workspace.onDidCloseTextDocument(() => shows() && resolve()));
+    });
+    changed?.dispose();
+  }
+
+  /** Closes the tab and forgets both texts. */
+  async close(pane: Pane): Promise<void> {
+    const document = this.#document(pane);
+    if (document?.isDirty) await document.save(); // into memory; else closing would ask
+    const tab = this.#tab(pane);
+    if (tab) await vscode.window.tabGroups.close(tab, true);
+    this.#files.drop(pane.before);
+    this.#files.drop(pane.after);
+  }
+
+  async closeViews(): Promise<void> {
+    const texts = vscode.window.tabGroups.all.flatMap(group => group.tabs)
+      .filter(({ input }) => input instanceof vscode.TabInputText && input.uri.scheme === VIEW_SCHEME);
+    await vscode.window.tabGroups.close([...texts, ...tabs(input => input.modified.scheme === VIEW_SCHEME)], true);
+  }
+
+  #document(pane: Pane): vscode.TextDocument | undefined {
+    const uri = pane.after.toString();
+    return vscode.workspace.textDocuments.find(d => d.uri.toString() === uri && !d.isClosed);
+  }
+
+  #tab(pane: Pane): vscode.Tab | undefined {
+    const uri = pane.after.toString();
+    return tabs(input => input.modified.toString() === uri)[0];
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+const address = (scheme: string, id: number, side: string, filePath: string): vscode.Uri =>
+  vscode.Uri.from({ scheme, authority: `${side}-${id}`, path: `/${path.basename(filePath) || 'file'}` });
+
+function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[] {
+  return vscode.window.tabGroups.all
+    .flatMap(group => group.tabs)
+    .filter(tab => tab.input instanceof vscode.TabInputTextDiff && matches(tab.input));
+}
+
+/** The column a pane goes to: beside the person's editor, or the empty one in use. */
+export function columnBeside(): vscode.ViewColumn {
+  return vscode.window.activeTextEditor ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+}

@@ -1,0 +1,35 @@
+/** The exported API over a daemon. Every call is one request; no state of its own. */
+import type { FileopsApi, FileopsSession } from './api';
+import type { Daemon } from './daemon';
+
+function sessionOf(daemon: Daemon, id: string | undefined): FileopsSession {
+  const own = id === undefined ? {} : { session_id: id };
+  return {
+    id,
+    read: (params, token) => daemon.request('fileops/read', { ...params, ...own }, token),
+    edit: (params, token) => daemon.request('fileops/edit', { ...params, ...own }, token),
+    multiEdit: (params, token) => daemon.request('fileops/multiEdit', { ...params, ...own }, token),
+    tracked: async () => (await daemon.request('fileops/tracked', own)).files,
+    setApprovalMode: async mode => { await daemon.request('fileops/setApprovalMode', { mode, ...own }); },
+    undoAll: params => daemon.request('fileops/undo', { ...params, session_id: id ?? 'default' }),
+    close: async () => { await daemon.request('fileops/closeSession', { session_id: id ?? 'default' }); },
+  };
+}
+
+export function apiOf(daemon: Daemon): FileopsApi {
+  return {
+    ...sessionOf(daemon, undefined),
+    version: 1,
+    get state() { return daemon.state; },
+    onDidChangeState: daemon.onDidChangeState,
+    session: id => sessionOf(daemon, id),
+    tools: async () => (await daemon.request('fileops/tools', {})).tools,
+    history: async params => (await daemon.request('fileops/history', params ?? {})).edits,
+    undo: params => daemon.request('fileops/undo', params),
+    onDidRead: daemon.on('fileops/didRead'),
+    onDidEdit: daemon.on('fileops/didEdit'),
+    onDidBecomeStale: daemon.on('fileops/didBecomeStale'),
+    onDidConflict: daemon.on('fileops/didConflict'),
+    onWatcherHealth: daemon.on('fileops/watcherHealth'),
+  };
+}

@@ -1,0 +1,103 @@
+/** Puts the parts together; the only file that knows all of them. */
+import * as vscode from 'vscode';
+import { Reviews } from './approval';
+import type { FileopsApi } from './api';
+import { Daemon } from './daemon';
+import { columnBeside, DiffPanes, VIEW_SCHEME } from './diff';
+import { apiOf } from './embed';
+import { fragments } from './hunks';
+import { History } from './history';
+import { ManualCommands } from './manual';
+import { Marks, StaleFiles } from './marks';
+import type { EditDetails, EditParams, ToolResult, UndoParams } from './protocol';
+import { onDidSelectInterpreter } from './server';
+import { Status } from './status';
+
+const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval'].map(name => `fileops.${name}`);
+
+/** For the tests of this extension only; not part of the API. */
+export interface Insides {
+  daemon: Daemon;
+  marks: Marks;
+  panes: DiffPanes;
+  reviews: Reviews;
+  stale: StaleFiles;
+  status: Status;
+}
+
+let leave: (() => Promise<void>) | undefined;
+
+export function activate(context: vscode.ExtensionContext): FileopsApi {
+  const log = vscode.window.createOutputChannel('Fileops', { log: true });
+  const panes = new DiffPanes();
+  const marks = new Marks(context);
+  const stale = new StaleFiles();
+  const reviews: Reviews = new Reviews(panes, log, async session_id => {
+    await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
+  });
+  const daemon = new Daemon(context, log, (params, token) => reviews.ask(params, token));
+  const status = new Status(daemon, reviews, stale);
+
+  context.subscriptions.push(
+    log, panes, marks, stale, reviews, daemon, status, new History(daemon, panes), new ManualCommands(daemon, panes),
+    daemon.on('fileops/didBecomeStale')(event => stale.add(event)),
+    daemon.on('fileops/didRead')(event => stale.clear(event.file_path, event.session_id)),
+    daemon.on('fileops/didEdit')(event => stale.clear(event.file_path, event.session_id)),
+    daemon.onDidAnswer(({ method, params, result }) => {
+      if (method === 'fileops/edit' || method === 'fileops/multiEdit') {
+        void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, panes);
+      }
+      if (method === 'fileops/undo') unmark(params as UndoParams, result as ToolResult<EditDetails>, marks);
+      if (method === 'fileops/closeSession') stale.clearSession((params as { session_id: string }).session_id);
+    }),
+    daemon.onDidChangeState(state => {
+      if (state === 'running' || state === 'starting') return;
+      void reviews.withdrawAll();
+      stale.clearAll();
+    }),
+    vscode.commands.registerCommand('fileops.restart', () => daemon.restart()),
+    vscode.commands.registerCommand('fileops.showLog', () => log.show()),
+    vscode.commands.registerCommand('fileops.closeDiffs', () => panes.closeViews()),
+    vscode.workspace.onDidChangeConfiguration(event => {
+      if (RESTARTING_SETTINGS.some(setting => event.affectsConfiguration(setting))) void daemon.restart();
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void daemon.restart()),
+  );
+  void onDidSelectInterpreter(log, () => {
+    if (!vscode.workspace.getConfiguration('fileops').get('interpreter')) void daemon.restart();
+  }).then(disposable => disposable && context.subscriptions.push(disposable));
+
+  leave = async () => {
+    await reviews.withdrawAll();
+    await daemon.stop();
+  };
+  void daemon.start();
+  return Object.defineProperty(apiOf(daemon), '_insides', {
+    value: { daemon, marks, panes, reviews, stale, status } satisfies Insides, enumerable: false,
+  });
+}
+
+/** The editor closes: what waits is refused, nothing is written, the daemon ends. */
+export async function deactivate(): Promise<void> {
+  await leave?.();
+}
+
+/** An edit came through: mark its lines and, where wanted, show its diff. */
+async function showApplied(params: EditParams, result: ToolResult<EditDetails>, marks: Marks, panes: DiffPanes): Promise<void> {
+  const { ui_extra: change, details } = result;
+  if (result.status !== 'success' || params.dry_run || !change || change.hunks.length === 0) return;
+  marks.add(change.file_path, change.hunks, details.edit_id ?? '', params.session_id ?? 'default');
+  if (!vscode.workspace.getConfiguration('fileops').get('diffAfterEdit', false)) return;
+  const pane = panes.create({
+    scheme: VIEW_SCHEME, filePath: change.file_path, ...fragments(change.hunks),
+    title: `${change.file_path.split(/[/\\]/).pop() ?? ''}: agent's edit`,
+  });
+  await panes.show(pane, { viewColumn: columnBeside() });
+}
+
+function unmark(params: UndoParams, result: ToolResult<EditDetails>, marks: Marks): void {
+  if (result.status !== 'success' || params.dry_run) return;
+  marks.remove((mark, filePath) => (params.edit_id !== undefined
+    ? mark.editId === params.edit_id
+    : mark.sessionId === params.session_id && (params.file_path === undefined || params.file_path === filePath)));
+}

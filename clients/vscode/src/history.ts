@@ -1,0 +1,130 @@
+/**
+ * What agents did: the view "Agent Edits" with a diff for each edit, and undo of one edit, of the last one or of
+ * a whole session. Asks the daemon each time; keeps only what is on the screen.
+ */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { Daemon } from './daemon';
+import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
+import { fragments, parseUnified } from './hunks';
+import type { EditDetails, HistoryEntry, ToolResult, UndoParams } from './protocol';
+
+const SHOWN_EDITS = 200; // more is no list that a person reads
+
+interface SessionRow {
+  session: string;
+  edits: HistoryEntry[];
+}
+
+type Row = SessionRow | HistoryEntry;
+
+const isSession = (row: Row): row is SessionRow => 'edits' in row;
+
+export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> {
+  readonly #rows = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#rows.event;
+  readonly #view: vscode.TreeView<Row>;
+  readonly #disposables: vscode.Disposable[];
+  #sessions: SessionRow[] = [];
+
+  constructor(readonly daemon: Daemon, readonly panes: DiffPanes) {
+    this.#view = vscode.window.createTreeView<Row>('fileops.history', { treeDataProvider: this });
+    const register = vscode.commands.registerCommand;
+    this.#disposables = [
+      this.#view, this.#rows,
+      daemon.on('fileops/didEdit')(() => this.refresh()),
+      daemon.onDidChangeState(() => this.refresh()),
+      register('fileops.history.refresh', () => this.refresh()),
+      register('fileops.history.show', (target: unknown) => this.#withEdit(target, edit => this.show(edit))),
+      register('fileops.history.undo', (target: unknown) => this.#withEdit(target, edit => this.undo({ edit_id: edit.edit_id }))),
+      register('fileops.history.undoSession', (row: SessionRow) => this.#undoSession(row)),
+      register('fileops.history.undoLast', () => this.#withEdit(undefined, edit => this.undo({ edit_id: edit.edit_id }))),
+      register('fileops.showLastEdit', () => this.#withEdit(undefined, edit => this.show(edit))),
+    ];
+  }
+
+  refresh(): void {
+    this.#rows.fire();
+  }
+
+  /** Newest first. Empty where the daemon keeps no history. */
+  async edits(): Promise<HistoryEntry[]> {
+    if (this.daemon.state !== 'running' || !this.daemon.can('fileops/history')) return [];
+    const { edits } = await this.daemon.request('fileops/history', { limit: SHOWN_EDITS });
+    return edits.sort((a, b) => b.timestamp - a.timestamp);
+  }
+
+  async show(edit: HistoryEntry): Promise<void> {
+    const { before, after } = fragments(parseUnified(edit.diff));
+    const pane = this.panes.create({
+      scheme: VIEW_SCHEME, filePath: edit.file_path, before, after,
+      title: `${path.basename(edit.file_path)}: agent's edit, ${clock(edit.timestamp)}`,
+    });
+    await this.panes.show(pane, { viewColumn: columnBeside() });
+  }
+
+  /** Tells the person what came of it; the answer is for the caller. */
+  async undo(params: UndoParams): Promise<ToolResult<EditDetails>> {
+    const result = await this.daemon.request('fileops/undo', params);
+    if (result.status === 'error') {
+      void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
+    } else {
+      vscode.window.setStatusBarMessage(`$(discard) Undone: ${path.basename(result.ui_extra?.file_path ?? '')}`, 5000);
+    }
+    this.refresh();
+    return result;
+  }
+
+  async #undoSession({ session, edits }: SessionRow): Promise<void> {
+    const undo = `Undo ${edits.length} ${edits.length === 1 ? 'Edit' : 'Edits'}`;
+    const chosen = await vscode.window.showWarningMessage(
+      `Take back all edits of session ${session}?`, { modal: true, detail: 'What you typed since stays.' }, undo);
+    if (chosen === undo) await this.undo({ session_id: session });
+  }
+
+  /** target: a row, an edit's id, or nothing for the newest edit. */
+  async #withEdit(target: unknown, run: (edit: HistoryEntry) => Promise<unknown>): Promise<unknown> {
+    if (typeof target === 'object' && target !== null && 'edit_id' in target) return run(target as HistoryEntry);
+    const edits = await this.edits();
+    const edit = typeof target === 'string' ? edits.find(e => e.edit_id === target) : edits[0];
+    if (edit) return run(edit);
+    void vscode.window.showInformationMessage('Fileops: that edit is not in the history.');
+    return undefined;
+  }
+
+  async getChildren(row?: Row): Promise<Row[]> {
+    if (row) return isSession(row) ? row.edits : [];
+    const sessions = new Map<string, HistoryEntry[]>();
+    for (const edit of await this.edits()) {
+      sessions.set(edit.session_id, [...(sessions.get(edit.session_id) ?? []), edit]);
+    }
+    this.#sessions = [...sessions].map(([session, edits]) => ({ session, edits }));
+    return this.#sessions;
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    if (isSession(row)) {
+      const item = new vscode.TreeItem(`Session ${row.session}`, vscode.TreeItemCollapsibleState.Expanded);
+      item.id = `session:${row.session}`;
+      item.description = `${row.edits.length} ${row.edits.length === 1 ? 'edit' : 'edits'}`;
+      item.contextValue = 'session';
+      return item;
+    }
+    const item = new vscode.TreeItem(path.basename(row.file_path));
+    item.id = row.edit_id;
+    item.description = `+${row.stats.added} −${row.stats.removed} · ${clock(row.timestamp)}`;
+    item.tooltip = new vscode.MarkdownString(`${row.summary}\n\n${row.file_path}`);
+    item.iconPath = new vscode.ThemeIcon(row.undoable ? (row.operation === 'create' ? 'new-file' : 'edit') : 'circle-slash');
+    item.contextValue = row.undoable ? 'edit.undoable' : 'edit';
+    item.command = { command: 'fileops.history.show', title: 'Show Diff', arguments: [row] };
+    return item;
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+function clock(timestamp: number): string {
+  return new Date(timestamp * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}

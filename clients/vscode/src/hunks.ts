@@ -1,0 +1,182 @@
+/**
+ * Hunks as values: reading them from a unified diff, putting some of them into a text, showing them without the
+ * rest of the file. Pure; knows nothing of the editor.
+ */
+import type { Hunk, HunkLine } from './protocol';
+
+/** Lines with their `\n`; a text that ends in one has no further, empty line. */
+export function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split(/(?<=\n)/);
+}
+
+export const withoutBom = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
+
+/** For comparing what an editor shows, which has one kind of line end, with what the wire says. */
+export const normalised = (text: string): string => withoutBom(text).replace(/\r\n?/g, '\n');
+
+const written = (line: HunkLine): string => line.text + (line.no_newline ? '' : '\n');
+
+export const newLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind !== '-').map(written);
+export const oldLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind !== '+').map(written);
+
+/** 0-based line of the first old line of a hunk; where it has none, of the line before which it inserts. */
+const firstOldLine = (hunk: Hunk): number => (hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1);
+
+/**
+ * A hunk as its single changes: each run of changed lines is one, without the unchanged lines around it. Two changes
+ * that stand near each other share a hunk; a person wants to decide each.
+ */
+export function changesOf(hunk: Hunk): Hunk[] {
+  const changes: Hunk[] = [];
+  let old = firstOldLine(hunk);
+  let now = hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1;
+  let open: Hunk | undefined;
+  for (const line of hunk.lines) {
+    if (line.kind === ' ') {
+      open = undefined;
+    } else {
+      if (!open) {
+        open = { id: `${hunk.id}.${changes.length + 1}`, old_start: old, old_lines: 0, new_start: now, new_lines: 0, lines: [] };
+        changes.push(open);
+      }
+      open.lines.push(line);
+      if (line.kind === '-' && open.old_lines++ === 0) open.old_start++; // a side of lines starts at its first line
+      if (line.kind === '+' && open.new_lines++ === 0) open.new_start++;
+    }
+    if (line.kind !== '+') old++;
+    if (line.kind !== '-') now++;
+  }
+  return changes;
+}
+
+/** Where a hunk stands in a composed text: its lines [start, end), and the first line that differs. 0-based. */
+export interface Place {
+  hunk: Hunk;
+  start: number;
+  end: number;
+  changed: number;
+}
+
+export interface Composed {
+  text: string;
+  places: Place[];
+}
+
+/** The original with the hunks in `kept` and without the others. */
+export function compose(original: string, hunks: readonly Hunk[], kept: (hunk: Hunk) => boolean): Composed {
+  const lines = linesOf(original);
+  const out: string[] = [];
+  const places: Place[] = [];
+  let at = 0;
+  for (const hunk of hunks) {
+    const first = firstOldLine(hunk);
+    for (; at < first && at < lines.length; at++) out.push(lines[at]!);
+    const start = out.length;
+    out.push(...(kept(hunk) ? newLines(hunk) : lines.slice(first, first + hunk.old_lines)));
+    const context = hunk.lines.findIndex(l => l.kind !== ' ');
+    places.push({ hunk, start, end: out.length, changed: start + Math.max(context, 0) });
+    at = first + hunk.old_lines;
+  }
+  out.push(...lines.slice(at));
+  return { text: out.join(''), places };
+}
+
+/** Both sides of the hunks alone, for when the rest of the file is not at hand. */
+export function fragments(hunks: readonly Hunk[]): { before: string; after: string; places: Place[] } {
+  const before: string[] = [];
+  const after: string[] = [];
+  const places: Place[] = [];
+  const ended = (line: string): string => (line.endsWith('\n') ? line : line + '\n');
+  for (const hunk of hunks) {
+    const line = Math.max(hunk.new_start, 1);
+    const rule = `⋯ line ${line} ⋯\n`;
+    before.push(rule, ...oldLines(hunk).map(ended));
+    after.push(rule);
+    const start = after.length;
+    after.push(...newLines(hunk).map(ended));
+    const context = hunk.lines.findIndex(l => l.kind !== ' ');
+    places.push({ hunk, start, end: after.length, changed: start + Math.max(context, 0) });
+  }
+  return { before: before.join(''), after: after.join(''), places };
+}
+
+/**
+ * Where the places stand after somebody typed: lines above the typing stay, lines below move, a hunk that was
+ * typed into is left out.
+ */
+export function moved(places: readonly Place[], from: string, to: string): Place[] {
+  const a = linesOf(from);
+  const b = linesOf(to);
+  let head = 0;
+  while (head < a.length && head < b.length && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
+  const changedEnd = a.length - tail;
+  const shift = b.length - a.length;
+  return places.flatMap(place => {
+    if (place.end <= head) return [place];
+    if (place.start >= changedEnd) {
+      return [{ ...place, start: place.start + shift, end: place.end + shift, changed: place.changed + shift }];
+    }
+    return [];
+  });
+}
+
+const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+
+/** The hunks of a unified diff of one file; ids "1", "2", … as they stand. */
+export function parseUnified(diff: string): Hunk[] {
+  const hunks: Hunk[] = [];
+  let old = 0;
+  let now = 0;
+  for (const line of diff.split('\n')) {
+    const hunk = hunks.at(-1);
+    if (hunk && (old > 0 || now > 0) && (line === '' || ' -+'.includes(line[0]!))) {
+      const kind = (line[0] ?? ' ') as HunkLine['kind'];
+      hunk.lines.push({ kind, text: line.slice(1) });
+      if (kind !== '+') old--;
+      if (kind !== '-') now--;
+    } else if (hunk && line.startsWith('\\')) {
+      const last = hunk.lines.at(-1);
+      if (last) last.no_newline = true;
+    } else {
+      const header = HEADER.exec(line);
+      if (!header) continue;
+      old = Number(header[2] ?? 1);
+      now = Number(header[4] ?? 1);
+      hunks.push({
+        id: String(hunks.length + 1), lines: [],
+        old_start: Number(header[1]), old_lines: old, new_start: Number(header[3]), new_lines: now,
+      });
+    }
+  }
+  return hunks;
+}
+
+/** Lines of the new text that a change touched, 0-based, [start, end); start = end where lines only went away. */
+export interface TouchedLines {
+  start: number;
+  end: number;
+  lines: string[];
+}
+
+export function touchedLines(hunks: readonly Hunk[]): TouchedLines[] {
+  const touched: TouchedLines[] = [];
+  for (const hunk of hunks) {
+    let at = hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1;
+    let open: TouchedLines | undefined;
+    for (const line of hunk.lines) {
+      if (line.kind === ' ') {
+        open = undefined;
+        at++;
+        continue;
+      }
+      if (!open) touched.push((open = { start: at, end: at, lines: [] }));
+      if (line.kind === '+') {
+        open.lines.push(line.text.replace(/\r$/, ''));
+        open.end = ++at;
+      }
+    }
+  }
+  return touched;
+}

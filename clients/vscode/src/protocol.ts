@@ -1,0 +1,353 @@
+/**
+ * The wire, as docs/PROTOCOL.md has it: every payload of a `fileops/*` message and every method, once.
+ * Keys are snake_case, lines 1-based, paths absolute (never URIs), times seconds since the epoch.
+ * The build's tests compare these fields with the server's schema and decode the shared golden messages.
+ */
+
+export type ErrorCode =
+  | 'not_found' | 'is_directory' | 'not_absolute' | 'outside_roots' | 'permission_denied' | 'not_regular_file'
+  | 'binary' | 'notebook' | 'too_large' | 'too_many_chars' | 'not_read' | 'modified_externally' | 'no_match'
+  | 'multiple_matches' | 'count_mismatch' | 'no_change' | 'already_exists' | 'not_encodable' | 'invalid_pattern'
+  | 'strategy_failed' | 'rejected' | 'approval_timeout' | 'apply_refused' | 'undo_conflict' | 'disk_full' | 'io_error';
+
+export type ApprovalMode = 'default' | 'auto_edit' | 'yolo';
+export type Operation = 'create' | 'modify';
+
+// --- params ---------------------------------------------------------------------------------------------------
+
+export interface ReadParams {
+  file_path: string;
+  offset?: number;
+  limit?: number;
+  session_id?: string;
+}
+
+export interface EditParams {
+  file_path: string;
+  old_string: string;
+  new_string: string;
+  replace_all?: boolean;
+  expected_replacements?: number;
+  /** How the text is found; names in `ServerCapabilities.strategies`. */
+  strategy?: string;
+  dry_run?: boolean;
+  session_id?: string;
+}
+
+export interface EditStep {
+  old_string: string;
+  new_string: string;
+  replace_all?: boolean;
+  strategy?: string;
+}
+
+export interface MultiEditParams {
+  file_path: string;
+  edits: EditStep[];
+  dry_run?: boolean;
+  session_id?: string;
+}
+
+export interface SessionParams {
+  session_id?: string;
+}
+
+export interface CloseSessionParams {
+  session_id: string;
+}
+
+export interface HistoryParams {
+  file_path?: string;
+  session_id?: string;
+  limit?: number;
+}
+
+/** One edit by `edit_id`, or all of a session, newest first, with `file_path` only those of that file. */
+export interface UndoParams {
+  edit_id?: string;
+  session_id?: string;
+  file_path?: string;
+  dry_run?: boolean;
+}
+
+export interface SetApprovalModeParams {
+  mode: ApprovalMode;
+  session_id?: string;
+}
+
+// --- results --------------------------------------------------------------------------------------------------
+
+export interface ToolError {
+  code: ErrorCode;
+  /** One sentence for a person. */
+  message: string;
+}
+
+export interface HunkLine {
+  kind: ' ' | '-' | '+';
+  /** Without its `\n`, with its `\r`. */
+  text: string;
+  /** True on a last line without a line end. */
+  no_newline?: boolean;
+}
+
+/** As in a unified diff: a side of zero lines starts at the line before it. */
+export interface Hunk {
+  id: string;
+  old_start: number;
+  old_lines: number;
+  new_start: number;
+  new_lines: number;
+  lines: HunkLine[];
+}
+
+export interface Stats {
+  added: number;
+  removed: number;
+}
+
+export interface UiExtra {
+  diff: string;
+  exact: boolean;
+  truncated: boolean;
+  operation: Operation;
+  file_path: string;
+  hunks: Hunk[];
+  stats: Stats;
+  /** In the new text. */
+  first_changed_line: number;
+}
+
+/** `D` is what `details` holds: see ReadDetails and EditDetails. */
+export interface ToolResult<D = Record<string, unknown>> {
+  status: 'success' | 'error';
+  /** Exactly the text for the model. */
+  output: string;
+  error: ToolError | null;
+  ui_extra: UiExtra | null;
+  details: D;
+}
+
+export interface ReadDetails {
+  start_line?: number;
+  end_line?: number;
+  total_lines?: number | null;
+  next_offset?: number | null;
+  n_lines_hidden?: number;
+  encoding?: string;
+  bom?: boolean;
+  newline?: '\n' | '\r\n' | 'mixed' | null;
+  size_bytes?: number;
+  mtime?: number | null;
+  source?: 'disk' | 'buffer';
+  document_version?: number | null;
+}
+
+export interface EditDetails {
+  replacements?: number;
+  created?: boolean;
+  applied_to?: 'disk' | 'buffer';
+  match?: string;
+  /** 0-based, of the failing step. */
+  edit_index?: number;
+  match_lines?: number[];
+  nearest?: Nearest | null;
+  modified_by_user?: boolean;
+  /** Null where nothing was written. */
+  edit_id?: string | null;
+  dry_run?: boolean;
+  commit?: Commit;
+  /** "external", "buffer" or a session. */
+  changed_by?: string;
+  also_changed_by?: string | null;
+  diff_since_read?: string | null;
+  /** What an undo would have to overwrite. */
+  ranges?: LineRange[];
+}
+
+/** How the change reached its place. */
+export interface Commit {
+  method: string;
+  durability: string;
+  reason: string | null;
+}
+
+/** Both ends included. */
+export interface LineRange {
+  start_line: number;
+  end_line: number;
+}
+
+export interface Nearest {
+  start_line: number;
+  end_line: number;
+  similarity: number;
+  diff: string;
+  differs_in: string[];
+}
+
+export interface ToolDefinition {
+  name: string;
+  method: string;
+  label: string;
+  description: string;
+  input_schema: Record<string, unknown>;
+  prompt_snippet: string;
+  prompt_guidelines: string[];
+}
+
+export interface ToolsResult {
+  tools: ToolDefinition[];
+}
+
+export interface TrackedFile {
+  file_path: string;
+  state: 'fresh' | 'stale';
+  reason: string | null;
+  read_at: number;
+  mtime: number | null;
+  size_bytes: number;
+}
+
+export interface TrackedResult {
+  files: TrackedFile[];
+}
+
+export interface ApprovalModeResult {
+  session_id: string;
+  mode: ApprovalMode;
+}
+
+// --- a review -------------------------------------------------------------------------------------------------
+
+export interface ConfirmEditParams {
+  title: string;
+  description: string;
+  file_path: string;
+  session_id: string;
+  operation: Operation;
+  diff: string;
+  hunks: Hunk[];
+  /** Null over 1 MB, like `proposed_text`. */
+  original_text: string | null;
+  proposed_text: string | null;
+}
+
+export interface ConfirmEditResult {
+  outcome: 'proceed_once' | 'proceed_always' | 'cancel' | 'modify';
+  /** With `modify`: what the person wants written instead. */
+  text?: string;
+  /** Accept only these hunks. */
+  hunk_ids?: string[];
+}
+
+// --- notifications --------------------------------------------------------------------------------------------
+
+export interface DidBecomeStaleParams {
+  file_path: string;
+  session_id: string;
+  reason: 'modified' | 'deleted' | 'replaced';
+  /** "external", "buffer" or "session:ID". */
+  source: string;
+  timestamp: number;
+}
+
+export interface DidReadParams {
+  file_path: string;
+  session_id: string;
+  timestamp: number;
+  size: number;
+  modified: number;
+}
+
+export interface DidEditParams {
+  file_path: string;
+  session_id: string;
+  timestamp: number;
+  /** Characters of the new content. */
+  content_length: number;
+  source: string;
+  edit_id: string;
+}
+
+export interface DidConflictParams {
+  file_path: string;
+  session_id: string;
+  last_read: number;
+  last_modified: number;
+  current_modified: number | null;
+  size_diff: number;
+}
+
+export interface WatcherHealthParams {
+  state: 'ok' | 'degraded';
+  reason: string;
+}
+
+// --- history --------------------------------------------------------------------------------------------------
+
+export interface HistoryEntry {
+  edit_id: string;
+  file_path: string;
+  session_id: string;
+  timestamp: number;
+  operation: Operation;
+  summary: string;
+  diff: string;
+  stats: Stats;
+  undoable: boolean;
+}
+
+export interface HistoryResult {
+  edits: HistoryEntry[];
+}
+
+// --- initialize -----------------------------------------------------------------------------------------------
+
+export interface InitializationOptions {
+  freshness: 'mtime' | 'content';
+  confine: 'edits' | 'all' | 'off';
+  roots: string[];
+  approval_mode: ApprovalMode;
+  approval_timeout_s: number;
+}
+
+/** `result.capabilities.experimental.fileops`. */
+export interface ServerCapabilities {
+  protocol_version: number;
+  requests: string[];
+  notifications: string[];
+  strategies: string[];
+}
+
+export const PROTOCOL_VERSION = 1;
+
+// --- methods --------------------------------------------------------------------------------------------------
+
+/** Requests that the editor sends: method to its params and its result. */
+export interface Requests {
+  'fileops/read': { params: ReadParams; result: ToolResult<ReadDetails> };
+  'fileops/edit': { params: EditParams; result: ToolResult<EditDetails> };
+  'fileops/multiEdit': { params: MultiEditParams; result: ToolResult<EditDetails> };
+  'fileops/tools': { params: Record<string, never>; result: ToolsResult };
+  'fileops/tracked': { params: SessionParams; result: TrackedResult };
+  'fileops/closeSession': { params: CloseSessionParams; result: null };
+  'fileops/history': { params: HistoryParams; result: HistoryResult };
+  'fileops/undo': { params: UndoParams; result: ToolResult<EditDetails> };
+  'fileops/approvalMode': { params: SessionParams; result: ApprovalModeResult };
+  'fileops/setApprovalMode': { params: SetApprovalModeParams; result: ApprovalModeResult };
+}
+
+/** Notifications that the server sends: method to its params. */
+export interface Notifications {
+  'fileops/didRead': DidReadParams;
+  'fileops/didEdit': DidEditParams;
+  'fileops/didBecomeStale': DidBecomeStaleParams;
+  'fileops/didConflict': DidConflictParams;
+  'fileops/watcherHealth': WatcherHealthParams;
+  /** The mode of a session changed, by request or by an "always". */
+  'fileops/approvalMode': ApprovalModeResult;
+}
+
+/** The one request that the server sends. */
+export const CONFIRM_EDIT = 'fileops/confirmEdit';

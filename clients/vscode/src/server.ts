@@ -1,0 +1,181 @@
+/**
+ * Where the daemon's program is found. The order, first hit wins:
+ *   1. setting `fileops.path`                          a fileops-server program
+ *   2. setting `fileops.interpreter`                   a Python
+ *   3. the interpreter chosen in the Python extension  (ms-python.python, where it is installed)
+ *   4. python3, python, py on the PATH
+ * A Python of 3.11 or newer that has a fileops-server of our version or newer installed runs that one; for one
+ * that has not, the bundled wheel is set up in a virtual environment of its own (setup.ts).
+ */
+import { execFile } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { promisify } from 'node:util';
+import * as vscode from 'vscode';
+
+const run = promisify(execFile);
+
+export const MIN_PYTHON: readonly [number, number] = [3, 11];
+const PROBE_TIMEOUT_MS = 15_000; // a cold interpreter on a busy machine; longer means it hangs
+
+/** How to start the daemon. origin: one phrase for people, of where it was found. */
+export interface Launch {
+  command: string;
+  args: string[];
+  origin: string;
+}
+
+export interface Interpreter {
+  command: string;
+  /** What goes before `-m`: the launcher's `-3`, for instance. */
+  args: string[];
+  origin: string;
+  python: readonly number[];
+  /** Version of the fileops-server installed in it. */
+  server: string | null;
+}
+
+/** No daemon can be started. The message is for a person; `setting` is where he can mend it. */
+export class ServerMissing extends Error {
+  constructor(message: string, readonly setting: string = 'fileops.interpreter') {
+    super(message);
+  }
+}
+
+/** -P: a workspace that holds a folder `fileops` must not be run in place of the daemon. */
+export function launchOf(interpreter: Interpreter): Launch {
+  return {
+    command: interpreter.command,
+    args: [...interpreter.args, '-P', '-m', 'fileops'],
+    origin: `${interpreter.origin} (Python ${interpreter.python.join('.')}, fileops-server ${interpreter.server ?? '?'})`,
+  };
+}
+
+export function expand(value: string): string {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+  return value
+    .replace(/^~(?=$|[/\\])/, os.homedir())
+    .replaceAll('${workspaceFolder}', folder)
+    .replaceAll('${userHome}', os.homedir());
+}
+
+const PROBE = [
+  'import json, sys',
+  'server = None',
+  'if sys.version_info >= (3, 8):',
+  '    from importlib import metadata',
+  '    try: server = metadata.version("fileops-server")',
+  '    except metadata.PackageNotFoundError: pass',
+  'print(json.dumps({"python": list(sys.version_info[:3]), "server": server}))',
+].join('\n');
+
+/** What an interpreter is and has; undefined where it cannot be run. cwd: a folder that holds no Python file. */
+export async function probe(command: string, args: string[], origin: string, cwd: string): Promise<Interpreter | undefined> {
+  try {
+    const { stdout } = await run(command, [...args, '-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
+    const found = JSON.parse(stdout) as { python: number[]; server: string | null };
+    return { command, args, origin, python: found.python, server: found.server };
+  } catch {
+    return undefined;
+  }
+}
+
+export function isOldPython(interpreter: Interpreter): boolean {
+  return olderThan(interpreter.python, MIN_PYTHON);
+}
+
+export function hasServer(interpreter: Interpreter, minVersion: string): boolean {
+  return interpreter.server !== null && !olderThan(numbers(interpreter.server), numbers(minVersion));
+}
+
+const numbers = (version: string): number[] => version.split(/[.+a-z-]/).slice(0, 3).map(n => Number(n) || 0);
+
+function olderThan(a: readonly number[], b: readonly number[]): boolean {
+  for (let i = 0; i < b.length; i++) {
+    if ((a[i] ?? 0) !== (b[i] ?? 0)) return (a[i] ?? 0) < (b[i] ?? 0);
+  }
+  return false;
+}
+
+/** The program named by `fileops.path`, checked. */
+function programOf(setting: string): Launch {
+  const command = expand(setting);
+  try {
+    fs.accessSync(command, fs.constants.X_OK);
+  } catch {
+    throw new ServerMissing(`fileops.path names ${command}, which cannot be run.`, 'fileops.path');
+  }
+  return { command, args: [], origin: 'fileops.path' };
+}
+
+/**
+ * The interpreter or program to use.
+ * Raises: ServerMissing, also where the Python that the person chose himself is too old.
+ */
+export async function find(cwd: string, log: vscode.LogOutputChannel): Promise<Launch | Interpreter> {
+  const config = vscode.workspace.getConfiguration('fileops');
+  const program = config.get('path', '').trim();
+  if (program) return programOf(program);
+
+  const chosen = config.get('interpreter', '').trim();
+  if (chosen) {
+    const command = expand(chosen);
+    const found = await probe(command, [], 'fileops.interpreter', cwd);
+    if (!found) throw new ServerMissing(`fileops.interpreter names ${command}, which is no Python that can be run.`);
+    if (isOldPython(found)) throw tooOld(found);
+    return found;
+  }
+
+  const candidates: [string, string[], string][] = [];
+  const selected = await selectedInterpreter(log);
+  if (selected) candidates.push([selected, [], 'the Python extension']);
+  candidates.push(['python3', [], 'python3 on the PATH'], ['python', [], 'python on the PATH'], ['py', ['-3'], 'the py launcher']);
+
+  let old: Interpreter | undefined;
+  for (const [command, args, origin] of candidates) {
+    const found = await probe(command, args, origin, cwd);
+    log.debug(`${origin}: ${found ? `Python ${found.python.join('.')}, fileops-server ${found.server ?? 'not installed'}` : 'not found'}`);
+    if (found && !isOldPython(found)) return found;
+    old ??= found;
+  }
+  throw old ? tooOld(old) : new ServerMissing(`No Python was found. Fileops needs Python ${MIN_PYTHON.join('.')} or newer.`);
+}
+
+function tooOld(found: Interpreter): ServerMissing {
+  return new ServerMissing(
+    `${path.basename(found.command)} (${found.origin}) is Python ${found.python.join('.')}; Fileops needs ${MIN_PYTHON.join('.')} or newer.`);
+}
+
+// --- the Python extension, where there is one -----------------------------------------------------------------
+
+interface PythonApi {
+  environments: {
+    getActiveEnvironmentPath(): { path: string };
+    resolveEnvironment(env: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+    onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+  };
+}
+
+async function pythonApi(log: vscode.LogOutputChannel): Promise<PythonApi | undefined> {
+  const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');
+  if (!extension) return undefined;
+  try {
+    return await extension.activate();
+  } catch (error) {
+    log.warn(`The Python extension did not start: ${String(error)}`);
+    return undefined;
+  }
+}
+
+async function selectedInterpreter(log: vscode.LogOutputChannel): Promise<string | undefined> {
+  const api = await pythonApi(log);
+  if (!api) return undefined;
+  const environment = await api.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath());
+  return environment?.executable.uri?.fsPath;
+}
+
+/** Calls back when another interpreter is chosen in the Python extension. */
+export async function onDidSelectInterpreter(log: vscode.LogOutputChannel, callback: () => void): Promise<vscode.Disposable | undefined> {
+  return (await pythonApi(log))?.environments.onDidChangeActiveEnvironmentPath(callback);
+}

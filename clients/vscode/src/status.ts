@@ -1,0 +1,103 @@
+/** The status item: whether the daemon runs, what waits, what is stale; a click opens a menu of what can be done. */
+import * as vscode from 'vscode';
+import type { Daemon } from './daemon';
+import type { Reviews } from './approval';
+import { type StaleFiles, staleName } from './marks';
+import type { ApprovalMode, WatcherHealthParams } from './protocol';
+
+export class Status implements vscode.Disposable {
+  readonly #item = vscode.window.createStatusBarItem('fileops.status', vscode.StatusBarAlignment.Left, 0);
+  readonly #disposables: vscode.Disposable[];
+  #health: WatcherHealthParams = { state: 'ok', reason: '' };
+  /** Sessions that are asked less than the others; the way back is in the menu. */
+  readonly #modes = new Map<string, ApprovalMode>();
+
+  constructor(readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles) {
+    this.#item.name = 'Fileops';
+    this.#item.command = 'fileops.showMenu';
+    this.#disposables = [
+      this.#item,
+      daemon.onDidChangeState(state => {
+        void vscode.commands.executeCommand('setContext', 'fileops.running', state === 'running');
+        if (state !== 'running') {
+          this.#health = { state: 'ok', reason: '' };
+          this.#modes.clear();
+        }
+        this.#draw();
+      }),
+      daemon.on('fileops/watcherHealth')(health => {
+        this.#health = health;
+        this.#draw();
+      }),
+      daemon.on('fileops/approvalMode')(({ session_id, mode }) => {
+        if (mode === 'default') this.#modes.delete(session_id);
+        else this.#modes.set(session_id, mode);
+      }),
+      reviews.onDidChange(() => this.#draw()),
+      stale.onDidChange(() => this.#draw()),
+      vscode.commands.registerCommand('fileops.showMenu', () => this.#menu()),
+      vscode.commands.registerCommand('fileops.askAgain', (session_id: string) =>
+        daemon.request('fileops/setApprovalMode', { session_id, mode: 'default' })),
+    ];
+    this.#draw();
+    this.#item.show();
+  }
+
+  get text(): string {
+    return this.#item.text;
+  }
+
+  #draw(): void {
+    const [text, sentence, color] = this.#say();
+    this.#item.text = text;
+    this.#item.backgroundColor = color ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
+    const tooltip = new vscode.MarkdownString(undefined, true);
+    tooltip.appendText(sentence);
+    const server = this.daemon.server;
+    if (server && this.daemon.state === 'running') tooltip.appendText(`\nfileops-server ${server.version ?? ''}, found by: ${server.origin}`);
+    for (const event of this.stale.files.slice(0, 10)) tooltip.appendText(`\n≠ ${staleName(event)}`);
+    this.#item.tooltip = tooltip;
+    this.#item.accessibilityInformation = { label: `Fileops: ${sentence}` };
+  }
+
+  #say(): [text: string, sentence: string, color?: 'warning' | 'error'] {
+    const { state, problem } = this.daemon;
+    if (state === 'failed') return ['$(error) fileops', problem, 'error'];
+    if (state === 'starting') return ['$(sync~spin) fileops', 'The daemon starts.'];
+    if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped.'];
+    const n = this.reviews.waiting.length;
+    const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
+    const stale = nStale > 0 ? ` $(diff) ${nStale} stale` : '';
+    if (n > 0) return [`$(eye) fileops: ${n} to review${stale}`, n === 1 ? 'One edit waits for you.' : `${n} edits wait for you.`, 'warning'];
+    if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
+    return [`$(check) fileops${stale}`, 'The daemon runs.'];
+  }
+
+  async #menu(): Promise<void> {
+    const separator = { label: '', kind: vscode.QuickPickItemKind.Separator, command: '' };
+    const reviews = this.reviews.waiting.map(review => ({
+      label: `$(eye) ${review.params.title}`, description: review.params.file_path, command: 'fileops.review.focus', argument: review,
+    }));
+    const stale = this.stale.files.map(event => ({
+      label: `$(diff) ${staleName(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),
+    }));
+    const modes = [...this.#modes].map(([session_id, mode]) => ({
+      label: `$(shield) Ask Again Before Edits of Session ${session_id}`, description: mode, command: 'fileops.askAgain', argument: session_id,
+    }));
+    const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { command: string; argument?: unknown }>([
+      ...reviews, ...(reviews.length > 0 ? [separator] : []),
+      ...stale, ...(stale.length > 0 ? [separator] : []),
+      ...modes,
+      { label: '$(history) Agent Edits', command: 'fileops.history.focus' },
+      { label: '$(discard) Undo the Last Agent Edit', command: 'fileops.history.undoLast' },
+      { label: '$(close) Dismiss All Marks', command: 'fileops.dismissAllMarks' },
+      { label: '$(output) Show Log', command: 'fileops.showLog' },
+      { label: '$(debug-restart) Restart Daemon', command: 'fileops.restart' },
+    ], { title: `Fileops: ${this.#say()[1]}`, placeHolder: 'What to do' });
+    if (chosen?.command) await vscode.commands.executeCommand(chosen.command, chosen.argument);
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}

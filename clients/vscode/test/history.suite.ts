@@ -1,0 +1,101 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { FileopsApi } from '../src/api';
+import type { Insides } from '../src/extension';
+import { closeAll, disk, file, open, shownDiffs, until, world } from './world';
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
+let nSessions = 0;
+
+export function historySuite(): void {
+  describe('history and undo', () => {
+    let api: FileopsApi;
+    let insides: Insides;
+    before(async () => { ({ api, insides } = await world()); });
+    beforeEach(closeAll);
+    after(closeAll);
+
+    async function edited() {
+      const path = file(LINES);
+      const session = api.session(`history-${++nSessions}`);
+      await session.setApprovalMode('yolo');
+      await session.read({ file_path: path });
+      const edit = async (from: string, to: string) => {
+        const result = await session.edit({ file_path: path, old_string: from, new_string: to });
+        assert.equal(result.status, 'success', result.output);
+        return result.details.edit_id!;
+      };
+      return { path, session, edit };
+    }
+
+    it('lists the edits of a session with their diffs', async () => {
+      const { path, session, edit } = await edited();
+      const ids = [await edit('line 3\n', 'LINE 3\n'), await edit('line 9\n', 'LINE 9\n')];
+      const entries = await api.history({ session_id: session.id! });
+      assert.deepEqual(entries.map(e => e.edit_id).sort(), [...ids].sort());
+      assert.ok(entries.every(e => e.undoable && e.file_path === path));
+      assert.ok(entries.some(e => e.diff.includes('+LINE 9')));
+    });
+
+    it('shows the diff of an edit, and nothing of it is left when it is closed', async () => {
+      const { edit } = await edited();
+      const id = await edit('line 3\n', 'LINE 3\n');
+      await vscode.commands.executeCommand('fileops.history.show', id);
+      const [shown] = shownDiffs();
+      assert.match((await vscode.workspace.openTextDocument(shown!.modified)).getText(), /LINE 3/);
+      await vscode.commands.executeCommand('fileops.closeDiffs');
+      await until(() => insides.panes.nDocuments === 0, 'no text is left');
+      assert.equal(shownDiffs().length, 0);
+    });
+
+    it('undoes one edit and keeps what was typed since', async () => {
+      const { path, edit } = await edited();
+      const editor = await open(path);
+      const id = await edit('line 3\n', 'LINE 3\n');
+      await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
+      await editor.edit(builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
+      await editor.document.save();
+      const done = vscode.commands.executeCommand<{ status: string; output: string }>('fileops.history.undo', id);
+      const result = await decideWhileWaiting(done);
+      assert.equal(result.status, 'success', result.output);
+      assert.equal(disk(path), LINES.replace('line 11\n', 'typed since\nline 11\n'));
+      assert.deepEqual(insides.marks.at(vscode.Uri.file(path)), []);
+    });
+
+    it('undoes all edits of a session', async () => {
+      const { path, session, edit } = await edited();
+      await edit('line 3\n', 'LINE 3\n');
+      await edit('LINE 3\n', 'Line three\n');
+      await edit('line 9\n', 'LINE 9\n');
+      const result = await decideWhileWaiting(session.undoAll());
+      assert.equal(result.status, 'success', result.output);
+      assert.equal(disk(path), LINES);
+    });
+
+    it('says so and changes nothing where the text was typed over', async () => {
+      const { path, edit } = await edited();
+      const editor = await open(path);
+      const id = await edit('line 3\n', 'LINE 3\n');
+      await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
+      await editor.edit(builder => builder.replace(new vscode.Range(2, 0, 2, 6), 'quite another'));
+      await editor.document.save();
+      const before = disk(path);
+      const result = await decideWhileWaiting(api.undo({ edit_id: id }));
+      assert.equal(result.error?.code, 'undo_conflict');
+      assert.equal(disk(path), before);
+    });
+
+    /** An undo is an edit: in the default mode it waits for a review too. */
+    async function decideWhileWaiting<T>(done: PromiseLike<T>): Promise<T> {
+      const listening = insides.reviews.onDidChange(() => {
+        const [review] = insides.reviews.waiting;
+        if (review) void insides.reviews.decide(review, 'accept');
+      });
+      try {
+        return await done;
+      } finally {
+        listening.dispose();
+      }
+    }
+  });
+}

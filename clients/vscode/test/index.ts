@@ -1,0 +1,23 @@
+/** Loaded by the extension host (extensionTestsPath): runs mocha in it. */
+import Mocha from 'mocha';
+import { daemonSuite } from './daemon.suite';
+import { hunksSuite } from './hunks.suite';
+import { marksSuite } from './marks.suite';
+import { reviewSuite } from './review.suite';
+import { historySuite } from './history.suite';
+
+const SUITES = { hunks: hunksSuite, review: reviewSuite, marks: marksSuite, history: historySuite, daemon: daemonSuite };
+
+export function run(): Promise<void> {
+  const report = process.env.MOCHA_JSON;
+  const mocha = new Mocha({
+    ui: 'bdd', timeout: 20_000, color: false, forbidOnly: true,
+    ...(report ? { reporter: 'json', reporterOptions: { output: report } } : { reporter: 'spec' }),
+  });
+  mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);
+  const wanted = process.env.FILEOPS_SUITES?.split(',');
+  for (const [name, register] of Object.entries(SUITES)) if (!wanted || wanted.includes(name)) register();
+  return new Promise((resolve, reject) => {
+    mocha.run(nFailures => (nFailures > 0 ? reject(new Error(`${nFailures} tests failed`)) : resolve()));
+  });
+}

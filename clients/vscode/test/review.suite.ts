@@ -1,0 +1,324 @@
+import * as assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as vscode from 'vscode';
+import type { FileopsApi } from '../src/api';
+import type { Insides } from '../src/extension';
+import { closeAll, disk, file, once, open, type Review, set, shownDiffs, until, world } from './world';
+
+const PARTS = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`).join('\n') + '\n';
+let nSessions = 0;
+
+export function reviewSuite(): void {
+  describe('a review', () => {
+    let api: FileopsApi;
+    let insides: Insides;
+    before(async () => { ({ api, insides } = await world()); });
+    beforeEach(async () => {
+      await closeAll();
+      assert.equal(insides.reviews.waiting.length, 0);
+    });
+    after(closeAll);
+
+    /** An agent of its own that has read the file. */
+    async function agent(path: string) {
+      const session = api.session(`agent-${++nSessions}`);
+      if (fs.existsSync(path)) await session.read({ file_path: path });
+      return session;
+    }
+    const shown = (): Promise<Review> => until(() => {
+      const [review] = insides.reviews.waiting;
+      return review && insides.panes.isShown(review.pane) ? review : undefined;
+    }, 'a review is shown');
+    const proposed = (review: Review): Thenable<vscode.TextDocument> => vscode.workspace.openTextDocument(review.pane.after);
+    const nothingLeft = (): Promise<unknown> => until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'no pane and no text is left');
+
+    it('shows both sides, virtual, and leaves the keyboard where it was', async () => {
+      const path = file('x = 3.14\ny = 2\n');
+      const mine = await open(path);
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '3.14', new_string: 'math.pi' });
+      const review = await shown();
+      assert.equal(vscode.window.activeTextEditor, mine);
+      assert.equal(disk(path), 'x = 3.14\ny = 2\n');
+      assert.equal((await vscode.workspace.openTextDocument(review.pane.before)).getText(), 'x = 3.14\ny = 2\n');
+      assert.equal((await proposed(review)).getText(), 'x = math.pi\ny = 2\n');
+      assert.ok(shownDiffs().every(input => input.original.scheme !== 'file' && input.modified.scheme !== 'file'));
+      assert.equal((await proposed(review)).languageId, 'python');
+      await insides.reviews.decide(review, 'accept');
+      const result = await done;
+      assert.equal(result.status, 'success', result.output);
+      assert.equal(disk(path), 'x = math.pi\ny = 2\n');
+      await nothingLeft();
+      assert.ok(vscode.window.tabGroups.all.flatMap(g => g.tabs).length === 1, 'the own editor is still there');
+    });
+
+    it('rejected: nothing is written', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      await insides.reviews.decide(await shown(), 'reject');
+      assert.equal((await done).error?.code, 'rejected');
+      assert.equal(disk(path), 'a = 1\n');
+      await nothingLeft();
+    });
+
+    it('a new file is shown against nothing', async () => {
+      const path = file('').replace('demo.py', 'new.py');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '', new_string: 'hello\n' });
+      const review = await shown();
+      assert.equal((await vscode.workspace.openTextDocument(review.pane.before)).getText(), '');
+      assert.equal(review.params.operation, 'create');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).status, 'success');
+      assert.equal(disk(path), 'hello\n');
+    });
+
+    it('single changes can be dropped and put back', async () => {
+      const path = file(PARTS);
+      const session = await agent(path);
+      const done = session.multiEdit({ file_path: path, edits: [
+        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 15\n', new_string: 'LINE 15\n' }, { old_string: 'line 28\n', new_string: 'LINE 28\n' }] });
+      const review = await shown();
+      const document = await proposed(review);
+      const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 20))
+        .filter(lens => lens.command!.command === 'fileops.review.toggleHunk');
+      assert.deepEqual((await lenses()).map(lens => lens.range.start.line), [1, 14, 27]);
+
+      const press = (lens: vscode.CodeLens) => vscode.commands.executeCommand(lens.command!.command, ...lens.command!.arguments!);
+      await press((await lenses())[1]!);
+      await until(() => !document.getText().includes('LINE 15'), 'the dropped change is gone from the proposal');
+      await press((await lenses())[2]!);
+      await press((await lenses())[2]!);
+      assert.match((await lenses())[1]!.command!.title, /Put back change 2 of 3/);
+      await insides.reviews.decide(review, 'accept');
+
+      const result = await done;
+      assert.equal(result.status, 'success', result.output);
+      assert.equal(disk(path), PARTS.replace('line 2\n', 'LINE 2\n').replace('line 28\n', 'LINE 28\n'));
+      assert.equal(result.details.modified_by_user, true);
+      await nothingLeft();
+    });
+
+    it('of two changes near each other one can be dropped', async () => {
+      const path = file(PARTS);
+      const session = await agent(path);
+      const done = session.multiEdit({ file_path: path, edits: [
+        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 4\n', new_string: 'LINE 4\n' }] });
+      const review = await shown();
+      assert.equal(review.params.hunks.length, 1);
+      assert.equal(review.changes.length, 2);
+      await review.toggle(review.changes[0]!);
+      await insides.reviews.decide(review, 'accept');
+      const result = await done;
+      assert.equal(disk(path), PARTS.replace('line 4\n', 'LINE 4\n'));
+      assert.equal(result.details.modified_by_user, true);
+    });
+
+    it('all changes dropped is a rejection', async () => {
+      const path = file('a\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: 'a', new_string: 'b' });
+      const review = await shown();
+      await review.toggle(review.changes[0]!);
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).error?.code, 'rejected');
+      assert.equal(disk(path), 'a\n');
+    });
+
+    it('what the person types is what gets written', async () => {
+      const path = file(PARTS);
+      const session = await agent(path);
+      const done = session.multiEdit({ file_path: path, edits: [
+        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 28\n', new_string: 'LINE 28\n' }] });
+      const review = await shown();
+      const document = await proposed(review);
+      const edit = new vscode.WorkspaceEdit();
+      edit.insert(document.uri, new vscode.Position(10, 0), 'typed by hand\n');
+      await vscode.workspace.applyEdit(edit);
+      assert.ok(review.wasTyped);
+      assert.ok(await review.toggle(review.changes[1]!), 'a change below can still be dropped');
+      await insides.reviews.decide(review, 'accept');
+      const result = await done;
+      assert.equal(result.status, 'success', result.output);
+      assert.equal(disk(path), PARTS.replace('line 2\n', 'LINE 2\n').replace('line 11\n', 'typed by hand\nline 11\n'));
+      assert.equal(result.details.modified_by_user, true);
+      await nothingLeft();
+    });
+
+    it('"always" asks no more in that session', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      await insides.reviews.decide(await shown(), 'always');
+      await first;
+      const second = await session.edit({ file_path: path, old_string: '2', new_string: '3' });
+      assert.equal(second.status, 'success', second.output);
+      assert.equal(disk(path), 'a = 3\n');
+    });
+
+    it('"always" with a typed text writes that text and asks no more', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      const review = await shown();
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(review.pane.after, new vscode.Range(0, 4, 0, 5), '20');
+      await proposed(review);
+      await vscode.workspace.applyEdit(edit);
+      await insides.reviews.decide(review, 'always');
+      assert.equal((await first).status, 'success');
+      assert.equal(disk(path), 'a = 20\n');
+      assert.equal((await session.edit({ file_path: path, old_string: '20', new_string: '3' })).status, 'success');
+    });
+
+    it('several wait in order; the next one opens when one is decided', async () => {
+      const [one, two] = [file('1\n', 'one.py'), file('2\n', 'two.py')];
+      const [a, b] = [await agent(one), await agent(two)];
+      const first = a.edit({ file_path: one, old_string: '1', new_string: 'I' });
+      await shown();
+      const second = b.edit({ file_path: two, old_string: '2', new_string: 'II' });
+      await until(() => insides.reviews.waiting.length === 2, 'two wait');
+      assert.equal(shownDiffs().length, 1);
+      assert.match(insides.status.text, /2 to review/);
+      await insides.reviews.decide(insides.reviews.waiting[0]!, 'accept');
+      await first;
+      const review = await shown();
+      assert.equal(review.params.file_path, two);
+      await insides.reviews.decide(review, 'reject');
+      assert.equal((await second).error?.code, 'rejected');
+      await nothingLeft();
+      assert.doesNotMatch(insides.status.text, /review/);
+    });
+
+    it('the commands of title bar and keys act on the pane in use', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      const review = await shown();
+      await vscode.commands.executeCommand('fileops.review.focus');
+      await until(() => vscode.window.activeTextEditor?.document.uri.toString() === review.pane.after.toString(), 'the proposed side has the keyboard');
+      await vscode.commands.executeCommand('fileops.review.toggleHunk');
+      await until(async () => (await proposed(review)).getText() === 'a = 1\n', 'dropped by key');
+      await vscode.commands.executeCommand('fileops.review.toggleHunk');
+      await until(async () => (await proposed(review)).getText() === 'a = 2\n', 'put back by key');
+      await vscode.commands.executeCommand('fileops.review.accept', review.pane.after);
+      assert.equal((await done).status, 'success');
+    });
+
+    it('closing the tab decides nothing; the review can be opened again', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      const review = await shown();
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      assert.equal(insides.reviews.waiting.length, 1);
+      await insides.reviews.show(review, false);
+      await shown();
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).status, 'success');
+    });
+
+    it('ends when the agent takes the edit back', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const cancel = new vscode.CancellationTokenSource();
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' }, cancel.token);
+      await shown();
+      cancel.cancel();
+      await assert.rejects(Promise.resolve(done), { code: -32800 });
+      await nothingLeft();
+      assert.equal(insides.reviews.waiting.length, 0);
+      assert.equal(disk(path), 'a = 1\n');
+    });
+
+    it('ends when the daemon is restarted', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' }).then(r => r.status, () => 'no answer');
+      await shown();
+      await vscode.commands.executeCommand('fileops.restart');
+      assert.notEqual(await done, 'success');
+      await nothingLeft();
+      assert.equal(disk(path), 'a = 1\n');
+      await until(() => api.state === 'running', 'it runs again');
+    });
+
+    it('a text with other characters survives whatever files.encoding says', async () => {
+      const config = vscode.workspace.getConfiguration('files');
+      await config.update('encoding', 'windows1252', vscode.ConfigurationTarget.Workspace);
+      try {
+        const path = file('näh → 😀\nb\n');
+        const session = await agent(path);
+        const done = session.edit({ file_path: path, old_string: 'b', new_string: 'ß' });
+        const review = await shown();
+        assert.equal((await proposed(review)).getText(), 'näh → 😀\nß\n');
+        assert.ok(!review.wasTyped);
+        await insides.reviews.decide(review, 'accept');
+        await done;
+        assert.equal(disk(path), 'näh → 😀\nß\n');
+      } finally {
+        await config.update('encoding', undefined, vscode.ConfigurationTarget.Workspace);
+      }
+    });
+
+    it('CRLF and a missing final newline are not taken for typing', async () => {
+      const path = file('a\r\nb\r\nc');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: 'b', new_string: 'B' });
+      const review = await shown();
+      await proposed(review);
+      assert.ok(!review.wasTyped);
+      await insides.reviews.decide(review, 'accept');
+      await done;
+      assert.equal(disk(path), 'a\r\nB\r\nc');
+    });
+
+    it('of a large file shows only what changes', async () => {
+      const path = file('x'.repeat(99).concat('\n').repeat(12_000) + 'needle\n', 'large.txt');
+      const session = api.session('large');
+      await session.read({ file_path: path, offset: 12_001, limit: 1 });
+      const done = session.edit({ file_path: path, old_string: 'needle', new_string: 'pin' });
+      const review = await shown();
+      assert.equal(review.params.original_text, null);
+      assert.ok((await proposed(review)).getText().includes('pin'));
+      assert.ok((await proposed(review)).lineCount < 20);
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).status, 'success');
+      assert.ok(disk(path).endsWith('x\npin\n'));
+    });
+
+    it('is only announced where the person wants no pane', async () => {
+      await set('review.open', 'never');
+      try {
+        const path = file('a = 1\n');
+        const session = await agent(path);
+        const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+        const review = await until(() => insides.reviews.waiting[0], 'it waits');
+        assert.equal(shownDiffs().length, 0);
+        await insides.reviews.decide(review, 'accept');
+        assert.equal((await done).status, 'success');
+      } finally {
+        await set('review.open', undefined);
+        await vscode.commands.executeCommand('notifications.clearAll');
+      }
+    });
+
+    it('mode yolo asks nothing', async () => {
+      await set('approval.mode', 'yolo');
+      try {
+        await until(() => api.state !== 'running', 'a restart').catch(() => undefined);
+        await until(() => api.state === 'running', 'it runs again');
+        const path = file('a = 1\n');
+        const session = await agent(path);
+        const result = await session.edit({ file_path: path, old_string: '1', new_string: '2' });
+        assert.equal(result.status, 'success', result.output);
+      } finally {
+        const stopped = once(api.onDidChangeState);
+        await set('approval.mode', undefined);
+        await stopped;
+        await until(() => api.state === 'running', 'it runs again');
+      }
+    });
+  });
+}

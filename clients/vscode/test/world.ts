@@ -1,0 +1,72 @@
+/** What the suites share: the extension's API and insides, a folder of files, waiting for a condition. */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { FileopsApi } from '../src/api';
+import type { Review } from '../src/approval';
+import type { Insides } from '../src/extension';
+
+export type { Review };
+const PATIENCE_MS = 15_000;
+
+export async function world(): Promise<{ api: FileopsApi; insides: Insides }> {
+  const extension = vscode.extensions.getExtension<FileopsApi>('fileops.fileops');
+  if (!extension) throw new Error('the extension is not installed');
+  const api = await extension.activate();
+  const { _insides: insides } = api as unknown as { _insides: Insides };
+  await until(() => api.state === 'running' || api.state === 'failed', 'the daemon runs');
+  if (api.state === 'failed') throw new Error(insides.daemon.problem);
+  return { api, insides };
+}
+
+/** The value of `check` once it is truthy; checked again after each turn of the loop, for a bounded time. */
+export async function until<T>(check: () => T | Promise<T>, what: string): Promise<NonNullable<T>> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 10));
+  }
+}
+
+export function once<T>(event: vscode.Event<T>, matches: (value: T) => boolean = () => true): Promise<T> {
+  return new Promise(resolve => {
+    const subscription = event(value => {
+      if (!matches(value)) return;
+      subscription.dispose();
+      resolve(value);
+    });
+  });
+}
+
+let n = 0;
+
+/** A new file inside the workspace, where edits are allowed. */
+export function file(content: string | Uint8Array, name = 'demo.py'): string {
+  const folder = path.join(vscode.workspace.workspaceFolders![0]!.uri.fsPath, `t${++n}`);
+  fs.mkdirSync(folder);
+  const made = path.join(folder, name);
+  fs.writeFileSync(made, content);
+  return made;
+}
+
+export const disk = (path: string): string => fs.readFileSync(path, 'utf8');
+
+export async function open(path: string): Promise<vscode.TextEditor> {
+  return vscode.window.showTextDocument(vscode.Uri.file(path), { viewColumn: vscode.ViewColumn.One, preview: false });
+}
+
+export async function closeAll(): Promise<void> {
+  for (const document of vscode.workspace.textDocuments) if (document.isDirty) await document.save();
+  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+}
+
+export function shownDiffs(): vscode.TabInputTextDiff[] {
+  return vscode.window.tabGroups.all.flatMap(group => group.tabs).map(tab => tab.input)
+    .filter((input): input is vscode.TabInputTextDiff => input instanceof vscode.TabInputTextDiff);
+}
+
+export async function set(name: string, value: unknown): Promise<void> {
+  await vscode.workspace.getConfiguration('fileops').update(name, value, vscode.ConfigurationTarget.Workspace);
+}
