@@ -12,6 +12,7 @@ from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
 from fileops.freshness import Freshness, TrackedFile
+from fileops.locating import line_of
 from fileops.model import Always, ApprovalMode, ApprovalModeChanged, DidRead, Settings
 from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
 from fileops.reading import Reader
@@ -49,6 +50,7 @@ class FileOps:
         self._modes: dict[str, ApprovalMode] = {}
         self._workers = Workers(N_WORKERS)
         self._roots = Roots(())
+        self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
         self.set_folders(workspace_folders)
 
     # --- the tools -----------------------------------------------------------------------------------------
@@ -94,6 +96,13 @@ class FileOps:
         """What the session has read, as it stands now, in the order of first reading."""
         return await self._workers.run(CancelToken(), lambda: self._world.freshness.tracked(session_id))
 
+    async def line_of(self, file_path: str, old_string: str, session_id: str) -> int | None:
+        """Where the text first stands, in a file that the session has read and may edit."""
+        roots, world = self._policy(session_id).roots, self._world
+        return await self._in_thread(
+            CancelToken(), lambda: line_of(world.fs, world.freshness, session_id, file_path, old_string, roots)
+        )
+
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
     def approval_mode(self, session_id: str) -> ApprovalMode:
@@ -113,6 +122,7 @@ class FileOps:
         """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
         folders = (*workspace_folders, *self.settings.roots)
         self._roots = Roots(tuple(self._world.fs.resolve(folder) for folder in folders))
+        self.folders = tuple(dict.fromkeys((*folders, *self._roots.folders)))
 
     def close(self) -> None:
         """Finish what is being committed, start nothing more."""

@@ -27,22 +27,27 @@ from fileops_client.values import (
     UiExtra,
     WatcherHealth,
 )
+from fileops_client.views import Description, DiffRow, DiffView, Location, View, ViewLine
 
 __all__ = [
     "Answer",
     "ApprovalMode",
     "BecameStale",
     "ConnectionLost",
+    "Description",
     "Details",
     "DidConflict",
     "DidEdit",
     "DidRead",
+    "DiffRow",
+    "DiffView",
     "Event",
     "FileOpsClient",
     "HistoryEntry",
     "Hunk",
     "HunkLine",
     "Listener",
+    "Location",
     "Nearest",
     "Notification",
     "PendingCall",
@@ -57,6 +62,8 @@ __all__ = [
     "ToolResult",
     "TrackedFile",
     "UiExtra",
+    "View",
+    "ViewLine",
     "WatcherHealth",
     "uri_of",
 ]

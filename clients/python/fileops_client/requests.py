@@ -8,19 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from fileops_client.sender import FilePath, given, path_or_none
 from fileops_client.values import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
+from fileops_client.views import ViewRequests
 
-FilePath = str | os.PathLike[str]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
-class Requests:
-    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
-        raise NotImplementedError
-
-    def notify(self, method: str, params: Any = None) -> None:
-        raise NotImplementedError
-
+class Requests(ViewRequests):
     # --- the tools ------------------------------------------------------------------------------------------
 
     async def read(
@@ -33,7 +28,7 @@ class Requests:
         timeout_s: float | None = None,
     ) -> ToolResult:
         """offset: 1-based first line. limit: lines."""
-        params = _given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
+        params = given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
 
     async def edit(
@@ -50,7 +45,7 @@ class Requests:
         timeout_s: float | None = None,
     ) -> ToolResult:
         """An empty old_string creates the file. strategy: one of the server's, "exact" by default."""
-        params = _given(
+        params = given(
             file_path=os.fspath(file_path),
             old_string=old_string,
             new_string=new_string,
@@ -75,7 +70,7 @@ class Requests:
         steps = [
             {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
         ]
-        params = _given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
+        params = given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
         return await self._tool("fileops/multiEdit", params, timeout_s)
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
@@ -83,7 +78,7 @@ class Requests:
         return msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
 
     async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        answer = await self.request("fileops/tracked", _given(session_id=session_id))
+        answer = await self.request("fileops/tracked", given(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
 
     async def close_session(self, session_id: str) -> None:
@@ -92,17 +87,17 @@ class Requests:
     # --- approval and history ---------------------------------------------------------------------------------
 
     async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
-        return (await self.request("fileops/approvalMode", _given(session_id=session_id)))["mode"]
+        return (await self.request("fileops/approvalMode", given(session_id=session_id)))["mode"]
 
     async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
-        await self.request("fileops/setApprovalMode", _given(mode=mode, session_id=session_id))
+        await self.request("fileops/setApprovalMode", given(mode=mode, session_id=session_id))
 
     async def history(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
     ) -> tuple[HistoryEntry, ...]:
         """Applied edits, newest first; of all sessions where none is named."""
-        path = None if file_path is None else os.fspath(file_path)
-        answer = await self.request("fileops/history", _given(file_path=path, session_id=session_id, limit=limit))
+        path = path_or_none(file_path)
+        answer = await self.request("fileops/history", given(file_path=path, session_id=session_id, limit=limit))
         return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
 
     async def undo(
@@ -115,8 +110,8 @@ class Requests:
         timeout_s: float | None = None,
     ) -> ToolResult:
         """Take back one edit, or the newest of a session (of a file). What others did since stays."""
-        path = None if file_path is None else os.fspath(file_path)
-        params = _given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
+        path = path_or_none(file_path)
+        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
         return await self._tool("fileops/undo", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------
@@ -134,7 +129,7 @@ class Requests:
         )
 
     def did_save(self, file_path: FilePath, text: str | None = None) -> None:
-        self.notify("textDocument/didSave", _given(textDocument={"uri": uri_of(file_path)}, text=text))
+        self.notify("textDocument/didSave", given(textDocument={"uri": uri_of(file_path)}, text=text))
 
     def did_close(self, file_path: FilePath) -> None:
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
@@ -150,7 +145,3 @@ class Requests:
 def uri_of(file_path: FilePath) -> str:
     """The file URI of an absolute path; names that are not UTF-8 keep their bytes."""
     return pathlib.Path(file_path).as_uri()
-
-
-def _given(**params: Any) -> dict[str, Any]:
-    return {key: value for key, value in params.items() if value is not None}

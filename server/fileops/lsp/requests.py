@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.core.matching import EXACT, STRATEGIES
-from fileops.wire import convert, tools
+from fileops.lsp import views
+from fileops.wire import convert, tools, view_types
 from fileops.wire import types as wire
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
     Request("fileops/approvalMode", wire.SessionParams, approval_mode),
     Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
+    Request("fileops/describe", view_types.DescribeParams, views.describe),
+    Request("fileops/render", view_types.RenderParams, views.render),
 )
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",

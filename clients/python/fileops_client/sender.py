@@ -1,0 +1,32 @@
+"""What the typed methods need of a connection, and how they write their params."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+FilePath = str | os.PathLike[str]
+
+
+class Sender:
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Any = None) -> None:
+        raise NotImplementedError
+
+
+def given(**params: Any) -> dict[str, Any]:
+    """Without those that are None."""
+    return {key: value for key, value in params.items() if value is not None}
+
+
+def path_or_none(file_path: FilePath | None) -> str | None:
+    return None if file_path is None else os.fspath(file_path)
+
+
+def method_of(name: str) -> str:
+    """`edit` for `fileops/edit`; whole names, and those of tools, stay as they are."""
+    return name if "/" in name or not name[:1].islower() else f"fileops/{name}"
+
+
+Arguments = Mapping[str, Any]

@@ -1,0 +1,87 @@
+"""`fileops/describe` and `fileops/render`: a call and its result for a person, as view models."""
+
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from fileops_client.sender import Arguments, Sender, given, method_of
+from fileops_client.values import ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """line: 1-based, None where none is known."""
+
+    path: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    title: str
+    locations: tuple[Location, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewLine:
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRow:
+    kind: Literal["hunk", " ", "-", "+"]
+    old_line: int | None
+    new_line: int | None
+    text: str
+    no_newline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffView:
+    title: str
+    operation: Literal["create", "modify"]
+    added: int
+    removed: int
+    truncated: bool
+    rows: tuple[DiffRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """n_more: lines or rows that are not shown; `more` is a line that says so."""
+
+    call: str
+    state: Literal["pending", "success", "error"]
+    lines: tuple[ViewLine, ...]
+    diff: DiffView | None
+    n_more: int
+    more: str
+
+
+class ViewRequests(Sender):
+    async def describe(self, method: str, arguments: Arguments) -> Description:
+        """method: "edit", "fileops/edit" or a tool's name. arguments: as far as they have come."""
+        answer = await self.request("fileops/describe", {"method": method_of(method), "arguments": dict(arguments)})
+        return msgspec.convert(answer, Description)
+
+    async def render(
+        self,
+        method: str,
+        arguments: Arguments,
+        *,
+        result: ToolResult | Arguments | None = None,
+        is_partial: bool | None = None,
+        expanded: bool | None = None,
+    ) -> View:
+        """The call in one line, and of the result its first lines, or its diff as rows."""
+        params = given(
+            method=method_of(method), arguments=dict(arguments), result=_as_json(result), is_partial=is_partial,
+            expanded=expanded,
+        )  # fmt: skip
+        return msgspec.convert(await self.request("fileops/render", params), View)
+
+
+def _as_json(result: Any) -> Any:
+    return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result

@@ -1,0 +1,149 @@
+"""What a call is about, in one line for a person, and where: also while its arguments still stream in.
+
+Pure; arguments are whatever JSON a model has produced so far, so every key may be missing or of a wrong type.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from fileops.core.roots import is_inside
+
+Arguments = Mapping[str, object]
+
+MAX_SNIPPET_CHARS = 30  # of the old and of the new text
+MAX_PATH_CHARS = 35  # two snippets and a path fill a line of a pane
+METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops/multiEdit", "Bash": "fileops/bash"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """path: as given. line: 1-based, None where none is known."""
+
+    path: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    title: str
+    locations: tuple[Location, ...]
+
+
+def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_line: int | None = None) -> Description:
+    """method: of the wire, or a tool's name. edit_line: where the old text of an edit stands, if that is known."""
+    method = METHODS.get(method, method)
+    path = text_of(arguments, "file_path")
+    line = number_of(arguments, "offset") if method == "fileops/read" else edit_line
+    locations = (Location(path=path, line=line),) if path else ()
+    return Description(title=one_line(_title(method, arguments, shown_path(path, folders))), locations=locations)
+
+
+def first_old_string(method: str, arguments: Arguments) -> str:
+    """Of an edit, the text by which its place is found; "" where there is none (yet)."""
+    steps = steps_of(METHODS.get(method, method), arguments)
+    return text_of(steps[0], "old_string") if steps else ""
+
+
+def _title(method: str, arguments: Arguments, path: str) -> str:
+    steps = steps_of(method, arguments)
+    if method == "fileops/read":
+        return f"Read {path}{line_range(arguments)}"
+    if method in {"fileops/edit", "fileops/multiEdit"}:
+        return _edit_title(steps, path)
+    if method == "fileops/bash":
+        return f"Run {_snippet(text_of(arguments, 'command'))}"
+    words = re.sub(r"([A-Z])", r" \1", method.removeprefix("fileops/")).lower().strip()
+    return f"{words[:1].upper()}{words[1:]}" + (f" {path}" if path != UNKNOWN else "")
+
+
+def _edit_title(steps: Sequence[Arguments], path: str) -> str:
+    if not steps or "old_string" not in steps[0]:
+        return f"Edit {path}"
+    if not text_of(steps[0], "old_string"):
+        return f"Create {path}"
+    if all(step.get("old_string") == step.get("new_string") for step in steps):
+        return f"No file changes to {path}"
+    if len(steps) > 1:
+        return f"{path}: {len(steps)} edits"
+    return f"{path}: {_snippet(text_of(steps[0], 'old_string'))} => {_snippet(text_of(steps[0], 'new_string'))}"
+
+
+def _snippet(text: str) -> str:
+    """The first line's beginning; the dots stand always, as the seed document has them."""
+    return text.split("\n", 1)[0][:MAX_SNIPPET_CHARS] + "..."
+
+
+# --- arguments as far as they have come ---------------------------------------------------------------------------
+
+
+def steps_of(method: str, arguments: Arguments) -> list[Arguments]:
+    if method == "fileops/edit":
+        return [arguments]
+    edits = arguments.get("edits") if method == "fileops/multiEdit" else None
+    if not isinstance(edits, list):
+        return []
+    return [cast("Arguments", step) for step in cast("list[object]", edits) if isinstance(step, dict)]
+
+
+def text_of(arguments: Arguments, key: str) -> str:
+    value = arguments.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number_of(arguments: Arguments, key: str) -> int | None:
+    """A whole number of at least 1."""
+    value = arguments.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1 or value < 1:
+        return None
+    return int(value)
+
+
+def line_range(arguments: Arguments) -> str:
+    """`:10-50`, `:10` without an end, nothing for a whole file."""
+    offset, limit = number_of(arguments, "offset"), number_of(arguments, "limit")
+    if offset is None and limit is None:
+        return ""
+    start = offset or 1
+    return f":{start}" if limit is None else f":{start}-{start + limit - 1}"
+
+
+# --- paths ------------------------------------------------------------------------------------------------------
+
+UNKNOWN = "..."
+
+
+def shown_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
+    """Relative to the innermost folder that holds it, shortened; dots where no path is known yet."""
+    return shortened(relative(path, folders), max_chars) if path else UNKNOWN
+
+
+def relative(path: str, folders: Iterable[str]) -> str:
+    """By its letters alone; a path in none of the folders stays as it is."""
+    if not path.startswith("/"):
+        return path
+    path = posixpath.normpath(path)
+    holding = [folder for folder in folders if is_inside(folder, path)]
+    if not holding:
+        return path
+    return path[len(max(holding, key=len).rstrip("/")) :].lstrip("/") or "."
+
+
+def shortened(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
+    """The first folder and as many of the last parts as fit: `src/.../widgets/button.py`."""
+    if len(path) <= max_chars:
+        return path
+    root = "/" if path.startswith("/") else ""
+    head, *tail = [part for part in path.split("/") if part] or [path]
+    for start in range(1, len(tail)):
+        candidate = f"{root}{head}/.../{'/'.join(tail[start:])}"
+        if len(candidate) <= max_chars:
+            return candidate
+    return f"...{path[3 - max_chars :]}"
+
+
+def one_line(text: str) -> str:
+    """Control characters and what no terminal can show give way to U+FFFD."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -1,0 +1,104 @@
+"""Titles, places and rendered panes, through the daemon. Requirements: R-VIEW-* of docs/PROTOCOL.md."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import FileOpsClient, Location, ResponseError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "src" / "x.py"
+    path.parent.mkdir()
+    path.write_text("".join(f"line {n}\n" for n in range(1, 61)))
+    return path
+
+
+# R-VIEW-1
+async def test_title_is_relative_to_the_workspace_folder(tmp_path: Path, file: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        arguments = {"file_path": str(file), "old_string": "old text", "new_string": "new text"}
+        told = await client.describe("fileops/edit", arguments)
+        assert told.title == "src/x.py: old text... => new text..."
+        assert (await client.describe("Edit", arguments | {"old_string": ""})).title == "Create src/x.py"
+        assert (await client.describe("edit", arguments | {"new_string": "old text"})).title == (
+            "No file changes to src/x.py"
+        )
+        assert (await client.describe("read", {"file_path": "/etc/hosts"})).title == "Read /etc/hosts"
+        assert (await client.describe("edit", {})).title == "Edit ..."
+
+
+async def test_title_knows_a_folder_that_is_a_symlink(tmp_path: Path, file: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(file.parent)
+    async with FileOpsClient.start(root=link) as client:
+        for path in (link / "x.py", file):
+            assert (await client.describe("read", {"file_path": str(path)})).title == "Read x.py"
+
+
+# R-VIEW-2
+async def test_place_of_an_edit_is_told_only_of_a_file_that_was_read(tmp_path: Path, file: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        arguments = {"file_path": str(file), "old_string": "line 12"}
+        assert (await client.describe("edit", arguments)).locations == (Location(path=str(file)),)
+        await client.read(file)
+        assert (await client.describe("edit", arguments)).locations == (Location(path=str(file), line=12),)
+        absent = arguments | {"old_string": "absent"}
+        assert (await client.describe("edit", absent)).locations == (Location(path=str(file)),)
+        other = arguments | {"session_id": "other"}
+        assert (await client.describe("edit", other)).locations == (Location(path=str(file)),)
+        assert (await client.describe("read", {"file_path": str(file), "offset": 7})).locations[0].line == 7
+
+
+# R-VIEW-3
+async def test_read_is_rendered_collapsed_and_expanded(tmp_path: Path, file: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        assert (await client.render("read", {}, is_partial=True)).call == "read ..."
+        arguments = {"file_path": str(file), "offset": 10, "limit": 41}
+        result = await client.read(file, offset=10, limit=41)
+        view = await client.render("read", arguments, result=result)
+        assert view.call == "read src/x.py:10-50"
+        assert [(line.number, line.text) for line in view.lines] == [(n, f"line {n}") for n in range(10, 20)]
+        assert (view.n_more, view.more) == (31, "... (31 more lines)")
+        expanded = await client.render("read", arguments, result=result, expanded=True)
+        assert (len(expanded.lines), expanded.more) == (41, "")
+
+
+# R-VIEW-4
+async def test_edit_is_rendered_as_rows_of_a_diff(tmp_path: Path, file: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        await client.read(file)
+        arguments: dict[str, Any] = {
+            "file_path": str(file),
+            "old_string": "line 12\n",
+            "new_string": "twelve\nand more\n",
+        }
+        view = await client.render("edit", arguments, result=await client.edit(**arguments))
+        assert view.diff is not None
+        changed = [(row.kind, row.old_line, row.new_line, row.text) for row in view.diff.rows if row.kind in "-+"]
+        assert changed == [("-", 12, None, "line 12"), ("+", None, 12, "twelve"), ("+", None, 13, "and more")]
+        assert (view.call, view.diff.title, view.diff.added, view.diff.removed) == (
+            "edit src/x.py", "src/x.py", 2, 1
+        )  # fmt: skip
+        failed = await client.render("edit", arguments, result=await client.edit(**arguments))
+        assert (failed.state, failed.diff) == ("error", None)
+        assert failed.lines[0].text == "The text to replace does not stand in the file."
+
+
+# R-VIEW-5
+async def test_arguments_may_be_anything_but_a_result_may_not(tmp_path: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        odd: list[dict[str, Any]] = [
+            {"file_path": 3},
+            {"edits": [None, 3]},
+            {"file_path": None, "offset": "x", "limit": []},
+        ]
+        for arguments in odd:
+            for method in ("fileops/read", "fileops/multiEdit", "fileops/noSuchMethod"):
+                assert (await client.describe(method, arguments)).title
+                assert (await client.render(method, arguments)).call
+        with pytest.raises(ResponseError) as refused:
+            await client.render("read", {}, result={"status": "maybe"})
+        assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.result.status")
