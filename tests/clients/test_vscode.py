@@ -153,6 +153,7 @@ def golden_messages() -> list[dict[str, Any]]:
         "tracked": "TrackedResult",
         "history": "HistoryResult",
         "confirm_edit": "ConfirmEditParams",
+        "undo": "ToolResult<P.UndoDetails>",
     }
     for path in sorted(GOLDEN.glob("*.json")):
         message = json.loads(path.read_text("utf-8"))

@@ -5,7 +5,7 @@
 import type { CancellationToken, Event } from 'vscode';
 import type {
   ApprovalMode, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
-  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, TrackedFile, UndoParams, WatcherHealthParams,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
 } from './protocol';
 
 export type * from './protocol';
@@ -24,7 +24,7 @@ export interface FileopsSession {
   tracked(): Promise<TrackedFile[]>;
   setApprovalMode(mode: ApprovalMode): Promise<void>;
   /** Takes back all edits of the session, newest first; with `file_path` only those of that file. */
-  undoAll(params?: Pick<UndoParams, 'file_path' | 'dry_run'>): Promise<ToolResult<EditDetails>>;
+  undoAll(params?: Pick<UndoParams, 'file_path' | 'dry_run'>): Promise<ToolResult<UndoDetails>>;
   /** Forgets what the session has read. */
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface FileopsApi extends FileopsSession {
   /** Names, descriptions and schemas of the tools, to hand to a model. */
   tools(): Promise<ToolDefinition[]>;
   history(params?: HistoryParams): Promise<HistoryEntry[]>;
-  undo(params: UndoParams): Promise<ToolResult<EditDetails>>;
+  undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
   readonly onDidRead: Event<DidReadParams>;
   readonly onDidEdit: Event<DidEditParams>;
   readonly onDidBecomeStale: Event<DidBecomeStaleParams>;

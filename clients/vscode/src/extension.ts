@@ -9,7 +9,7 @@ import { fragments } from './hunks';
 import { History } from './history';
 import { ManualCommands } from './manual';
 import { Marks, StaleFiles } from './marks';
-import type { EditDetails, EditParams, ToolResult, UndoParams } from './protocol';
+import type { EditDetails, EditParams, ToolResult, UndoDetails } from './protocol';
 import { onDidSelectInterpreter } from './server';
 import { Status } from './status';
 
@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       if (method === 'fileops/edit' || method === 'fileops/multiEdit') {
         void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, panes);
       }
-      if (method === 'fileops/undo') unmark(params as UndoParams, result as ToolResult<EditDetails>, marks);
+      unmark(result as Partial<ToolResult<UndoDetails>> | null, marks);
       if (method === 'fileops/closeSession') stale.clearSession((params as { session_id: string }).session_id);
     }),
     daemon.onDidChangeState(state => {
@@ -95,9 +95,8 @@ async function showApplied(params: EditParams, result: ToolResult<EditDetails>, 
   await panes.show(pane, { viewColumn: columnBeside() });
 }
 
-function unmark(params: UndoParams, result: ToolResult<EditDetails>, marks: Marks): void {
-  if (result.status !== 'success' || params.dry_run) return;
-  marks.remove((mark, filePath) => (params.edit_id !== undefined
-    ? mark.editId === params.edit_id
-    : mark.sessionId === params.session_id && (params.file_path === undefined || params.file_path === filePath)));
+/** Edits were taken back, by our request or by a command of the server's own: their lines are no longer an agent's. */
+function unmark(result: Partial<ToolResult<UndoDetails>> | null, marks: Marks): void {
+  const undone = result?.details?.undone;
+  if (undone && !result.details?.dry_run) marks.remove(undone);
 }

@@ -7,7 +7,7 @@ import * as vscode from 'vscode';
 import type { Daemon } from './daemon';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
 import { fragments, parseUnified } from './hunks';
-import type { EditDetails, HistoryEntry, ToolResult, UndoParams } from './protocol';
+import type { HistoryEntry, ToolResult, UndoDetails, UndoParams } from './protocol';
 
 const SHOWN_EDITS = 200; // more is no list that a person reads
 
@@ -64,7 +64,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   }
 
   /** Tells the person what came of it; the answer is for the caller. */
-  async undo(params: UndoParams): Promise<ToolResult<EditDetails>> {
+  async undo(params: UndoParams): Promise<ToolResult<UndoDetails>> {
     const result = await this.daemon.request('fileops/undo', params);
     if (result.status === 'error') {
       void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
@@ -112,9 +112,10 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     }
     const item = new vscode.TreeItem(path.basename(row.file_path));
     item.id = row.edit_id;
-    item.description = `+${row.stats.added} −${row.stats.removed} · ${clock(row.timestamp)}`;
+    const note = row.undone_by !== null ? ' · undone' : row.undoes.length > 0 ? ' · an undo' : '';
+    item.description = `+${row.stats.added} −${row.stats.removed} · ${clock(row.timestamp)}${note}`;
     item.tooltip = new vscode.MarkdownString(`${row.summary}\n\n${row.file_path}`);
-    item.iconPath = new vscode.ThemeIcon(row.undoable ? (row.operation === 'create' ? 'new-file' : 'edit') : 'circle-slash');
+    item.iconPath = new vscode.ThemeIcon(iconOf(row));
     item.contextValue = row.undoable ? 'edit.undoable' : 'edit';
     item.command = { command: 'fileops.history.show', title: 'Show Diff', arguments: [row] };
     return item;
@@ -123,6 +124,12 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   dispose(): void {
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+function iconOf(edit: HistoryEntry): string {
+  if (!edit.undoable) return 'circle-slash';
+  if (edit.undoes.length > 0) return 'discard';
+  return { create: 'new-file', modify: 'edit', delete: 'trash' }[edit.operation];
 }
 
 function clock(timestamp: number): string {

@@ -78,12 +78,9 @@ export class Marks implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** Edits were taken back: their lines are no longer an agent's. */
-  remove(matches: (mark: { editId: string; sessionId: string }, filePath: string) => boolean): void {
-    for (const [key, marks] of this.#marks) {
-      const uri = vscode.Uri.parse(key);
-      this.#keep(key, marks.filter(mark => !matches(mark, uri.fsPath)));
-    }
+  /** Edits were taken back. */
+  remove(editIds: readonly string[]): void {
+    for (const [key, marks] of this.#marks) this.#keep(key, marks.filter(mark => !editIds.includes(mark.editId)));
     this.#drawAll();
     this.#changed.fire();
   }

@@ -156,13 +156,40 @@ export interface EditDetails {
   /** Null where nothing was written. */
   edit_id?: string | null;
   dry_run?: boolean;
+  /** Of a multiEdit: how each step found its text. */
+  edits?: StepDetails[];
   commit?: Commit;
   /** "external", "buffer" or a session. */
   changed_by?: string;
   also_changed_by?: string | null;
   diff_since_read?: string | null;
-  /** What an undo would have to overwrite. */
+}
+
+export interface StepDetails {
+  match: string;
+  match_lines: number[];
+}
+
+export interface UndoDetails {
+  /** The edits that were taken back. */
+  undone?: string[];
+  /** Of the undo itself, which can be taken back too; null where it touched several files or nothing was written. */
+  edit_id?: string | null;
+  applied_to?: 'disk' | 'buffer';
+  modified_by_user?: boolean;
+  dry_run?: boolean;
+  files?: UndoneFile[];
+  /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];
+}
+
+export interface UndoneFile {
+  file_path: string;
+  undone: string[];
+  edit_id: string | null;
+  outcome: string;
+  applied_to: 'disk' | 'buffer';
+  ui_extra: UiExtra;
 }
 
 /** How the change reached its place. */
@@ -291,11 +318,15 @@ export interface HistoryEntry {
   file_path: string;
   session_id: string;
   timestamp: number;
-  operation: Operation;
+  operation: Operation | 'delete';
   summary: string;
   diff: string;
   stats: Stats;
   undoable: boolean;
+  /** The edit that took this one back. */
+  undone_by: string | null;
+  /** The edits that this one took back. */
+  undoes: string[];
 }
 
 export interface HistoryResult {
@@ -333,7 +364,7 @@ export interface Requests {
   'fileops/tracked': { params: SessionParams; result: TrackedResult };
   'fileops/closeSession': { params: CloseSessionParams; result: null };
   'fileops/history': { params: HistoryParams; result: HistoryResult };
-  'fileops/undo': { params: UndoParams; result: ToolResult<EditDetails> };
+  'fileops/undo': { params: UndoParams; result: ToolResult<UndoDetails> };
   'fileops/approvalMode': { params: SessionParams; result: ApprovalModeResult };
   'fileops/setApprovalMode': { params: SetApprovalModeParams; result: ApprovalModeResult };
 }
