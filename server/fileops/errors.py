@@ -63,6 +63,14 @@ class BinaryFile(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class ImageUnreadable(FileOpsError):
+    """An image by its first bytes, but damaged, or larger than is decoded here."""
+
+    code: ClassVar[str] = "image_unreadable"
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class NotebookFile(FileOpsError):
     code: ClassVar[str] = "notebook"
 
@@ -212,9 +220,9 @@ class IoFailure(FileOpsError):
 
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
-    NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches, CountMismatch,
-    NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut, ApplyRefused,
-    UndoConflict, DiskFull, IoFailure,
+    ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
+    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut,
+    ApplyRefused, UndoConflict, DiskFull, IoFailure,
 )  # fmt: skip
 CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 

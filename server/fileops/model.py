@@ -352,5 +352,6 @@ class Settings:
     approval_timeout_s: float = 600.0
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"
+    images: Literal["attach", "refuse"] = "attach"
     correction: bool = False
     limits: Limits = Limits()

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 
 import xxhash
 
+from fileops import images
 from fileops.cancellation import CancelToken
 from fileops.core import outputs, text
+from fileops.core.digest import content_digest
 from fileops.core.roots import Roots
 from fileops.core.window import Window, WindowReader
-from fileops.errors import BinaryFile, FileMissing, FileOpsError, NotAbsolute, PathMoved, TooLarge
+from fileops.errors import (
+    BinaryFile,
+    FileMissing,
+    FileOpsError,
+    ImageUnreadable,
+    NotAbsolute,
+    PathMoved,
+    TooLarge,
+)
 from fileops.freshness import Freshness
 from fileops.model import Settings, TextFormat
 from fileops.ports import ContentStream, FileSystem
@@ -65,11 +75,14 @@ class Reader:
         limits = self.settings.limits
         stamp = stream.stamp
         whole = request.offset is None and request.limit is None
-        if whole and stamp.size_bytes > limits.max_file_kb * 1024:
-            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
         chunk = stream.read(CHUNK_BYTES)
         fmt = text.detect_format(chunk)
-        if text.is_binary(chunk, fmt):
+        is_binary = text.is_binary(chunk, fmt)
+        if is_binary and self.settings.images == "attach" and (file_type := images.media_type(chunk)) is not None:
+            return self._read_image(canonical, stream, chunk, file_type, request, token)
+        if whole and stamp.size_bytes > limits.max_file_kb * 1024:
+            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
+        if is_binary:
             raise BinaryFile
         window, digest = self._window(stream, chunk, fmt, request, token)
         self.freshness.note_read(
@@ -89,6 +102,40 @@ class Reader:
             format=fmt,
             size_bytes=stamp.size_bytes,
             mtime_ns=stamp.mtime_ns,
+            source=stream.source,
+            document_version=stream.version,
+        )
+
+    def _read_image(
+        self,
+        canonical: str,
+        stream: ContentStream,
+        chunk: bytes,
+        file_type: str,
+        request: ReadRequest,
+        token: CancelToken,
+    ) -> ReadOutcome:
+        """Whole, whatever lines were asked for. Raises: ImageUnreadable."""
+        pieces, n_bytes = list[bytes](), 0
+        while chunk:
+            token.check()
+            n_bytes += len(chunk)
+            if n_bytes > images.MAX_FILE_BYTES:
+                raise ImageUnreadable(reason=f"it has more than {images.MAX_FILE_BYTES >> 20} MB")
+            pieces.append(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        data = b"".join(pieces)
+        picture = images.picture_of(data, file_type)
+        token.check()
+        self.freshness.note_read(
+            request.session_id, request.file_path, canonical, stream.stamp, stream.taken_ns, content_digest(data),
+            source=stream.source, version=stream.version,
+        )  # fmt: skip
+        return ReadOutcome(
+            output=outputs.image_text(file_type),
+            picture=picture,
+            size_bytes=stream.stamp.size_bytes,
+            mtime_ns=stream.stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
         )

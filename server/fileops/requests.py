@@ -32,8 +32,28 @@ class EditRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """An image as it is shown to a model. Sides in pixels.
+
+    mime_type, data (base64), width, height: of what is shown. file_type, file_width, file_height, n_frames: of what
+    stands in the file, before it was turned and scaled.
+    """
+
+    mime_type: str
+    data: str
+    width: int
+    height: int
+    file_type: str
+    file_width: int
+    file_height: int
+    n_frames: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOutcome:
     """output: the text for the model. The other fields are None where the read failed (`error` says why).
+
+    An image has a `picture` and neither window nor format.
 
     mtime_ns is None for a buffer without a file. An offset behind the last line is no failure: the file counts as
     read, and the window says `past_end`.
@@ -42,6 +62,7 @@ class ReadOutcome:
     output: str
     error: FileOpsError | None = None
     window: Window | None = None
+    picture: Picture | None = None
     format: TextFormat | None = None
     size_bytes: int | None = None
     mtime_ns: int | None = None

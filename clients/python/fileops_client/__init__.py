@@ -7,6 +7,7 @@ from fileops_client.events import Listener, Subscription
 from fileops_client.requests import ApprovalMode, uri_of
 from fileops_client.values import (
     Answer,
+    Attachment,
     BecameStale,
     Details,
     DidConflict,
@@ -32,6 +33,7 @@ from fileops_client.views import Description, DiffRow, DiffView, Location, View,
 __all__ = [
     "Answer",
     "ApprovalMode",
+    "Attachment",
     "BecameStale",
     "ConnectionLost",
     "Description",

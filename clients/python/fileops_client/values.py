@@ -90,6 +90,11 @@ class Details(TypedDict, total=False):
     mtime: float
     source: Literal["disk", "buffer"]
     document_version: int | None
+    # of a read of an image
+    mime_type: str
+    width: int
+    height: int
+    n_frames: int
     # of an edit
     replacements: int
     created: bool
@@ -107,6 +112,17 @@ class Details(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """An image that belongs to an answer, for a model that can see. data: base64. Sides in pixels."""
+
+    type: str
+    mime_type: str
+    data: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """output: exactly the text for the model."""
 
@@ -115,6 +131,7 @@ class ToolResult:
     error: ToolError | None = None
     ui_extra: UiExtra | None = None
     details: Details = field(default_factory=Details)
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def ok(self) -> bool:

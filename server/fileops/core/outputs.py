@@ -36,6 +36,10 @@ def past_end_text(offset: int, n_lines: int) -> str:
     )
 
 
+def image_text(media_type: str) -> str:
+    return f"Read image file [{media_type}]"
+
+
 def created_text(path: str) -> str:
     return f"File created successfully at: {path}"
 
@@ -153,6 +157,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"Not a regular file but a {kind}."
         case errors.BinaryFile():
             return "The file is binary."
+        case errors.ImageUnreadable(reason=reason):
+            return f"The image cannot be read: {reason}."
         case errors.NotebookFile():
             return "The file is a Jupyter notebook, which is not edited as text."
         case errors.TooLarge(size_bytes=size, max_kb=max_kb):

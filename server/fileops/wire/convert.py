@@ -25,7 +25,7 @@ from fileops.model import (
     Question,
     WatcherHealth,
 )
-from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
+from fileops.requests import EditOutcome, EditRequest, Picture, ReadOutcome, ReadRequest
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams
 
@@ -85,8 +85,26 @@ def _strategy(name: str | None, path: str) -> str:
 
 
 def read_result(outcome: ReadOutcome) -> wire.ToolResult:
+    if outcome.picture is not None:
+        return _image_result(outcome, outcome.picture)
     details = {} if outcome.window is None else _read_details(outcome)
     return _result(outcome.output, outcome.error, None, details)
+
+
+def _image_result(outcome: ReadOutcome, picture: Picture) -> wire.ToolResult:
+    attachment = wire.Attachment(
+        mime_type=picture.mime_type, data=picture.data, width=picture.width, height=picture.height
+    )
+    details: wire.JsonObject = {
+        "mime_type": picture.file_type,
+        "width": picture.file_width,
+        "height": picture.file_height,
+        "n_frames": picture.n_frames,
+        "size_bytes": outcome.size_bytes,
+        "mtime": _seconds(outcome.mtime_ns),
+        "source": outcome.source,
+    }
+    return msgspec.structs.replace(_result(outcome.output, None, None, details), attachments=[attachment])
 
 
 def edit_result(outcome: EditOutcome, file_path: str) -> wire.ToolResult:

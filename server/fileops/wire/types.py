@@ -82,6 +82,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     approval_timeout_s: Annotated[float, Meta(gt=0)] | None = None
     fill_empty_files: bool | None = None
     notebooks: Literal["refuse", "text"] | None = None
+    images: Literal["attach", "refuse"] | None = None
     correction: bool | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
@@ -130,12 +131,25 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     first_changed_line: int
 
 
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    """data: base64. width, height: pixels."""
+
+    type: Literal["image"] = "image"
+    mime_type: str
+    data: str
+    width: int
+    height: int
+
+
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """attachments: absent where there are none."""
+
     status: Literal["success", "error"]
     output: str
     error: ErrorInfo | None
     ui_extra: UiExtra | None
     details: JsonObject
+    attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):

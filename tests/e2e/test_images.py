@@ -1,0 +1,83 @@
+"""Reads of images through the daemon. Requirements: R-IMAGE-1 to R-IMAGE-4 of docs/PROTOCOL.md."""
+
+import base64
+import pathlib
+
+import pytest
+
+from fileops_client import FileOpsClient
+from support.pictures import animation, bomb, halves, picture
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    files = {
+        "shot.txt": picture("PNG"),  # the name says nothing
+        "photo.jpg": halves((4000, 3000), 6),
+        "loop.gif": animation(),
+        "bomb.png": bomb(20_000, 20_000),
+        "cut.png": picture("PNG")[:60],
+        "text.gif": b"GIF89a is how a GIF begins\n",
+        "big.png": picture("PNG") + b"\0" * 400_000,
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+async def test_an_image_is_attached(folder: pathlib.Path) -> None:
+    """R-IMAGE-1"""
+    async with FileOpsClient.start(root=folder) as client:
+        answer = await client.request("fileops/read", {"file_path": str(folder / "shot.txt")})
+        assert list(answer) == ["status", "output", "error", "ui_extra", "details", "attachments"]
+        result = await client.read(folder / "shot.txt")
+        assert (result.ok, result.output) == (True, "Read image file [image/png]")
+        (image,) = result.attachments
+        assert (image.type, image.mime_type, image.width, image.height) == ("image", "image/png", 40, 30)
+        assert base64.b64decode(image.data) == (folder / "shot.txt").read_bytes()
+        assert result.details.get("mime_type") == "image/png"
+        text = await client.request("fileops/read", {"file_path": str(folder / "text.gif")})
+        assert list(text) == ["status", "output", "error", "ui_extra", "details"]
+        assert text["output"].startswith("     1→GIF89a is how")
+
+
+async def test_what_is_attached_fits(folder: pathlib.Path) -> None:
+    """R-IMAGE-2"""
+    async with FileOpsClient.start(root=folder) as client:
+        (photo,) = (await client.read(folder / "photo.jpg")).attachments
+        assert (photo.mime_type, photo.width, photo.height) == ("image/jpeg", 1500, 2000)
+        loop = await client.read(folder / "loop.gif")
+        assert loop.output == "Read image file [image/gif]"
+        assert loop.details.get("n_frames") == 2
+        assert loop.attachments[0].mime_type == "image/png"
+
+
+async def test_size_limits_of_text_do_not_concern_images_and_broken_ones_are_refused(folder: pathlib.Path) -> None:
+    """R-IMAGE-3"""
+    async with FileOpsClient.start(root=folder) as client:
+        assert (await client.read(folder / "big.png", offset=7, limit=1)).ok
+        for name in ("bomb.png", "cut.png"):
+            result = await client.read(folder / name)
+            assert (result.code, result.attachments) == ("image_unreadable", ())
+            assert result.output.startswith("<tool_use_error>The image cannot be read: ")
+            assert [file.file_path for file in await client.tracked()] == [str(folder / "big.png")]
+
+
+async def test_a_read_image_is_tracked_and_not_edited(folder: pathlib.Path) -> None:
+    """R-IMAGE-4"""
+    path = folder / "shot.txt"
+    async with FileOpsClient.start(root=folder) as client:
+        assert (await client.edit(path, "a", "b")).code == "not_read"
+        await client.read(path)
+        assert (await client.edit(path, "a", "b")).code == "binary"
+        with client.events("fileops/didBecomeStale") as events:
+            path.write_bytes(picture("PNG", (10, 10)))
+            assert (await events.next(timeout_s=20)).file_path == str(path)
+        assert (await client.edit(path, "a", "b")).code == "modified_externally"
+
+
+async def test_for_a_model_that_cannot_see_images_are_binary(folder: pathlib.Path) -> None:
+    """R-IMAGE-1"""
+    async with FileOpsClient.start(root=folder, initialization_options={"images": "refuse"}) as client:
+        assert (await client.read(folder / "shot.txt")).code == "binary"
+        assert (await client.read(folder / "big.png")).code == "too_large"
