@@ -50,6 +50,22 @@ def test_spec(nvim: Neovim, spec: str) -> None:
     assert "\n1..0\n" not in done.stdout
 
 
+def test_panes_look_as_they_should(nvim: Neovim) -> None:
+    minitest = editor("nvim-new/usr/share/neovim-mini.test")
+    done = subprocess.run(
+        [nvim.program, "--clean", "--headless", "-u", "clients/neovim/tests/mini.lua"],
+        cwd=REPOSITORY,
+        env=nvim.environment | {"FILEOPS_MINITEST": minitest, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Fails (0) and Notes (0)" in done.stdout + done.stderr
+
+
 def test_a_broken_daemon_turns_the_lane_red(nvim: Neovim) -> None:
     nvim.environment["FILEOPS_TEST_FAIL_FAST"] = "1"
     done = run_spec(nvim, "daemon", [sys.executable, str(BROKEN_DAEMON)])

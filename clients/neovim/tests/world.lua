@@ -11,7 +11,8 @@ local n_sessions = 0
 local root ---@type string? one workspace folder, and so one daemon, for all specs that need nothing else
 local n_worlds = 0
 
-local function stop()
+function M.stop()
+  if not daemon.client() then return end
   local gone = false
   daemon.stop(function() gone = true end)
   t.wait(function() return gone end, 'the daemon to stop')
@@ -34,7 +35,7 @@ function M.new(text, settings)
     pane = { close_after_s = 0 },
     restart = { delay_s = 0.01 },
   }, settings or {}))
-  if daemon.client() and not vim.deep_equal(before, config.user()) then stop() end
+  if not vim.deep_equal(before, config.user()) then M.stop() end
   local path = t.write(folder .. '/demo.py', text or 'def f():\n    return 1\n')
   vim.cmd.edit(path)
   daemon.start()

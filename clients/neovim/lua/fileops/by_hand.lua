@@ -1,5 +1,6 @@
 -- Everything that an agent does, done by a person from the command line: read, preview, edit, look at the state.
 local files = require('fileops.files')
+local float = require('fileops.float').open
 
 local M = {}
 
@@ -33,41 +34,6 @@ local function succeeding(done)
     if result.status == 'error' then return say(result.error.message, vim.log.levels.ERROR) end
     done(result)
   end
-end
-
---- A float with lines; `q` and leaving close it.
----@param title string
----@param lines string[]
----@return integer buf
-local function float(title, lines)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].bufhidden, vim.bo[buf].modifiable = 'wipe', false
-  local width = math.min(vim.o.columns - 8, 100)
-  local height = math.max(1, math.min(#lines, vim.o.lines - 8))
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = 'editor',
-    row = 2,
-    col = math.floor((vim.o.columns - width) / 2),
-    width = width,
-    height = height,
-    style = 'minimal',
-    border = 'rounded',
-    title = ' ' .. title .. ' ',
-    title_pos = 'center',
-  })
-  vim.api.nvim_set_option_value('wrap', false, { scope = 'local', win = win })
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'fileops: close' })
-  vim.api.nvim_create_autocmd('WinLeave', {
-    buffer = buf,
-    once = true,
-    callback = function()
-      vim.schedule(function()
-        if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
-      end)
-    end,
-  })
-  return buf
 end
 
 --- The file as an agent reads it.

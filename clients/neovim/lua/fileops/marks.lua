@@ -54,11 +54,19 @@ end
 ---@param buf integer
 ---@param count integer
 local function show_above_first_line(buf, count)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.api.nvim_win_call(win, function()
-      if vim.fn.line('w0') == 1 then vim.fn.winrestview({ topfill = count }) end
-    end)
+  local function reveal()
+    if vim.fn.line('w0') == 1 then vim.fn.winrestview({ topfill = count }) end
   end
+  vim.schedule(function() -- now, before the marks are drawn, Vim would take the filling away again
+    if not vim.api.nvim_buf_is_valid(buf) then return end
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      if win == vim.api.nvim_get_current_win() then
+        reveal() -- nvim_win_call would put this window's view back
+      else
+        vim.api.nvim_win_call(win, reveal)
+      end
+    end
+  end)
 end
 
 ---@param buf integer
@@ -67,8 +75,9 @@ function M.show(buf, regions)
   if not config.get().marks.enabled then return end
   for _, region in ipairs(regions) do
     place(buf, region)
-    if region.line == 1 and #region.removed > 0 then show_above_first_line(buf, #region.removed) end
   end
+  local first = regions[1]
+  if first and first.line == 1 and #first.removed > 0 then show_above_first_line(buf, #first.removed) end
 end
 
 --- Remember an edit of a file that no buffer shows.

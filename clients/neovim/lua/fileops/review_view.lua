@@ -87,11 +87,11 @@ local help = {
 
 local function show_help()
   local keys = config.get().keys
-  local lines = { 'In a review:' }
+  local lines = {}
   for _, entry in ipairs(help) do
-    if keys[entry[1]] then lines[#lines + 1] = ('  %-8s %s'):format(keys[entry[1]], entry[2]) end
+    if keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
   end
-  vim.notify(table.concat(lines, '\n'))
+  require('fileops.float').open('review', lines)
 end
 
 ---@param review fileops.Review
@@ -306,8 +306,9 @@ function M.edit_proposal(review)
   if vim.api.nvim_buf_is_valid(empty) then vim.api.nvim_buf_delete(empty, { force = true }) end
   local function bar(win, text) vim.api.nvim_set_option_value('winbar', text, { scope = 'local', win = win }) end
   bar(left, ' %#FileopsTitle#original%* ' .. pane.escape(vim.fs.basename(params.file_path)))
-  local keys = { { ':w', 'accept this text' }, { ':tabclose', 'back' } }
-  bar(right, ' %#FileopsTitle#proposed%* %=' .. pane.hints(keys, 60))
+  local keys = { { ':w', 'accept' }, { ':tabclose', 'back' } }
+  local name = ' %#FileopsTitle#proposed%* %='
+  bar(right, name .. pane.hints(keys, vim.api.nvim_win_get_width(right) - #' proposed '))
   vim.api.nvim_set_current_win(right)
   vim.cmd('silent! normal! ]c')
   vim.api.nvim_create_autocmd('BufWriteCmd', {

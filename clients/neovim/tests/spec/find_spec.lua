@@ -33,6 +33,7 @@ t.it('else PATH, then python3; and what is missing is named with how to get it',
 end)
 
 t.it('a caller hears that there is no daemon', function()
+  require('world').stop()
   config.set({ cmd = { '/nowhere/fileops-server' } })
   local err
   local said = t.said(function()
