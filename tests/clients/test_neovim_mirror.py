@@ -21,6 +21,9 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "UiExtra": wire.UiExtra,
     "ToolError": wire.ErrorInfo,
     "ToolResult": wire.ToolResult,
+    "Attachment": wire.Attachment,
+    "ConfirmEditParams": wire.ConfirmEditParams,
+    "ApprovalMode": wire.ApprovalModeResult,
     "ReadParams": wire.ReadParams,
     "EditParams": wire.EditParams,
     "EditStep": wire.EditStep,
@@ -37,14 +40,12 @@ EVENTS: dict[str, type[Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def lua_fields(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    folder: Path = tmp_path_factory.mktemp("mirror")
+def evaluate(expression: str, folder: Path) -> Any:
+    """What a Lua expression comes to in Neovim."""
     nvim = neovim("floor", folder)
-    script = folder / "fields.lua"
+    script = folder / "script.lua"
     script.write_text(
-        f"vim.opt.rtp:prepend({json.dumps(str(PLUGIN))})\n"
-        "io.stdout:write(vim.json.encode(require('fileops.protocol').fields))\n"
+        f"vim.opt.rtp:prepend({json.dumps(str(PLUGIN))})\nio.stdout:write(vim.json.encode({expression}))\n"
     )
     done = subprocess.run(
         [nvim.program, "--clean", "--headless", "-l", str(script)],
@@ -53,11 +54,27 @@ def lua_fields(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]
     return json.loads(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def lua_fields(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    return evaluate("require('fileops.protocol').fields", tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture
+def lua_options(tmp_path: Path) -> set[str]:
+    return set(evaluate("vim.tbl_keys(require('fileops.config').server_types)", tmp_path))
+
+
 def of_struct(struct: type[msgspec.Struct]) -> set[str]:
+    """Names of the fields, with `?` where one may be absent or null."""
+    config = struct.__struct_config__
+    may_lack_defaults = config.omit_defaults or config.forbid_unknown_fields  # of params, clients give what they like
+
+    def may_lack(field: msgspec.structs.FieldInfo) -> bool:
+        has_nothing = {NoneType, msgspec.UnsetType} & set(get_args(field.type))
+        return bool(has_nothing) or (may_lack_defaults and not field.required)
+
     fields = [field for field in msgspec.structs.fields(struct) if not field.encode_name.endswith("Token")]
-    return {
-        field.encode_name + ("" if field.required and NoneType not in get_args(field.type) else "?") for field in fields
-    }
+    return {field.encode_name + "?" * may_lack(field) for field in fields}
 
 
 def of_event(event: type[Any]) -> set[str]:
@@ -69,9 +86,12 @@ def of_event(event: type[Any]) -> set[str]:
 
 @pytest.mark.parametrize("name", STRUCTS)
 def test_messages_have_the_servers_fields(lua_fields: dict[str, list[str]], name: str) -> None:
-    theirs, ours = of_struct(STRUCTS[name]), set(lua_fields[name])
-    assert {field.rstrip("?") for field in ours} == {field.rstrip("?") for field in theirs}
-    assert {field for field in theirs if field.endswith("?")} <= ours  # what may be null here may be null there
+    assert set(lua_fields[name]) == of_struct(STRUCTS[name])
+
+
+def test_settings_for_the_daemon_are_the_servers_options(lua_options: set[str]) -> None:
+    theirs = {field.encode_name for field in msgspec.structs.fields(wire.Options)}
+    assert lua_options == theirs - {"approval_fallback"}  # for clients that cannot be asked by confirmEdit
 
 
 @pytest.mark.parametrize("name", EVENTS)

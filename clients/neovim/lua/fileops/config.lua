@@ -11,7 +11,10 @@ local M = {}
 ---@field approval_timeout_s? number
 ---@field fill_empty_files? boolean
 ---@field notebooks? 'refuse'|'text'
+---@field images? 'attach'|'refuse'
+---@field correction? boolean
 ---@field history? 'memory'|'persistent'
+---@field code_lens? boolean
 ---@field limits? table<string, integer>
 
 ---@class (exact) fileops.RestartOptions
@@ -88,10 +91,12 @@ local choices = {
   ['server.confine'] = { 'edits', 'all', 'off' },
   ['server.approval_mode'] = { 'default', 'auto_edit', 'yolo' },
   ['server.notebooks'] = { 'refuse', 'text' },
+  ['server.images'] = { 'attach', 'refuse' },
   ['server.history'] = { 'memory', 'persistent' },
 }
 
-local server_types = {
+--- Of `server`, by name: what Lua type each option has.
+M.server_types = {
   freshness = 'string',
   confine = 'string',
   roots = 'table',
@@ -101,7 +106,9 @@ local server_types = {
   notebooks = 'string',
   history = 'string',
   limits = 'table',
-  approval_fallback = 'string',
+  images = 'string',
+  correction = 'boolean',
+  code_lens = 'boolean',
 }
 
 local given = {} ---@type table what setup() was called with
@@ -147,7 +154,7 @@ function M.problems(user)
         for name, inner in vim.spairs(value) do
           local path = key .. '.' .. name
           if key == 'server' then
-            local wanted = server_types[name]
+            local wanted = M.server_types[name]
             if not wanted then
               add('%s: no such setting', path)
             elseif type(inner) ~= wanted then

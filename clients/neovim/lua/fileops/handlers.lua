@@ -31,6 +31,7 @@ local on_notification = {
   end,
   ['fileops/didEdit'] = on_edit,
   ['fileops/didConflict'] = function() end,
+  ['fileops/approvalMode'] = function() end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.daemon').state.health = event
     if event.state == 'degraded' then

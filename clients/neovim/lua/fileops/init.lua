@@ -166,7 +166,7 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "review", "reviewed", "status", or "*".
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "review", "reviewed", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off

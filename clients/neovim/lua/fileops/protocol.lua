@@ -36,12 +36,20 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field code string
 ---@field message string
 
+---@class (exact) fileops.Attachment
+---@field type 'image'
+---@field mime_type string
+---@field data string base64
+---@field width integer pixels
+---@field height integer
+
 ---@class (exact) fileops.ToolResult
 ---@field status 'success'|'error'
 ---@field output string the text for the model
 ---@field error? fileops.ToolError
 ---@field ui_extra? fileops.UiExtra
 ---@field details table<string, any>
+---@field attachments? fileops.Attachment[]
 
 ---@class (exact) fileops.ReadParams
 ---@field file_path string absolute
@@ -55,6 +63,7 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field new_string string
 ---@field replace_all? boolean
 ---@field expected_replacements? integer
+---@field strategy? string how the text is found; "exact" without it
 ---@field dry_run? boolean
 ---@field session_id? string
 
@@ -62,6 +71,7 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field old_string string
 ---@field new_string string
 ---@field replace_all? boolean
+---@field strategy? string
 
 ---@class (exact) fileops.MultiEditParams
 ---@field file_path string
@@ -132,6 +142,23 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field current_modified? number
 ---@field size_diff integer
 
+---@class (exact) fileops.ApprovalMode
+---@field session_id string
+---@field mode 'default'|'auto_edit'|'yolo'
+
+---@class (exact) fileops.HistoryEntry an applied edit
+---@field edit_id string
+---@field file_path string
+---@field session_id string
+---@field timestamp number
+---@field operation 'create'|'modify'|'delete'
+---@field summary string
+---@field diff string
+---@field stats fileops.Stats
+---@field undoable boolean
+---@field undone_by? string
+---@field undoes string[]
+
 ---@class (exact) fileops.WatcherHealth
 ---@field state 'ok'|'degraded'
 ---@field reason string
@@ -156,6 +183,7 @@ M.notifications = {
   ['fileops/didRead'] = { event = 'read', autocmd = 'FileopsRead' },
   ['fileops/didEdit'] = { event = 'edit', autocmd = 'FileopsEdit' },
   ['fileops/didConflict'] = { event = 'conflict', autocmd = 'FileopsConflict' },
+  ['fileops/approvalMode'] = { event = 'mode', autocmd = 'FileopsMode' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }
 
@@ -165,8 +193,9 @@ M.fields = {
   Hunk = { 'id', 'old_start', 'old_lines', 'new_start', 'new_lines', 'lines' },
   Stats = { 'added', 'removed' },
   UiExtra = { 'diff', 'exact', 'truncated', 'operation', 'file_path', 'hunks', 'stats', 'first_changed_line' },
+  Attachment = { 'type', 'mime_type', 'data', 'width', 'height' },
   ToolError = { 'code', 'message' },
-  ToolResult = { 'status', 'output', 'error?', 'ui_extra?', 'details' },
+  ToolResult = { 'status', 'output', 'error?', 'ui_extra?', 'details', 'attachments?' },
   ReadParams = { 'file_path', 'offset?', 'limit?', 'session_id?' },
   EditParams = {
     'file_path',
@@ -174,10 +203,11 @@ M.fields = {
     'new_string',
     'replace_all?',
     'expected_replacements?',
+    'strategy?',
     'dry_run?',
     'session_id?',
   },
-  EditStep = { 'old_string', 'new_string', 'replace_all?' },
+  EditStep = { 'old_string', 'new_string', 'replace_all?', 'strategy?' },
   MultiEditParams = { 'file_path', 'edits', 'dry_run?', 'session_id?' },
   ToolDefinition = {
     'name',
@@ -205,6 +235,7 @@ M.fields = {
   DidRead = { 'file_path', 'session_id', 'timestamp', 'size', 'modified' },
   DidEdit = { 'file_path', 'session_id', 'timestamp', 'content_length', 'source', 'edit_id' },
   DidConflict = { 'file_path', 'session_id', 'last_read', 'last_modified', 'current_modified?', 'size_diff' },
+  ApprovalMode = { 'session_id', 'mode' },
   WatcherHealth = { 'state', 'reason' },
 }
 

@@ -1,0 +1,235 @@
+local t = require('harness')
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
+
+local fileops = require('fileops')
+local review = require('fileops.review')
+local view = require('fileops.review_view')
+local world = require('world')
+
+local TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nten\neleven\nnine\nend\n'
+
+---@param settings? table
+local function asking(settings)
+  review.reject_all()
+  local options = vim.tbl_extend('force', { approval_mode = 'default' }, settings or {})
+  return world.new(TEXT, { server = options })
+end
+
+--- An edit whose answer is still to come: { result?, err? }
+---@param agent fileops.Session
+---@param path string
+---@param steps? fileops.EditStep[]
+---@return { result?: fileops.ToolResult, err?: table }, fileops.Handle
+local function propose(agent, path, steps)
+  t.async(function() world.succeeded(agent:read({ file_path = path })) end)
+  local n_waiting = #review.waiting()
+  local answer = {}
+  steps = steps
+    or { { old_string = 'two', new_string = 'TWO' }, { old_string = 'nine', new_string = 'NINE' } }
+  local handle = agent:multi_edit({ file_path = path, edits = steps }, function(err, result)
+    answer.err, answer.result = err, result
+  end)
+  t.wait(function() return #review.waiting() > n_waiting end, 'the review')
+  return answer, handle
+end
+
+---@param answer { result?: fileops.ToolResult, err?: table }
+local function settled(answer)
+  t.wait(function() return answer.err or answer.result end, 'the answer')
+  return answer.result
+end
+
+t.it('nothing is written before the person says yes; then it is, and the buffer follows', function()
+  local path, agent, buf = asking()
+  local win = vim.api.nvim_get_current_win()
+  local answer = propose(agent, path)
+  t.eq({ t.contents(path), vim.api.nvim_get_current_win() }, { TEXT, win })
+  t.eq(#review.waiting()[1].params.hunks, 2)
+  view.accept()
+  local result = settled(answer)
+  t.eq({ result.status, result.details.modified_by_user }, { 'success', false })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine', 'NINE')))
+  t.eq(world.text_of(buf), t.contents(path))
+end)
+
+t.it('a rejected edit changes nothing and says so to the model', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  view.reject()
+  t.eq(settled(answer).error.code, 'rejected')
+  t.eq({ t.contents(path), world.text_of(buf) }, { TEXT, TEXT })
+end)
+
+t.it('a hunk can be left out', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  view.enter()
+  vim.api.nvim_feedkeys(vim.keycode(']c<Space>a'), 'xt', false)
+  local result = settled(answer)
+  t.eq({ result.status, result.details.modified_by_user }, { 'success', true })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
+end)
+
+t.it('the text can be another one, and the model is told which', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  view.edit()
+  local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+  lines[2] = 'mine'
+  vim.api.nvim_buf_set_lines(0, 0, -1, true, lines)
+  vim.cmd.write()
+  local result = settled(answer)
+  t.eq({ result.status, result.details.modified_by_user }, { 'success', true })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'mine'):gsub('nine', 'NINE')))
+  t.eq(world.text_of(buf), t.contents(path))
+  assert(result.output:find('User modified the proposed change', 1, true), result.output)
+  t.eq(#vim.api.nvim_list_tabpages(), 1)
+end)
+
+t.it('CRLF and a missing final newline survive an edited proposal', function()
+  local path, agent = asking()
+  t.write(path, 'a\r\nb\r\nc')
+  vim.cmd('edit!')
+  local answer = propose(agent, path, { { old_string = 'b', new_string = 'B' } })
+  view.edit()
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'mine' })
+  vim.cmd.write()
+  t.eq(settled(answer).status, 'success')
+  t.eq(t.contents(path), 'mine\r\nB\r\nc')
+end)
+
+t.it('always asks no more in that session, and asks the next one again', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  local mode
+  local off = fileops.on('mode', function(data) mode = data.mode end)
+  view.always()
+  t.eq(settled(answer).status, 'success')
+  t.wait(function() return mode end, 'the mode to be told')
+  off()
+  t.eq(mode, 'auto_edit')
+  t.async(
+    function() world.succeeded(agent:edit({ file_path = path, old_string = 'five', new_string = 'FIVE' })) end
+  )
+  t.eq(#review.waiting(), 0)
+  propose(fileops.session('another'), path, { { old_string = 'six', new_string = 'SIX' } })
+  view.reject()
+end)
+
+t.it('two agents are asked one after the other', function()
+  local path, agent = asking()
+  local other_path = t.write(vim.fs.dirname(path) .. '/other.py', TEXT)
+  local first = propose(agent, path)
+  local second = propose(fileops.session('second'), other_path)
+  t.eq(#review.waiting(), 2)
+  t.eq(fileops.status(), 'fileops: 2 to review')
+  view.accept()
+  t.eq({ settled(first).status, second.result }, { 'success', nil })
+  view.accept()
+  t.eq(settled(second).status, 'success')
+  t.eq(#world.own_windows() <= 1, true) -- the diff of the edit may be shown
+end)
+
+t.it('an agent that cancels takes the right review away, while another waits', function()
+  local path, agent = asking()
+  local other_path = t.write(vim.fs.dirname(path) .. '/other.py', TEXT)
+  local first, handle = propose(agent, path)
+  local second = propose(fileops.session('second'), other_path)
+  t.said(function()
+    handle.cancel()
+    t.wait(function() return #review.waiting() == 1 end, 'the review to go')
+  end)
+  t.eq(review.waiting()[1].params.file_path, other_path)
+  t.wait(function() return first.err end, 'the agent to hear of it')
+  t.eq({ first.err.code, t.contents(path) }, { -32800, TEXT })
+  view.accept()
+  t.eq(settled(second).status, 'success')
+end)
+
+t.it('a person who takes too long loses the review, and nothing is written', function()
+  local path, agent = asking({ approval_timeout_s = 0.3 })
+  local answer = propose(agent, path)
+  local said = t.said(function() t.eq(settled(answer).error.code, 'approval_timeout') end)
+  t.wait(function() return #review.waiting() == 0 end, 'the review to go')
+  t.eq(t.contents(path), TEXT)
+  assert(#said <= 1)
+end)
+
+t.it('the file moves while the person thinks: the agent must look again', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  t.write(path, 'theirs\n')
+  view.accept()
+  t.eq(settled(answer).error.code, 'modified_externally')
+  t.eq(t.contents(path), 'theirs\n')
+end)
+
+t.it('typing while thinking is never lost', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'typed' })
+  view.accept()
+  t.eq(settled(answer).status, 'error')
+  t.eq(vim.api.nvim_buf_get_lines(buf, 0, 1, true), { 'typed' })
+  t.eq(t.contents(path), TEXT)
+end)
+
+t.it('unsaved text is reviewed as it stands, and edited in place', function()
+  local path, agent, buf = asking()
+  vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'typed' })
+  local answer = propose(agent, path)
+  assert(vim.startswith(review.waiting()[1].params.original_text, 'typed\n'))
+  view.accept()
+  t.eq(settled(answer).details.applied_to, 'buffer')
+  t.eq(vim.api.nvim_buf_get_lines(buf, 0, 2, true), { 'typed', 'TWO' })
+  t.eq({ vim.bo[buf].modified, t.contents(path) }, { true, TEXT })
+end)
+
+t.it('a new file is reviewed too', function()
+  local path, agent = asking()
+  local new = vim.fs.dirname(path) .. '/new.py'
+  local answer = {}
+  agent:edit(
+    { file_path = new, old_string = '', new_string = 'x\n' },
+    function(_, result) answer.result = result end
+  )
+  t.wait(function() return #review.waiting() == 1 end, 'the review')
+  t.eq(review.waiting()[1].params.operation, 'create')
+  t.eq((vim.uv.fs_stat(new)), nil)
+  view.accept()
+  t.eq(settled(answer).details.created, true)
+  t.eq(t.contents(new), 'x\n')
+end)
+
+t.it('stopping the daemon ends what waits', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  t.said(function()
+    world.stop()
+    t.wait(function() return answer.err or answer.result end, 'the answer')
+  end)
+  t.eq({ #review.waiting(), #world.own_windows(), t.contents(path) }, { 0, 0, TEXT })
+end)
+
+t.it('a daemon that dies takes its reviews with it', function()
+  local path, agent = asking()
+  propose(agent, path)
+  local daemon = require('fileops.daemon')
+  t.said(function()
+    vim.uv.kill(daemon.client().rpc.pid(), 'sigkill')
+    t.wait(function() return #review.waiting() == 0 end, 'the review to go')
+    t.wait(function() return daemon.state.status == 'running' end, 'the restart')
+  end)
+  t.eq(t.contents(path), TEXT)
+end)
+
+t.it('the mode is told and set by hand', function()
+  asking()
+  local said = t.said(function(said)
+    vim.cmd('Fileops mode')
+    t.wait(function() return #said == 1 end)
+    vim.cmd('Fileops mode yolo')
+    t.wait(function() return #said == 2 end)
+  end)
+  t.eq(said, { 'fileops: approval mode: default', 'fileops: approval mode: yolo' })
+end)
