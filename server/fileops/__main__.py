@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fileops import __version__
 
 if TYPE_CHECKING:
+    from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
     from fileops.ports import Approver, Events
@@ -87,11 +88,14 @@ def _serve() -> int:
     import asyncio
 
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    from fileops.fs.history_store import DiskHistoryStore, default_folder
     from fileops.fs.local import LocalFileSystem
+    from fileops.history import History
     from fileops.lsp.server import FileOpsServer, Wiring
     from fileops.lsp.stdio import serve_stdio
 
     def build(wiring: Wiring) -> "FileOps":
+        from fileops.lsp.agent_edits import AgentEdits
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
@@ -102,8 +106,14 @@ def _serve() -> int:
         buffers = EditorBuffers(LocalFileSystem(), editor, lambda: client.position_encoding)
         falls_back = wiring.options.approval_fallback == "message"
         approver = LspApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
-        DocumentSync(buffers).register(wiring.add_notification)
-        return compose(settings, wiring.folders, events=wiring.events, files=buffers, approver=approver)
+        DocumentSync(buffers).register(wiring.add_standard)
+        is_kept = wiring.options.history == "persistent"
+        history = History(DiskHistoryStore(default_folder()) if is_kept else None)
+        service = compose(
+            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history
+        )
+        AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
+        return service
 
     gc.freeze()
     gc.enable()
@@ -117,9 +127,9 @@ def compose(
     events: "Events",
     files: "EditorBuffers",
     approver: "Approver",
+    history: "History",
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
-    from fileops.absent import NoHistory
     from fileops.freshness import Freshness
     from fileops.fs import watcher
     from fileops.plugins import register_strategies
@@ -137,7 +147,7 @@ def compose(
         approver=approver,
         events=events,
         clock=SystemClock(),
-        journal=NoHistory(),
+        history=history,
     )
     return FileOps(world, settings, folders)
 

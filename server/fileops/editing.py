@@ -299,12 +299,13 @@ def _question(request: EditRequest, plan: Plan) -> Question:
         file_path=request.file_path,
         session_id=request.session_id,
         change=plan.change,
-        original_text=_shown(before, fmt),
-        proposed_text=_shown(after, fmt),
+        original_text=shown_text(before, fmt),
+        proposed_text=shown_text(after, fmt),
     )
 
 
-def _shown(data: bytes, fmt: TextFormat) -> str | None:
+def shown_text(data: bytes, fmt: TextFormat) -> str | None:
+    """As a person is shown it; None where it is too long for that."""
     return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None
 
 

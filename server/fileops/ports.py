@@ -5,11 +5,11 @@ canonical: absolute, without a symlink in any component. It refuses to follow on
 decided about a canonical path holds for what is opened. OSErrors are translated to `FileOpsError`s inside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model import Committed, Decision, Event, Plan, Question, Snapshot, Source, Splice, Stamp
+from fileops.model import AppliedEdit, Committed, Decision, Event, Plan, Question, Snapshot, Source, Splice, Stamp
 
 
 class ContentStream(Protocol):
@@ -148,6 +148,20 @@ class FolderWatch(Protocol):
 
     def is_alive(self) -> bool:
         """Whether events still arrive at all."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class HistoryStore(Protocol):
+    """Where the history of edits outlives the process."""
+
+    def load(self) -> Iterable[tuple[AppliedEdit, bytes | None]]:
+        """Oldest first, each with the content after it, zlib-compressed, where that was kept."""
+        ...
+
+    def append(self, edit: AppliedEdit, content: bytes | None) -> None:
+        """content: after the edit, not compressed. Must not raise."""
         ...
 
     def close(self) -> None: ...

@@ -5,7 +5,7 @@ from typing import Literal
 
 from fileops.core.window import Window
 from fileops.errors import FileOpsError
-from fileops.model import DEFAULT_SESSION, Change, CommitReport, Edit, Source, TextFormat
+from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Source, TextFormat
 
 Tool = Literal["read", "edit", "multi_edit"]
 
@@ -47,6 +47,63 @@ class Picture:
     file_width: int
     file_height: int
     n_frames: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """None: not asked for. limit: the newest that many."""
+
+    file_path: str | None = None
+    session_id: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRequest:
+    """Takes back the edit `edit_id`, or all that stand of session `session_id` (of one file, if `file_path`).
+
+    by_session: who does it, and sees the outcome; None for a person.
+    """
+
+    edit_id: str | None = None
+    session_id: str | None = None
+    file_path: str | None = None
+    by_session: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileUndo:
+    """What an undo did, or would do, to one file. edit_ids: what it took back. edit_id: of the undo itself."""
+
+    file_path: str
+    edit_ids: tuple[str, ...]
+    change: Change
+    outcome: Literal["modified", "removed", "created"]
+    applied_to: Source
+    edit_id: str | None = None
+    commit: CommitReport | None = None
+    modified_by_user: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Lines of an open or closed file that an edit touched, as an editor counts them: 0-based, both included."""
+
+    edit: AppliedEdit
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoOutcome:
+    """files: in the order of the newest edit taken back in each. file_path: the one that failed, of a failure."""
+
+    output: str
+    files: tuple[FileUndo, ...] = ()
+    error: FileOpsError | None = None
+    file_path: str | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,23 @@ from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
 from fileops.freshness import Freshness, TrackedFile
+from fileops.history import History
 from fileops.locating import line_of
-from fileops.model import Always, ApprovalMode, ApprovalModeChanged, DidRead, Settings
-from fileops.ports import Approver, Clock, EditJournal, Events, FileSystem
+from fileops.model import Always, AppliedEdit, ApprovalMode, ApprovalModeChanged, DidRead, Settings
+from fileops.ports import Approver, Clock, Events, FileSystem
 from fileops.reading import Reader
-from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
+from fileops.requests import (
+    AgentPlace,
+    EditOutcome,
+    EditRequest,
+    HistoryRequest,
+    ReadOutcome,
+    ReadRequest,
+    UndoOutcome,
+    UndoRequest,
+)
 from fileops.turns import Turns
+from fileops.undoing import Undoer, UndoProposal
 from fileops.workers import Workers
 
 N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
@@ -32,7 +43,7 @@ class World:
     approver: Approver
     events: Events
     clock: Clock
-    journal: EditJournal
+    history: History
 
 
 class FileOps:
@@ -44,7 +55,11 @@ class FileOps:
         self._reader = Reader(world.fs, world.freshness, settings)
         self._editor = Editor(
             fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
-            journal=world.journal,
+            journal=world.history,
+        )  # fmt: skip
+        self._undoer = Undoer(
+            fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
+            history=world.history,
         )  # fmt: skip
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
@@ -99,9 +114,36 @@ class FileOps:
     async def line_of(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """Where the text first stands, in a file that the session has read and may edit."""
         roots, world = self._policy(session_id).roots, self._world
-        return await self._in_thread(
+        return await self._workers.run(
             CancelToken(), lambda: line_of(world.fs, world.freshness, session_id, file_path, old_string, roots)
         )
+
+    # --- history -------------------------------------------------------------------------------------------
+
+    async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
+        """Newest first."""
+        return await self._workers.run(CancelToken(), lambda: self._undoer.edits(request))
+
+    async def undo(self, request: UndoRequest) -> UndoOutcome:
+        token = CancelToken()
+        policy = self._policy(request.by_session or "")
+        result = await self._workers.run(token, lambda: self._undoer.attempt(request, policy, token))
+        while isinstance(result, UndoProposal):
+            result = await self._decide_undo(request, result, token)
+        return result
+
+    async def _decide_undo(
+        self, request: UndoRequest, proposal: UndoProposal, token: CancelToken
+    ) -> UndoOutcome | UndoProposal:
+        decision = await self._world.approver.decide(proposal.question)
+        if isinstance(decision, Always) and request.by_session is not None:
+            self.set_approval_mode(request.by_session, "auto_edit")
+        policy = self._policy(request.by_session or "")
+        return await self._workers.run(token, lambda: self._undoer.settle(request, policy, token, proposal, decision))
+
+    async def agent_places(self, file_path: str) -> tuple[AgentPlace, ...]:
+        """Where what agents wrote stands in the file now, newest edit first."""
+        return await self._workers.run(CancelToken(), lambda: self._undoer.places(file_path))
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
@@ -128,6 +170,7 @@ class FileOps:
         """Finish what is being committed, start nothing more."""
         self._workers.close()
         self._world.freshness.close()
+        self._world.history.close()
 
     def _policy(self, session_id: str) -> Policy:
         return Policy(

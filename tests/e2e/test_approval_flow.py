@@ -32,6 +32,7 @@ def both(editor: EditorClient, file: Path) -> dict[str, Any]:
 
 
 async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Path):
+    """R-APPROVE-1."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         result = await edit(editor, file, session_id="s")
         assert result.ok
@@ -57,6 +58,7 @@ async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Pa
     ids=str,
 )  # fmt: skip
 async def test_what_is_no_clear_yes_writes_nothing(tmp_path: Path, file: Path, reply: Any):
+    """R-APPROVE-5."""
     before = file.stat()
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer(reply)
@@ -105,6 +107,7 @@ async def test_an_answer_after_the_timeout_does_nothing(tmp_path: Path, file: Pa
 
 
 async def test_always_asks_no_more_in_this_session_only(tmp_path: Path, file: Path):
+    """R-APPROVE-3."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer({"outcome": "proceed_always"})
         assert (await edit(editor, file, session_id="a")).ok
@@ -115,6 +118,7 @@ async def test_always_asks_no_more_in_this_session_only(tmp_path: Path, file: Pa
 
 
 async def test_the_persons_own_text_is_written_and_the_model_is_told(tmp_path: Path):
+    """R-APPROVE-4."""
     path = tmp_path / "odd.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\nx\xff\n")
     async with editor_client(tmp_path, CONFIRM) as editor:
@@ -151,6 +155,7 @@ async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, out
 
 
 async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path, file: Path):
+    """R-APPROVE-2."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -175,6 +180,7 @@ async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: P
 
 
 async def test_a_cancel_while_the_person_thinks_withdraws_the_question(tmp_path: Path, file: Path):
+    """R-APPROVE-6."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -279,6 +285,7 @@ async def test_typing_while_the_person_thinks_is_modified_externally(tmp_path: P
 
 
 async def test_auto_edit_asks_for_protected_paths_only(tmp_path: Path, file: Path):
+    """R-APPROVE-7."""
     async with editor_client(tmp_path, CONFIRM, options={"approval_mode": "auto_edit"}) as editor:
         assert (await edit(editor, file)).ok
         assert editor.questions == []
@@ -294,6 +301,7 @@ async def test_yolo_never_asks(tmp_path: Path):
 
 
 async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
+    """R-APPROVE-9."""
     async with editor_client(tmp_path, CONFIRM) as editor:
 
         async def mode_of(session_id: str) -> str:
@@ -322,6 +330,7 @@ async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
 async def test_a_message_where_the_client_knows_no_better(
     tmp_path: Path, file: Path, chosen: Any, written: bool, asked_twice: bool
 ):
+    """R-APPROVE-8."""
     async with editor_client(tmp_path, MESSAGE, options={"approval_fallback": "message"}) as editor:
         editor.message = answer(chosen)
         assert (await edit(editor, file)).ok == written

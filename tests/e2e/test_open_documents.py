@@ -28,6 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 
 async def test_read_serves_the_unsaved_text(editor: EditorClient, file: Path):
+    """R-DOC-1."""
     editor.open(file)
     clean = await editor.client.read(file)
     editor.type(file, "one", "ONE")
@@ -39,6 +40,7 @@ async def test_read_serves_the_unsaved_text(editor: EditorClient, file: Path):
 
 
 async def test_an_edit_of_a_clean_document_is_on_disk(editor: EditorClient, file: Path):
+    """R-DOC-3."""
     editor.open(file)
     await editor.client.read(file)
     first = await editor.client.edit(file, "one", "ONE")
@@ -52,6 +54,7 @@ async def test_an_edit_of_a_clean_document_is_on_disk(editor: EditorClient, file
 
 
 async def test_an_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, file: Path):
+    """R-DOC-2, R-DOC-4."""
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -114,6 +117,7 @@ HOSTILE: dict[str, Callable[[EditorClient, Path], Callable[[Any], Awaitable[Any]
 
 @pytest.mark.parametrize("how", HOSTILE)
 async def test_what_the_editor_does_not_do_is_an_error_and_changes_nothing(editor: EditorClient, file: Path, how: str):
+    """R-DOC-5."""
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -213,6 +217,7 @@ async def test_typing_makes_stale_by_the_buffer(editor: EditorClient, file: Path
 
 
 async def test_both_moved_is_told_with_both_names(editor: EditorClient, file: Path):
+    """R-DOC-6."""
     editor.open(file)
     await editor.client.read(file)
     with editor.client.events("fileops/didBecomeStale") as events:
@@ -237,6 +242,7 @@ async def test_saving_what_was_read_unsaved_leaves_it_fresh(editor: EditorClient
 
 
 async def test_a_touch_below_an_open_document_leaves_it_fresh(editor: EditorClient, file: Path):
+    """R-DOC-7."""
     editor.open(file)
     await editor.client.read(file)
     os.utime(file, (1, 1))
@@ -264,6 +270,7 @@ async def test_closing_without_saving_makes_stale(editor: EditorClient, file: Pa
 
 
 async def test_an_untouched_buffer_beside_a_moved_disk_is_modified_externally(editor: EditorClient, file: Path):
+    """R-DOC-8."""
     editor.open(file)
     await editor.client.read(file)
     file.write_text("moved\ntwo\n")
@@ -301,6 +308,7 @@ async def test_one_sessions_edit_of_a_buffer_makes_the_other_stale(editor: Edito
 
 
 async def test_an_unsaved_document_without_a_file_exists(editor: EditorClient, tmp_path: Path):
+    """R-DOC-9."""
     path = tmp_path / "new.txt"
     editor.open(path, "typed\n")
     created = await editor.client.edit(path, "", "mine\n")
@@ -312,6 +320,7 @@ async def test_an_unsaved_document_without_a_file_exists(editor: EditorClient, t
 
 
 async def test_a_document_opened_by_a_link_is_the_file(editor: EditorClient, file: Path, tmp_path: Path):
+    """R-DOC-10."""
     link = tmp_path / "link.txt"
     link.symlink_to(file)
     editor.open(link)
@@ -356,6 +365,7 @@ async def test_documents_that_are_no_files_are_ignored(editor: EditorClient, fil
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 async def test_typing_is_mirrored_in_each_position_encoding(tmp_path: Path, encoding: str):
+    """R-DOC-11."""
     path = tmp_path / "f.txt"
     text = "é😀\u2028x\x0cy\r\nz\rw\n"
     path.write_bytes(text.encode())

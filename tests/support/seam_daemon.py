@@ -33,7 +33,7 @@ class Seam:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
-        wiring.add_notification("textDocument/didSave", self._saved)
+        wiring.add_standard("textDocument/didSave", self._saved)
 
     def _saved(self, _params: object) -> None:
         self.n_saved += 1

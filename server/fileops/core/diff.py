@@ -237,12 +237,12 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Se
     yield " ", old[at:]
 
 
-def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False) -> str:
+def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False, removes: bool = False) -> str:
     """As GNU patch takes it; "" without hunks."""
     if not hunks:
         return ""
     name = diff_name(file_path)
-    pieces = [f"--- {'/dev/null' if creates else name}\n+++ {name}\n"]
+    pieces = [f"--- {'/dev/null' if creates else name}\n+++ {'/dev/null' if removes else name}\n"]
     for hunk in hunks:
         old, new = _range(hunk.old_start, hunk.old_lines), _range(hunk.new_start, hunk.new_lines)
         pieces.append(f"@@ -{old} +{new} @@\n")

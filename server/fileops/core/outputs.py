@@ -10,7 +10,7 @@ from typing import Literal
 from fileops import errors
 from fileops.core.correction import SENTENCES
 from fileops.errors import FileOpsError
-from fileops.model import Edit, Plan
+from fileops.model import Change, Edit, Plan
 
 Tool = Literal["read", "edit", "multi_edit"]
 
@@ -87,6 +87,26 @@ def question_texts(path: str, plan: Plan) -> tuple[str, str]:
     n_places = sum(plan.n_replacements)
     counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
     return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}"
+
+
+def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, str]:
+    """Title and description of an undo put before a person."""
+    counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    return f"Confirm Undo: {path.rpartition('/')[2]}", f"{path}: {_counted(n_edits, 'edit')} taken back, {counts}"
+
+
+def undone_text(path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"]) -> str:
+    """For the model, of one file."""
+    told = f"{_counted(n_edits, 'edit')} of {path} {'has' if n_edits == 1 else 'have'} been undone."
+    match outcome:
+        case "removed":
+            return f"{told} The file did not exist before and has been removed."
+        case "created":
+            return f"{told} The file stands again."
+        case "modified" if change.snippet or change.hunks:
+            return f"{told} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
+        case "modified":
+            return f"{told} Nothing of it was left in the file."
 
 
 def _counted(n: int, noun: str) -> str:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 _REPLACED = frozenset({
     types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE,
     types.NOTEBOOK_DOCUMENT_DID_OPEN, types.NOTEBOOK_DOCUMENT_DID_CHANGE, types.NOTEBOOK_DOCUMENT_DID_CLOSE,
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, types.WORKSPACE_EXECUTE_COMMAND,
 })  # fmt: skip  # pygls' document mirror splits lines where LSP does not; ours are registered as features
 
 
@@ -219,6 +219,8 @@ class Protocol(LanguageServerProtocol):
         self._features[method] = handle
         if options is not None:
             cast("dict[str, Any]", self.fm.feature_options)[method] = options
+        if isinstance(options, types.ExecuteCommandOptions):  # pygls announces the commands that it finds here
+            cast("dict[str, Any]", self.fm.commands).update(dict.fromkeys(options.commands, handle))
 
     @property
     def _features(self) -> dict[str, Callable[[Any], Any]]:

@@ -62,6 +62,14 @@ async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModePara
     return convert.approval_mode_result(session_id, service.approval_mode(session_id))
 
 
+async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
+    return convert.history_result(await service.history(convert.history_request(params)))
+
+
+async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
+    return convert.undo_result(await service.undo(convert.undo_request(params)))
+
+
 REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, read),
     Request("fileops/edit", wire.EditParams, edit),
@@ -73,6 +81,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
     Request("fileops/describe", view_types.DescribeParams, views.describe),
     Request("fileops/render", view_types.RenderParams, views.render),
+    Request("fileops/history", wire.HistoryParams, history),
+    Request("fileops/undo", wire.UndoParams, undo),
 )
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",

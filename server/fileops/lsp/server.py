@@ -41,7 +41,7 @@ PROTOCOL_VERSION = 1
 class Wiring:
     """What the composition root needs of this connection to build the service.
 
-    folders: absolute paths of the workspace folders. add_notification: see FileOpsServer.add_notification.
+    folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard.
     """
 
     settings: Settings
@@ -49,7 +49,7 @@ class Wiring:
     folders: tuple[str, ...]
     events: Events
     client: Client
-    add_notification: "Callable[..., None]"
+    add_standard: "Callable[..., None]"
 
 
 Build = Callable[[Wiring], "FileOps"]
@@ -74,9 +74,9 @@ class FileOpsServer(LanguageServer):
         self._folders: dict[str, str] = {}
         for request in REQUESTS:
             self.add_request(request)
-        self.add_notification(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
-        self.add_notification(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
-        self.add_notification(types.INITIALIZED, self._initialized)
+        self.add_standard(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
+        self.add_standard(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
+        self.add_standard(types.INITIALIZED, self._initialized)
 
     # --- registration ------------------------------------------------------------------------------------------
 
@@ -95,8 +95,8 @@ class FileOpsServer(LanguageServer):
         self.protocol.raw_requests.add(request.method)
         self.protocol.register(request.method, handle)
 
-    def add_notification(self, method: str, handle: Callable[[Any], None], options: Any = None) -> None:
-        """A standard notification. Its params come as lsp/standard.py has them, else as lsprotocol has them.
+    def add_standard(self, method: str, handle: Callable[[Any], Any], options: Any = None) -> None:
+        """A message of LSP's own. Its params come as lsp/standard.py has them, else as lsprotocol has them.
 
         options: registration options, as pygls takes them; they show in the server's capabilities.
         """
@@ -121,7 +121,7 @@ class FileOpsServer(LanguageServer):
     def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
         return Wiring(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
-            client=self.client, add_notification=self.add_notification,
+            client=self.client, add_standard=self.add_standard,
         )  # fmt: skip
 
     def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:

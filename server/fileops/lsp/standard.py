@@ -104,6 +104,25 @@ class DidCloseParams(_Lsp, frozen=True, kw_only=True):
     text_document: Document
 
 
+class ExecuteCommandParams(_Lsp, frozen=True, kw_only=True):
+    command: str
+    arguments: list[object] | None = None
+
+
+class CodeActionContext(_Lsp, frozen=True, kw_only=True):
+    only: list[str] | None = None
+
+
+class CodeActionParams(_Lsp, frozen=True, kw_only=True):
+    text_document: Document
+    range: Range
+    context: CodeActionContext = CodeActionContext()
+
+
+class CodeLensParams(_Lsp, frozen=True, kw_only=True):
+    text_document: Document
+
+
 STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
     types.INITIALIZE: InitializeParams,
     types.CANCEL_REQUEST: CancelParams,
@@ -114,4 +133,7 @@ STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
     types.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
     types.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
     types.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
+    types.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
+    types.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
+    types.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,
 }

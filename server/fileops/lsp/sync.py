@@ -21,11 +21,11 @@ class DocumentSync:
     def __init__(self, buffers: EditorBuffers) -> None:
         self._buffers = buffers
 
-    def register(self, add_notification: Callable[..., None]) -> None:
-        add_notification(types.TEXT_DOCUMENT_DID_OPEN, self.did_open)
-        add_notification(types.TEXT_DOCUMENT_DID_CHANGE, self.did_change)
-        add_notification(types.TEXT_DOCUMENT_DID_SAVE, self.did_save, types.SaveOptions(include_text=False))
-        add_notification(types.TEXT_DOCUMENT_DID_CLOSE, self.did_close)
+    def register(self, add_standard: Callable[..., None]) -> None:
+        add_standard(types.TEXT_DOCUMENT_DID_OPEN, self.did_open)
+        add_standard(types.TEXT_DOCUMENT_DID_CHANGE, self.did_change)
+        add_standard(types.TEXT_DOCUMENT_DID_SAVE, self.did_save, types.SaveOptions(include_text=False))
+        add_standard(types.TEXT_DOCUMENT_DID_CLOSE, self.did_close)
 
     def did_open(self, params: DidOpenParams) -> None:
         document = params.text_document

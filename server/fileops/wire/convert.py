@@ -11,6 +11,7 @@ from fileops.core import outputs
 from fileops.core.matching import EXACT, STRATEGIES
 from fileops.model import (
     DEFAULT_SESSION,
+    AppliedEdit,
     ApprovalMode,
     ApprovalModeChanged,
     BecameStale,
@@ -25,7 +26,16 @@ from fileops.model import (
     Question,
     WatcherHealth,
 )
-from fileops.requests import EditOutcome, EditRequest, Picture, ReadOutcome, ReadRequest
+from fileops.requests import (
+    EditOutcome,
+    EditRequest,
+    HistoryRequest,
+    Picture,
+    ReadOutcome,
+    ReadRequest,
+    UndoOutcome,
+    UndoRequest,
+)
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams
 
@@ -79,6 +89,22 @@ def _strategy(name: str | None, path: str) -> str:
     if name not in STRATEGIES:
         raise InvalidParams(f"no such strategy; there are {', '.join((EXACT, *STRATEGIES))}", path)
     return name
+
+
+def history_request(params: wire.HistoryParams) -> HistoryRequest:
+    return HistoryRequest(file_path=params.file_path, session_id=params.session_id, limit=params.limit)
+
+
+def undo_request(params: wire.UndoParams) -> UndoRequest:
+    """Raises: InvalidParams."""
+    if params.edit_id is None and params.session_id is None:
+        raise InvalidParams("edit_id or session_id is required")
+    if params.edit_id is not None and params.file_path is not None:
+        raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
+    return UndoRequest(
+        edit_id=params.edit_id, session_id=params.session_id, file_path=params.file_path,
+        by_session=session_of(params), dry_run=params.dry_run or False,
+    )  # fmt: skip
 
 
 # --- outcomes → results ------------------------------------------------------------------------------------------
@@ -194,6 +220,46 @@ def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
         case _:
             pass
     return details
+
+
+def undo_result(outcome: UndoOutcome) -> wire.ToolResult:
+    if outcome.error is not None:
+        return _result(outcome.output, outcome.error, None, _failure_details(outcome.error))
+    files = outcome.files
+    shown = [ui_extra_of(file.change, file.file_path) for file in files]
+    whole = msgspec.structs.replace(shown[0], diff="".join(one.diff for one in shown))
+    details: wire.JsonObject = {
+        "undone": [edit_id for file in files for edit_id in file.edit_ids],
+        "edit_id": files[0].edit_id if len(files) == 1 else None,
+        "applied_to": files[0].applied_to,
+        "modified_by_user": any(file.modified_by_user for file in files),
+        "dry_run": outcome.dry_run,
+        "files": [
+            {
+                "file_path": file.file_path,
+                "undone": list(file.edit_ids),
+                "edit_id": file.edit_id,
+                "outcome": file.outcome,
+                "applied_to": file.applied_to,
+                "ui_extra": ui_extra,
+            }
+            for file, ui_extra in zip(files, shown, strict=True)
+        ],
+    }
+    return _result(outcome.output, None, whole, details)
+
+
+def history_result(edits: Iterable[AppliedEdit]) -> wire.HistoryResult:
+    return wire.HistoryResult(edits=[_history_entry(edit) for edit in edits])
+
+
+def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
+    return wire.HistoryEntry(
+        edit_id=edit.edit_id, file_path=edit.file_path, session_id=edit.session_id, timestamp=edit.timestamp,
+        operation=edit.kind, summary=edit.summary, diff=edit.diff,
+        stats=wire.Stats(added=edit.n_added, removed=edit.n_removed), undoable=edit.undone_by is None,
+        undone_by=edit.undone_by, undoes=list(edit.undoes),
+    )  # fmt: skip
 
 
 def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:

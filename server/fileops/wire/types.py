@@ -64,6 +64,32 @@ class SetApprovalModeParams(SessionParams, frozen=True, kw_only=True):
     mode: Literal["default", "auto_edit", "yolo"]
 
 
+class HistoryParams(SessionParams, frozen=True, kw_only=True):
+    """Without session_id: of all sessions."""
+
+    file_path: str | None = None
+    limit: AtLeastOne | None = None
+
+
+class UndoParams(SessionParams, frozen=True, kw_only=True):
+    edit_id: str | None = None
+    file_path: str | None = None
+    dry_run: bool | None = None
+
+
+class UndoEditArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of the command `fileops.undoEdit`."""
+
+    edit_id: str
+
+
+class UndoSessionArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of the command `fileops.undoSession`."""
+
+    session_id: SessionId
+    file_path: str | None = None
+
+
 # --- initializationOptions -----------------------------------------------------------------------------------------
 
 
@@ -150,6 +176,26 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     ui_extra: UiExtra | None
     details: JsonObject
     attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """undoes: the edits that this one took back. undone_by: the one that took it back."""
+
+    edit_id: str
+    file_path: str
+    session_id: str
+    timestamp: float
+    operation: Literal["create", "modify", "delete"]
+    summary: str
+    diff: str
+    stats: Stats
+    undoable: bool
+    undone_by: str | None
+    undoes: list[str]
+
+
+class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
+    edits: list[HistoryEntry]
 
 
 class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):

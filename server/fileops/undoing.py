@@ -1,0 +1,373 @@
+"""Taking edits back in a worker thread: look, plan, and, unless a person has to be asked, commit.
+
+An undo is an edit like any other: it is confined, approved, written by compare-and-swap, told to everyone and
+recorded, so that it can be taken back itself. Nothing is committed before all its files are planned and approved.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fileops.cancellation import CancelToken
+from fileops.core import approval, diff, outputs, text
+from fileops.core.undo import Undone, places_of, take_back
+from fileops.editing import MAX_TRIES, Policy, shown_text
+from fileops.errors import (
+    ApprovalTimedOut,
+    BinaryFile,
+    FileOpsError,
+    IoFailure,
+    PathMoved,
+    Rejected,
+    Stale,
+    UndoConflict,
+)
+from fileops.freshness import Freshness
+from fileops.history import History
+from fileops.model import (
+    DEFAULT_SESSION,
+    Always,
+    AppliedEdit,
+    Change,
+    Committed,
+    Decision,
+    DidEdit,
+    Modify,
+    Once,
+    Plan,
+    Question,
+    Reject,
+    Settings,
+    Snapshot,
+    SomeHunks,
+    Splice,
+    Text,
+    TextFormat,
+    TimedOut,
+)
+from fileops.ports import Clock, Events, FileSystem
+from fileops.requests import AgentPlace, FileUndo, HistoryRequest, UndoOutcome, UndoRequest
+
+MAX_PLACED = 50  # edits of one file that an editor is shown; older ones are in the history
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """What an undo comes to in one file. is_decided: a person has approved it. plan: its splices may be his."""
+
+    file_path: str
+    undone: Undone
+    plan: Plan
+    removes: bool
+    is_decided: bool = False
+    modified_by_user: bool = False
+
+    @property
+    def has_effect(self) -> bool:
+        return bool(self.plan.splices) or self.plan.creates or self.removes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoProposal:
+    """Plans of all files, and the question of the first that waits for a decision."""
+
+    files: tuple[FilePlan, ...]
+    waiting: int
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undoer:
+    fs: FileSystem
+    freshness: Freshness
+    events: Events
+    clock: Clock
+    settings: Settings
+    history: History
+
+    def attempt(self, request: UndoRequest, policy: Policy, token: CancelToken) -> UndoOutcome | UndoProposal:
+        """Raises: Cancelled."""
+
+        def work() -> UndoOutcome | UndoProposal:
+            groups = self._groups(request)
+            plans = tuple(self._plan(request, edits, policy) for edits in groups)
+            return self._go_on(request, plans, policy, token)
+
+        return self._guarded(request, work)
+
+    def settle(
+        self, request: UndoRequest, policy: Policy, token: CancelToken, proposal: UndoProposal, decision: Decision
+    ) -> UndoOutcome | UndoProposal:
+        """Raises: Cancelled."""
+
+        def work() -> UndoOutcome | UndoProposal:
+            decided = self._decided(proposal.files[proposal.waiting], decision)
+            files = (*proposal.files[: proposal.waiting], decided, *proposal.files[proposal.waiting + 1 :])
+            return self._go_on(request, files, policy, token)
+
+        return self._guarded(request, work)
+
+    def _guarded(
+        self, request: UndoRequest, work: Callable[[], UndoOutcome | UndoProposal]
+    ) -> UndoOutcome | UndoProposal:
+        try:
+            return work()
+        except FileOpsError as error:
+            path = request.file_path or ""
+            return UndoOutcome(output=outputs.failure_text(error, "edit", path), error=error, dry_run=request.dry_run)
+
+    # --- what there is -----------------------------------------------------------------------------------------
+
+    def edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
+        path = None
+        if request.file_path is not None:
+            try:
+                path = self.fs.resolve(request.file_path)
+            except FileOpsError:
+                return ()
+        return self.history.edits(path=path, session_id=request.session_id, limit=request.limit)
+
+    def places(self, file_path: str) -> tuple[AgentPlace, ...]:
+        """Of the newest MAX_PLACED edits that stand."""
+        try:
+            path = self.fs.resolve(file_path)
+            edits = [edit for edit in self.history.edits(path=path) if edit.undone_by is None and not edit.undoes]
+            snapshot = self.fs.read(path) if edits else None
+        except (FileOpsError, PathMoved):
+            return ()
+        if snapshot is None or not snapshot.exists:
+            return ()
+        found: list[AgentPlace] = []
+        for edit in edits[:MAX_PLACED]:
+            base = self.history.content_after(edit.edit_id)
+            if base is not None:
+                found.extend(_places_of(edit, base, snapshot.data))
+        return tuple(found)
+
+    # --- which edits -------------------------------------------------------------------------------------------
+
+    def _groups(self, request: UndoRequest) -> list[list[AppliedEdit]]:
+        """The edits to take back, newest first, by file. Raises: UndoConflict."""
+        if request.edit_id is not None:
+            edit = self.history.edit(request.edit_id)
+            if edit is None:
+                raise UndoConflict(reason="the history holds no such edit")
+            if edit.undone_by is not None:
+                raise UndoConflict(reason="it is taken back already")
+            return [[edit]]
+        path = self.fs.resolve(request.file_path) if request.file_path is not None else None
+        known = self.history.edits(path=path, session_id=request.session_id)
+        standing = [
+            edit
+            for edit in known
+            if edit.undone_by is None
+            and not edit.undoes
+            and self.history.is_of_session(edit, request.session_id or DEFAULT_SESSION)
+        ]
+        if not standing:
+            raise UndoConflict(reason="the history holds no edit of this session that stands")
+        groups: dict[str, list[AppliedEdit]] = {}
+        for edit in standing:
+            groups.setdefault(edit.path, []).append(edit)
+        return list(groups.values())
+
+    # --- look and plan -----------------------------------------------------------------------------------------
+
+    def _plan(self, request: UndoRequest, edits: Sequence[AppliedEdit], policy: Policy) -> FilePlan:
+        """Raises: UndoConflict and the failures of looking."""
+        given, path = edits[0].file_path, edits[0].path
+        if policy.roots is not None:
+            policy.roots.require_inside(path, given)
+        try:
+            snapshot = self.fs.read(path)
+        except PathMoved:
+            raise UndoConflict(reason="the path leads elsewhere now") from None
+        if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
+            raise BinaryFile
+        present = snapshot.data if snapshot.exists else None
+        undone = take_back(edits, present, self.history.content_after)
+        removes = present is not None and undone.content is None
+        creates = present is None and undone.content is not None
+        if removes:
+            splices: tuple[Splice, ...] = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
+        elif creates:
+            splices = (Splice(0, 0, undone.content or b""),)
+        else:
+            splices = undone.splices
+        fmt = text.detect_format((undone.content or b"") if creates else snapshot.data)
+        plan = Plan(
+            snapshot=snapshot, format=fmt, splices=splices, edits=(), n_replacements=(len(splices),), matches=(),
+            match_lines=(), creates=creates, change=self._change(snapshot, splices, given, creates, removes),
+        )  # fmt: skip
+        return FilePlan(file_path=given, undone=undone, plan=plan, removes=removes)
+
+    def _change(
+        self, snapshot: Snapshot, splices: Sequence[Splice], given: str, creates: bool, removes: bool
+    ) -> Change:
+        change = diff.change_of(
+            snapshot.data, text.detect_format(snapshot.data), splices,
+            file_path=given, operation="create" if creates else "modify", limits=self.settings.limits,
+        )  # fmt: skip
+        if not removes:
+            return change
+        return replace(change, unified=diff.unified_diff(change.hunks, file_path=given, removes=True))
+
+    # --- decide ------------------------------------------------------------------------------------------------
+
+    def _go_on(
+        self, request: UndoRequest, files: tuple[FilePlan, ...], policy: Policy, token: CancelToken
+    ) -> UndoOutcome | UndoProposal:
+        if request.dry_run:
+            return _outcome(request, [_told(file) for file in files])
+        for index, file in enumerate(files):
+            path = file.plan.snapshot.path
+            is_due = approval.needs_decision(policy.mode, path, policy.roots, policy.can_ask)
+            if is_due and file.has_effect and not file.is_decided:
+                return UndoProposal(files=files, waiting=index, question=self._question(request, file))
+        return _outcome(request, [self._commit_anew(request, file, policy, token) for file in files])
+
+    def _question(self, request: UndoRequest, file: FilePlan) -> Question:
+        title, description = outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids))
+        fmt, before = file.plan.format, file.plan.snapshot.data
+        return Question(
+            title=title,
+            description=description,
+            file_path=file.file_path,
+            session_id=request.by_session or request.session_id or "",
+            change=file.plan.change,
+            original_text=shown_text(before, fmt),
+            proposed_text=shown_text(file.undone.content or b"", fmt),
+        )
+
+    def _decided(self, file: FilePlan, decision: Decision) -> FilePlan:
+        """Raises: Rejected, ApprovalTimedOut, NotEncodable."""
+        plan = file.plan
+        match decision:
+            case Once() | Always():
+                return replace(file, is_decided=True)
+            case TimedOut(timeout_s):
+                raise ApprovalTimedOut(timeout_s=timeout_s)
+            case Modify(person_text) if not file.removes:
+                wanted = approval.modified_splices(Text(data=plan.snapshot.data, format=plan.format), person_text)
+            case SomeHunks(hunk_ids) if not file.removes:
+                wanted = approval.hunk_splices(plan, hunk_ids)
+            case Reject() | Modify() | SomeHunks():
+                raise Rejected
+        if not wanted:
+            raise Rejected
+        if wanted == plan.splices:
+            return replace(file, is_decided=True)
+        change = self._change(plan.snapshot, wanted, file.file_path, plan.creates, removes=False)
+        return replace(file, is_decided=True, modified_by_user=True, plan=replace(plan, splices=wanted, change=change))
+
+    # --- commit ------------------------------------------------------------------------------------------------
+
+    def _commit_anew(self, request: UndoRequest, file: FilePlan, policy: Policy, token: CancelToken) -> FileUndo:
+        """Again from the look where the file moved. What a person decided upon is not exchanged behind his back."""
+        for _ in range(MAX_TRIES):
+            token.check()
+            try:
+                return self._commit(request, file, token)
+            except (Stale, PathMoved):
+                token.abandon_commit()
+            edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
+            again = self._plan(request, [edit for edit in edits if edit is not None], policy)
+            if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
+                raise UndoConflict(reason="the file was changed while a person was asked")
+            file = replace(again, is_decided=file.is_decided)
+        raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
+
+    def _commit(self, request: UndoRequest, file: FilePlan, token: CancelToken) -> FileUndo:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        plan, edit_id = file.plan, uuid.uuid4().hex
+        if not file.has_effect:
+            return _told(file)
+        hooks = _Hooks(token, lambda committed: self._note(request, file, committed))
+        if self._knows(request, plan.snapshot):
+            hooks = _Hooks(token, lambda committed: self._note_own(request, file, committed))
+        if file.removes:
+            committed = self.fs.remove(plan.snapshot, hooks)
+        else:
+            committed = self.fs.replace(plan.snapshot, plan.splices, hooks)
+        timestamp = self.clock.time_ns() / 1e9
+        self.history.note(
+            edit_id=edit_id, session_id=request.by_session or "", given_path=file.file_path, before=plan.snapshot,
+            committed=committed, splices=plan.splices, change=plan.change, timestamp=timestamp,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        )  # fmt: skip
+        self.events.publish(
+            DidEdit(
+                file_path=file.file_path,
+                session_id=request.by_session or "",
+                timestamp=timestamp,
+                content_length=text.count_characters(committed.snapshot.data, plan.format),
+                edit_id=edit_id,
+            )
+        )
+        return replace(_told(file), edit_id=edit_id, commit=committed.report, applied_to=committed.snapshot.source)
+
+    def _knows(self, request: UndoRequest, snapshot: Snapshot) -> bool:
+        """Whether the session that undoes has seen what stands; then it knows the outcome too."""
+        if request.by_session is None or not snapshot.exists:
+            return False
+        try:
+            self.freshness.require_fresh(request.by_session, snapshot, dry_run=True)
+        except FileOpsError:
+            return False
+        return True
+
+    def _note_own(self, request: UndoRequest, file: FilePlan, committed: Committed) -> None:
+        self.freshness.note_write(request.by_session or "", file.file_path, committed)
+
+    def _note(self, _request: UndoRequest, _file: FilePlan, committed: Committed) -> None:
+        self.freshness.hint(committed.snapshot.path)
+
+
+def _places_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentPlace]:
+    fmt = text.detect_format(present)
+    for place in places_of(edit, base, present):
+        first = _editor_line(present, fmt, place.start)
+        last = _editor_line(present, fmt, max(place.start, place.end - fmt.unit_bytes))
+        yield AgentPlace(edit=edit, first_line=first, last_line=last)
+
+
+def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
+    """LSP counts a lone carriage return as a line end."""
+    before = text.decode_part(data[:offset], fmt)
+    n_returns = before.count("\r") - before.count("\r\n")
+    if before.endswith("\r") and data[offset : offset + fmt.unit_bytes] == text.newline_of(fmt):
+        n_returns -= 1
+    return before.count("\n") + n_returns
+
+
+@dataclass(frozen=True, slots=True)
+class _Hooks:
+    """See ports.CommitHooks."""
+
+    token: CancelToken
+    on_committed: Callable[[Committed], None]
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def after(self, committed: Committed) -> None:
+        self.on_committed(committed)
+
+
+def _told(file: FilePlan) -> FileUndo:
+    return FileUndo(
+        file_path=file.file_path,
+        edit_ids=file.undone.edit_ids,
+        change=file.plan.change,
+        outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
+        applied_to=file.plan.snapshot.source,
+        modified_by_user=file.modified_by_user,
+    )
+
+
+def _outcome(request: UndoRequest, files: Sequence[FileUndo]) -> UndoOutcome:
+    texts: list[str] = []
+    for file in files:
+        told = outputs.undone_text(file.file_path, file.change, len(file.edit_ids), file.outcome)
+        texts.append(outputs.with_user_change(told, file.change.unified) if file.modified_by_user else told)
+    return UndoOutcome(output="\n".join(texts), files=tuple(files), dry_run=request.dry_run)

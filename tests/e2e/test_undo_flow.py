@@ -1,0 +1,252 @@
+"""History and undo, through the daemon: on the wire, as commands, as code actions, after a restart."""
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import FileOpsClient, ResponseError
+from support.editor_client import EditorClient, answer, editor_client
+
+APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
+
+
+@pytest.fixture
+async def editor(tmp_path: Path) -> AsyncGenerator[EditorClient]:
+    async with editor_client(tmp_path, APPLY) as editor:
+        yield editor
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+async def applied(client: FileOpsClient, path: Path, old: str, new: str, session_id: str | None = None) -> str:
+    if old:
+        await client.read(path, session_id=session_id)
+    result = await client.edit(path, old, new, session_id=session_id)
+    assert result.ok, result.output
+    return str(result.details.get("edit_id"))
+
+
+async def undo(editor: EditorClient, **params: Any) -> Any:
+    return await editor.client.request("fileops/undo", params)
+
+
+async def test_history_lists_what_was_applied(editor: EditorClient, file: Path):
+    """R-UNDO-1."""
+    first = await applied(editor.client, file, "two", "TWO", "a")
+    second = await applied(editor.client, file, "one", "ONE", "b")
+    edits = (await editor.client.request("fileops/history", {}))["edits"]
+    assert [edit["edit_id"] for edit in edits] == [second, first]
+    assert edits[1]["diff"].endswith(" one\n-two\n+TWO\n three\n")
+    assert (edits[1]["undoable"], edits[1]["session_id"], edits[1]["operation"]) == (True, "a", "modify")
+    of_a = (await editor.client.request("fileops/history", {"session_id": "a", "file_path": str(file)}))["edits"]
+    assert [edit["edit_id"] for edit in of_a] == [first]
+
+
+async def test_an_edit_a_session_a_file(editor: EditorClient, file: Path, tmp_path: Path):
+    """R-UNDO-2."""
+    other = tmp_path / "g.txt"
+    other.write_text("alpha\n")
+    first = await applied(editor.client, file, "two", "TWO")
+    result = await undo(editor, edit_id=first)
+    assert (result["status"], result["details"]["undone"]) == ("success", [first])
+    assert result["ui_extra"]["diff"].endswith("-TWO\n+two\n three\n")
+    assert file.read_text() == "one\ntwo\nthree\n"
+    await applied(editor.client, file, "two", "2", "a")
+    await applied(editor.client, other, "alpha", "ALPHA", "a")
+    dry = await undo(editor, session_id="a", dry_run=True)
+    assert (dry["details"]["dry_run"], len(dry["details"]["files"])) == (True, 2)
+    assert file.read_text() == "one\n2\nthree\n"
+    assert (await undo(editor, session_id="a", file_path=str(file)))["status"] == "success"
+    assert (file.read_text(), other.read_text()) == ("one\ntwo\nthree\n", "ALPHA\n")
+    assert (await undo(editor, session_id="a"))["status"] == "success"
+    assert other.read_text() == "alpha\n"
+
+
+@pytest.mark.parametrize(
+    ("params", "path"),
+    [({}, "$"), ({"edit_id": 3}, "$.edit_id"), ({"edit_id": "x", "file_path": "/f"}, "$.file_path"),
+     ({"session_id": "a", "everything": True}, "$.everything")],
+)  # fmt: skip
+async def test_bad_params_are_refused(editor: EditorClient, params: Any, path: str):
+    with pytest.raises(ResponseError) as refusal:
+        await undo(editor, **params)
+    assert refusal.value.code == -32602
+    assert refusal.value.data["path"].startswith(path)
+
+
+async def test_later_changes_stay_or_conflict(editor: EditorClient, file: Path):
+    """R-UNDO-3."""
+    edit_id = await applied(editor.client, file, "two", "TWO")
+    file.write_text("zero\none\nTWO\nTHREE\n")
+    assert (await undo(editor, edit_id=edit_id))["status"] == "success"
+    assert file.read_text() == "zero\none\ntwo\nTHREE\n"
+    edit_id = await applied(editor.client, file, "two", "TWO")
+    file.write_text("zero\none\nTWOS\nTHREE\n")
+    result = await undo(editor, edit_id=edit_id)
+    assert (result["status"], result["error"]["code"]) == ("error", "undo_conflict")
+    assert result["details"]["ranges"] == [{"start_line": 3, "end_line": 3}]
+    assert file.read_text() == "zero\none\nTWOS\nTHREE\n"
+
+
+async def test_a_created_file_is_removed_and_comes_back(editor: EditorClient, tmp_path: Path):
+    """R-UNDO-4."""
+    path = tmp_path / "new.txt"
+    edit_id = await applied(editor.client, path, "", "a\nb")
+    before = path.read_bytes()
+    result = await undo(editor, edit_id=edit_id)
+    assert not path.exists()
+    assert "+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n\\ No newline at end of file\n" in result["ui_extra"]["diff"]
+    assert (await undo(editor, edit_id=result["details"]["edit_id"]))["details"]["files"][0]["outcome"] == "created"
+    assert path.read_bytes() == before
+
+
+async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, file: Path):
+    """R-UNDO-5."""
+    async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
+        edit_id = await applied(editor.client, file, "two", "TWO", "a")
+        await editor.client.read(file, session_id="b")
+        editor.open(file)
+        editor.type(file, "one", "uno")
+        editor.confirm = answer({"outcome": "cancel"})
+        assert (await undo(editor, edit_id=edit_id))["error"]["code"] == "rejected"
+        editor.confirm = answer({"outcome": "proceed_once"})
+        with editor.client.events("fileops/didEdit") as events:
+            result = await undo(editor, edit_id=edit_id, session_id="a")
+            assert (await events.next(timeout_s=20)).edit_id == result["details"]["edit_id"]
+        assert result["details"]["applied_to"] == "buffer"
+        assert (editor.text(file), file.read_text()) == ("uno\ntwo\nthree\n", "one\nTWO\nthree\n")
+        assert len(editor.questions) == 3
+
+
+async def test_unknown_and_repeated_undos_are_refused(editor: EditorClient, file: Path):
+    """R-UNDO-6."""
+    edit_id = await applied(editor.client, file, "two", "TWO")
+    await undo(editor, edit_id=edit_id)
+    for params in ({"edit_id": edit_id}, {"edit_id": "unknown"}, {"session_id": "nobody"}):
+        assert (await undo(editor, **params))["error"]["code"] == "undo_conflict"
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+# --- any LSP editor ---------------------------------------------------------------------------------------------
+
+
+async def command(editor: EditorClient, name: str, *arguments: Any) -> Any:
+    return await editor.client.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
+
+
+async def test_commands_undo(editor: EditorClient, file: Path):
+    """R-UNDO-8."""
+    provided = editor.client.capabilities["executeCommandProvider"]["commands"]
+    assert {"fileops.undoEdit", "fileops.undoSession"} <= set(provided)
+    first = await applied(editor.client, file, "two", "TWO", "a")
+    second = await applied(editor.client, file, "one", "ONE", "a")
+    assert (await command(editor, "fileops.undoEdit", first))["status"] == "success"
+    assert (await command(editor, "fileops.undoEdit", {"edit_id": second}))["status"] == "success"
+    assert file.read_text() == "one\ntwo\nthree\n"
+    await applied(editor.client, file, "two", "TWO", "a")
+    assert (await command(editor, "fileops.undoSession", {"session_id": "a"}))["status"] == "success"
+    with editor.client.events("window/showMessage") as events:
+        assert (await command(editor, "fileops.undoSession", "a"))["status"] == "error"
+        assert "fileops" in (await events.next(timeout_s=20)).params["message"]
+
+
+@pytest.mark.parametrize("arguments", [[], [{"edit_id": 3}], ["a", "b"]])
+async def test_bad_commands_are_refused(editor: EditorClient, arguments: list[Any]):
+    for name in ("fileops.undoEdit", "fileops.other"):
+        with pytest.raises(ResponseError) as refusal:
+            await command(editor, name, *arguments)
+        assert refusal.value.code == -32602
+
+
+async def actions_at(editor: EditorClient, file: Path, line: int, **context: Any) -> Any:
+    place = {"line": line, "character": 0}
+    return await editor.client.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": file.as_uri()},
+            "range": {"start": place, "end": place},
+            "context": {"diagnostics": [], **context},
+        },
+    )
+
+
+async def test_code_actions_follow_the_lines(editor: EditorClient, file: Path):
+    """R-UNDO-9."""
+    edit_id = await applied(editor.client, file, "two", "TWO")
+    editor.open(file)
+    assert await actions_at(editor, file, 0) == []
+    (action,) = await actions_at(editor, file, 1)
+    assert action["title"].startswith("Undo agent edit")
+    editor.type(file, "one", "zero\nhalf\none")
+    assert await actions_at(editor, file, 1) == []
+    (action,) = await actions_at(editor, file, 3, only=["refactor"])
+    assert await actions_at(editor, file, 3, only=["quickfix"]) == []
+    result = await command(editor, action["command"]["command"], *action["command"]["arguments"])
+    assert result["details"]["undone"] == [edit_id]
+    assert editor.text(file) == "zero\nhalf\none\ntwo\nthree\n"
+    assert await actions_at(editor, file, 3) == []
+
+
+async def test_several_edits_of_a_session_can_be_undone_at_once(editor: EditorClient, file: Path):
+    await applied(editor.client, file, "two", "TWO")
+    await applied(editor.client, file, "three", "THREE")
+    one, all_of_session = await actions_at(editor, file, 1)
+    assert one["command"]["command"] == "fileops.undoEdit"
+    await command(editor, all_of_session["command"]["command"], *all_of_session["command"]["arguments"])
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+async def test_code_lenses_are_off_unless_wanted(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path) as editor:
+        assert "codeLensProvider" not in editor.client.capabilities
+    async with editor_client(tmp_path, options={"code_lens": True}) as editor:
+        await applied(editor.client, file, "two", "TWO\nMORE")
+        params = {"textDocument": {"uri": file.as_uri()}}
+        (lens,) = await editor.client.request("textDocument/codeLens", params)
+        assert (lens["range"]["start"]["line"], lens["range"]["end"]["line"]) == (1, 2)
+        assert lens["command"]["command"] == "fileops.undoEdit"
+
+
+# --- kept on disk -----------------------------------------------------------------------------------------------
+
+
+async def test_a_persistent_history_survives_a_crash(tmp_path: Path):
+    """R-UNDO-7."""
+    file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
+    file.parent.mkdir()
+    file.write_text("one\ntwo\nthree\n")
+    env, options = {"XDG_STATE_HOME": str(state)}, {"history": "persistent"}
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        edit_id = await applied(client, file, "two", "TWO", "a")
+        os.kill(client.pid, signal.SIGKILL)
+    kept = [path for path in state.rglob("*") if path.is_file()]
+    assert kept
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    file.write_text("zero\none\nTWO\nthree\n")
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        edits = (await client.request("fileops/history", {"session_id": "a"}))["edits"]
+        assert [edit["edit_id"] for edit in edits] == [edit_id]
+        assert (await client.request("fileops/undo", {"edit_id": edit_id}))["status"] == "success"
+    assert file.read_text() == "zero\none\ntwo\nthree\n"
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        redo, undone = (await client.request("fileops/history", {}))["edits"]
+        assert (redo["undoes"], undone["undone_by"]) == ([edit_id], redo["edit_id"])
+        assert (await client.request("fileops/undo", {"session_id": "default"}))["error"]["code"] == "undo_conflict"
+
+
+async def test_by_default_nothing_is_kept(tmp_path: Path):
+    file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
+    file.parent.mkdir()
+    file.write_text("one\n")
+    async with FileOpsClient.start(root=file.parent, env={"XDG_STATE_HOME": str(state)}) as client:
+        await applied(client, file, "one", "ONE")
+    assert not list(state.rglob("*.edits"))

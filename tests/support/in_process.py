@@ -1,0 +1,98 @@
+"""The service over files in memory, below an editor without a screen: everything but the wire, in one process."""
+
+import time
+from collections.abc import Callable
+
+from fileops.freshness import Freshness
+from fileops.fs.memory import MemoryFileSystem
+from fileops.history import History
+from fileops.model import DEFAULT_SESSION, Decision, Edit, Event, Once, Question, Settings
+from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest, UndoOutcome, UndoRequest
+from fileops.service import FileOps, World
+from support.fake_editor import FakeEditor
+
+
+class SystemClock:
+    def time_ns(self) -> int:
+        return time.time_ns()
+
+
+class RecordingEvents:
+    def __init__(self) -> None:
+        self.published: list[Event] = []
+
+    def publish(self, event: Event) -> None:
+        self.published.append(event)
+
+
+class Person:
+    """An Approver. answer: what he says to a question; meanwhile: what happens before he says it."""
+
+    def __init__(self) -> None:
+        self.can_ask = False
+        self.questions: list[Question] = []
+        self.answer: Callable[[Question], Decision] = lambda question: Once()
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def decide(self, question: Question) -> Decision:
+        self.questions.append(question)
+        self.meanwhile()
+        return self.answer(question)
+
+
+class Desk:
+    """A disk, an editor over it, a person who may be asked, and the service."""
+
+    def __init__(self, *, history: History | None = None, settings: Settings | None = None) -> None:
+        self.disk = MemoryFileSystem()
+        self.disk.make_folder("/w")
+        self.editor = FakeEditor(self.disk, self.disk.put)
+        self.events, self.person = RecordingEvents(), Person()
+        self.history = history or History()
+        buffers = self.editor.buffers
+        self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
+        buffers.on_change = self.freshness.hint
+        world = World(
+            fs=buffers, freshness=self.freshness, approver=self.person, events=self.events, clock=SystemClock(),
+            history=self.history,
+        )  # fmt: skip
+        self.service = FileOps(world, settings or Settings(), ["/w"])
+
+    def close(self) -> None:
+        self.service.close()
+
+    def on_disk(self, path: str) -> bytes | None:
+        snapshot = self.disk.read(path)
+        return snapshot.data if snapshot.exists else None
+
+    async def read(self, path: str, session_id: str = DEFAULT_SESSION) -> ReadOutcome:
+        return await self.service.read(ReadRequest(file_path=path, session_id=session_id))
+
+    async def edit(
+        self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION, *, replace_all: bool = False
+    ) -> EditOutcome:
+        edits = (Edit(old_string=old, new_string=new, replace_all=replace_all),)
+        return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=session_id))
+
+    async def applied(self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION) -> str:
+        """Read, then edit, successfully: the edit's id."""
+        if old:
+            await self.read(path, session_id)
+        outcome = await self.edit(path, old, new, session_id)
+        assert outcome.error is None, outcome.output
+        assert outcome.edit_id is not None
+        return outcome.edit_id
+
+    async def undo(
+        self,
+        edit_id: str | None = None,
+        *,
+        session_id: str | None = None,
+        path: str | None = None,
+        dry_run: bool = False,
+    ) -> UndoOutcome:
+        request = UndoRequest(
+            edit_id=edit_id, session_id=session_id, file_path=path, by_session=session_id or DEFAULT_SESSION,
+            dry_run=dry_run,
+        )  # fmt: skip
+        return await self.service.undo(request)

@@ -1,0 +1,292 @@
+"""Undo through the service: what is taken back, what is kept, what is refused."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from fileops.errors import ApplyRefused, OutsideRoots, Rejected, UndoConflict
+from fileops.model import BecameStale, DidEdit, LineRange, Modify, Reject, SomeHunks
+from fileops.requests import HistoryRequest, UndoOutcome
+from support.in_process import Desk
+
+PATH = "/w/f"
+
+
+@pytest.fixture
+async def desk() -> AsyncGenerator[Desk]:
+    desk = Desk()
+    desk.disk.put(PATH, b"one\ntwo\nthree\n")
+    yield desk
+    desk.close()
+
+
+def conflict_of(outcome: UndoOutcome) -> UndoConflict:
+    assert isinstance(outcome.error, UndoConflict), outcome.output
+    return outcome.error
+
+
+async def test_an_edit_is_taken_back(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    outcome = await desk.undo(edit_id)
+    assert outcome.error is None
+    assert desk.on_disk(PATH) == b"one\ntwo\nthree\n"
+    (file,) = outcome.files
+    assert (file.edit_ids, file.outcome, file.applied_to) == ((edit_id,), "modified", "disk")
+    assert "-TWO\n+two\n" in file.change.unified
+    assert "two" in outcome.output
+
+
+async def test_later_edits_of_the_person_stay(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.disk.put(PATH, b"zero\none!\nTWO\nthree\nfour\n")
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk(PATH) == b"zero\none!\ntwo\nthree\nfour\n"
+
+
+async def test_an_edit_in_the_middle_is_taken_back(desk: Desk):
+    first = await desk.applied(PATH, "one", "ONE")
+    await desk.applied(PATH, "two", "TWO")
+    await desk.applied(PATH, "three", "THREE")
+    assert (await desk.undo(first)).error is None
+    assert desk.on_disk(PATH) == b"one\nTWO\nTHREE\n"
+
+
+async def test_what_was_changed_since_is_a_conflict_with_its_lines(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.disk.put(PATH, b"zero\none\nTWOS\nthree\n")
+    error = conflict_of(await desk.undo(edit_id))
+    assert error.ranges == (LineRange(start_line=3, end_line=3),)
+    assert desk.on_disk(PATH) == b"zero\none\nTWOS\nthree\n"
+
+
+async def test_undo_can_be_undone(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    undo_id = (await desk.undo(edit_id)).files[0].edit_id
+    assert undo_id is not None
+    redo_id = (await desk.undo(undo_id)).files[0].edit_id
+    assert desk.on_disk(PATH) == b"one\nTWO\nthree\n"
+    assert redo_id is not None
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk(PATH) == b"one\ntwo\nthree\n"
+
+
+async def test_an_edit_is_taken_back_once(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    await desk.undo(edit_id)
+    assert "already" in conflict_of(await desk.undo(edit_id)).reason
+
+
+async def test_an_unknown_edit_is_refused(desk: Desk):
+    conflict_of(await desk.undo("no such edit"))
+    conflict_of(await desk.undo(session_id="nobody"))
+
+
+async def test_a_session_is_taken_back_newest_first(desk: Desk):
+    desk.disk.put("/w/g", b"alpha\n")
+    await desk.applied(PATH, "two", "2", "a")
+    await desk.applied(PATH, "one", "1", "b")
+    await desk.applied(PATH, "2", "zwei", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    outcome = await desk.undo(session_id="a")
+    assert outcome.error is None
+    assert [(file.file_path, len(file.edit_ids)) for file in outcome.files] == [("/w/g", 1), (PATH, 2)]
+    assert (desk.on_disk(PATH), desk.on_disk("/w/g")) == (b"1\ntwo\nthree\n", b"alpha\n")
+    conflict_of(await desk.undo(session_id="a"))
+
+
+async def test_a_session_is_taken_back_in_one_file(desk: Desk):
+    desk.disk.put("/w/g", b"alpha\n")
+    await desk.applied(PATH, "two", "2", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    assert (await desk.undo(session_id="a", path=PATH)).error is None
+    assert (desk.on_disk(PATH), desk.on_disk("/w/g")) == (b"one\ntwo\nthree\n", b"ALPHA\n")
+
+
+async def test_a_conflict_in_one_file_leaves_all_as_they_are(desk: Desk):
+    desk.disk.put("/w/g", b"alpha\n")
+    await desk.applied(PATH, "two", "2", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    desk.disk.put(PATH, b"one\n2b\nthree\n")
+    conflict_of(await desk.undo(session_id="a"))
+    assert (desk.on_disk(PATH), desk.on_disk("/w/g")) == (b"one\n2b\nthree\n", b"ALPHA\n")
+
+
+async def test_a_dry_run_shows_and_writes_nothing(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    outcome = await desk.undo(edit_id, dry_run=True)
+    assert (outcome.error, outcome.dry_run) == (None, True)
+    assert "+two\n" in outcome.files[0].change.unified
+    assert desk.on_disk(PATH) == b"one\nTWO\nthree\n"
+    assert (await desk.undo(edit_id)).error is None
+
+
+async def test_bytes_that_are_no_text_survive_an_undo(desk: Desk):
+    desk.disk.put(PATH, b"\xef\xbb\xbfone\r\n\xff\xfe\r\nthree")
+    edit_id = await desk.applied(PATH, "one", "ONE\nmore")
+    desk.disk.put(PATH, b"\xef\xbb\xbfONE\r\nmore\r\n\xff\xfe\xfd\r\nthree")
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk(PATH) == b"\xef\xbb\xbfone\r\n\xff\xfe\xfd\r\nthree"
+
+
+async def test_an_edit_that_the_person_took_back_himself_leaves_nothing_to_do(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.disk.put(PATH, b"one\ntwo\nthree\nfour\n")
+    outcome = await desk.undo(edit_id)
+    assert outcome.error is None
+    assert outcome.files[0].edit_id is None
+    assert desk.on_disk(PATH) == b"one\ntwo\nthree\nfour\n"
+
+
+# --- files made and removed -------------------------------------------------------------------------------------
+
+
+async def test_a_created_file_is_removed_while_it_is_as_created(desk: Desk):
+    edit_id = await desk.applied("/w/new", "", "text\n")
+    outcome = await desk.undo(edit_id)
+    assert outcome.files[0].outcome == "removed"
+    assert "+++ /dev/null" in outcome.files[0].change.unified
+    assert desk.on_disk("/w/new") is None
+
+
+async def test_a_created_file_that_was_changed_stays(desk: Desk):
+    edit_id = await desk.applied("/w/new", "", "text\n")
+    desk.disk.put("/w/new", b"text\nmine\n")
+    conflict_of(await desk.undo(edit_id))
+    assert desk.on_disk("/w/new") == b"text\nmine\n"
+
+
+async def test_a_creation_and_its_edits_are_taken_back_together(desk: Desk):
+    await desk.applied("/w/new", "", "text\n", "a")
+    await desk.applied("/w/new", "text", "other", "a")
+    assert (await desk.undo(session_id="a")).files[0].outcome == "removed"
+    assert desk.on_disk("/w/new") is None
+
+
+async def test_a_removal_can_be_undone(desk: Desk):
+    edit_id = await desk.applied("/w/new", "", "text\n")
+    undo_id = (await desk.undo(edit_id)).files[0].edit_id
+    outcome = await desk.undo(undo_id)
+    assert outcome.files[0].outcome == "created"
+    assert desk.on_disk("/w/new") == b"text\n"
+
+
+async def test_a_file_that_is_gone_cannot_be_edited_back(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.disk.delete(PATH)
+    conflict_of(await desk.undo(edit_id))
+
+
+# --- open documents, approval, confinement, trackers ------------------------------------------------------------
+
+
+async def test_an_unsaved_document_is_undone_in_the_editor(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "uno")
+    outcome = await desk.undo(edit_id)
+    assert (outcome.error, outcome.files[0].applied_to) == (None, "buffer")
+    assert desk.editor.documents[uri].text == "uno\ntwo\nthree\n"
+    assert desk.on_disk(PATH) == b"one\nTWO\nthree\n"
+
+
+async def test_an_edit_of_a_buffer_is_undone_after_saving(desk: Desk):
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "uno")
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.editor.save(uri)
+    desk.editor.close(uri)
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk(PATH) == b"uno\ntwo\nthree\n"
+
+
+async def test_an_editor_that_refuses_the_undo_changes_nothing(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "uno")
+
+    def refuse() -> None:
+        raise ApplyRefused(reason="no")
+
+    desk.editor.before_apply = refuse
+    assert isinstance((await desk.undo(edit_id)).error, ApplyRefused)
+    assert desk.editor.documents[uri].text == "uno\nTWO\nthree\n"
+
+
+async def test_an_undo_is_approved_like_any_edit(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.person.can_ask = True
+    desk.person.answer = lambda question: Reject()
+    assert isinstance((await desk.undo(edit_id)).error, Rejected)
+    assert desk.on_disk(PATH) == b"one\nTWO\nthree\n"
+    assert desk.person.questions[0].proposed_text == "one\ntwo\nthree\n"
+    desk.person.answer = lambda question: Modify("one\n2\nthree\n")
+    outcome = await desk.undo(edit_id)
+    assert (outcome.error, outcome.files[0].modified_by_user) == (None, True)
+    assert desk.on_disk(PATH) == b"one\n2\nthree\n"
+
+
+async def test_a_part_of_an_undo_can_be_chosen(desk: Desk):
+    filler = "".join(f"{n}\n" for n in range(20))
+    desk.disk.put(PATH, f"x\n{filler}x\n".encode())
+    await desk.read(PATH)
+    edit_id = (await desk.edit(PATH, "x", "y", replace_all=True)).edit_id
+    desk.person.can_ask = True
+    desk.person.answer = lambda question: SomeHunks((question.change.hunks[0].id,))
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk(PATH) == f"x\n{filler}y\n".encode()
+
+
+async def test_a_file_that_moves_while_the_person_thinks_is_rebased_again(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.person.can_ask = True
+    desk.person.meanwhile = lambda: desk.disk.put(PATH, b"one\nTWO\nthree\nfar\naway\nfrom\nit\n")
+    outcome = await desk.undo(edit_id)
+    assert outcome.error is None or isinstance(outcome.error, UndoConflict)
+    assert desk.on_disk(PATH) in {b"one\ntwo\nthree\nfar\naway\nfrom\nit\n", b"one\nTWO\nthree\nfar\naway\nfrom\nit\n"}
+
+
+async def test_what_lies_outside_is_not_undone(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO")
+    desk.service.set_folders(["/elsewhere"])
+    assert isinstance((await desk.undo(edit_id)).error, OutsideRoots)
+
+
+async def test_the_session_that_undoes_can_go_on_and_others_are_stale(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO", "a")
+    await desk.read(PATH, "b")
+    outcome = await desk.undo(edit_id, session_id="a")
+    assert outcome.error is None
+    assert (await desk.edit(PATH, "two", "2", "a")).error is None
+    stale = [event for event in desk.events.published if isinstance(event, BecameStale)]
+    assert {event.session_id for event in stale} == {"b"}
+    assert [event.edit_id for event in desk.events.published if isinstance(event, DidEdit)][1] == outcome.files[
+        0
+    ].edit_id
+
+
+# --- history ----------------------------------------------------------------------------------------------------
+
+
+async def test_history_is_newest_first_and_knows_what_stands(desk: Desk):
+    first = await desk.applied(PATH, "two", "TWO", "a")
+    second = await desk.applied(PATH, "one", "ONE", "b")
+    undo_id = (await desk.undo(first, session_id="a")).files[0].edit_id
+    edits = await desk.service.history(HistoryRequest())
+    assert [edit.edit_id for edit in edits] == [undo_id, second, first]
+    assert [edit.undone_by for edit in edits] == [None, None, undo_id]
+    assert edits[0].undoes == (first,)
+    assert "ONE" in edits[1].summary
+    assert [edit.edit_id for edit in await desk.service.history(HistoryRequest(session_id="b"))] == [second]
+    assert [edit.edit_id for edit in await desk.service.history(HistoryRequest(file_path=PATH, limit=1))] == [undo_id]
+    assert await desk.service.history(HistoryRequest(file_path="/w/other")) == ()
+
+
+async def test_places_of_agents_follow_later_typing(desk: Desk):
+    await desk.applied(PATH, "two", "TWO\nMORE")
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "zero\nhalf\none")
+    (place,) = await desk.service.agent_places(PATH)
+    assert (place.first_line, place.last_line) == (3, 4)
+    desk.editor.type(uri, "MORE", "EVEN\nMORE")
+    (place,) = await desk.service.agent_places(PATH)
+    assert (place.first_line, place.last_line) == (3, 5)
