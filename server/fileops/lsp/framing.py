@@ -5,10 +5,15 @@ After a bad frame it goes on at the next header it can recognise. `FrameWriter` 
 so the event loop never waits for a slow client.
 """
 
+import fcntl
 import os
 import re
 import select
+import socket
+import stat
+import termios
 import threading
+from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +24,6 @@ MAX_HEADER_BYTES = 8 << 10
 MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; behind that nobody is speaking LSP
 MAX_LENGTH_DIGITS = 18
 _CHUNK_BYTES = 1 << 16
-_AT_ONCE_BYTES = select.PIPE_BUF
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*[ \t]*:")
 # Anchored at the line's end only: after a body that was announced too short, its rest stands before the next header.
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
@@ -159,8 +163,7 @@ class FrameWriter:
         self._changed = threading.Condition()
         self._closing = False
         self._writing = False
-        self._ready = select.poll()
-        self._ready.register(fd, select.POLLOUT)
+        self._take_at_once = _taker(fd)
         self.n_pending_bytes = 0
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
@@ -170,8 +173,8 @@ class FrameWriter:
         with self._changed:
             if self._closing:
                 return
-            if not self._frames and not self._writing and len(frame) <= _AT_ONCE_BYTES:
-                frame = frame[self._write_at_once(frame) :]
+            if not self._frames and not self._writing:
+                frame = frame[self._take_at_once(frame) :]
                 if not frame:
                     return
             self._frames.append(frame)
@@ -185,15 +188,6 @@ class FrameWriter:
             self._changed.notify()
         self._thread.join(timeout_s)
         return not self._thread.is_alive() and not self._frames
-
-    def _write_at_once(self, frame: bytes) -> int:
-        """Bytes taken: a small frame into an empty pipe needs no thread, for a ready pipe takes PIPE_BUF bytes."""
-        if self._ready.poll(0) != [(self._fd, select.POLLOUT)]:
-            return 0
-        try:
-            return os.write(self._fd, frame)
-        except OSError:  # the thread will meet it too
-            return 0
 
     def _run(self) -> None:
         try:
@@ -226,3 +220,43 @@ class FrameWriter:
                 rest = rest[os.write(self._fd, rest) :]
             except BlockingIOError:  # the other side made the shared pipe non-blocking
                 select.select([], [self._fd], [])
+
+
+# --- writing without waiting --------------------------------------------------------------------------------------
+
+
+def _taker(fd: int) -> Callable[[bytes], int]:
+    """How to hand bytes over without ever blocking: bytes taken, 0 where that cannot be promised.
+
+    A thread that has to be woken costs more than most answers do.
+    """
+    kind = stat.S_IFMT(os.fstat(fd).st_mode)
+    if kind == stat.S_IFSOCK:
+        return _socket_taker(fd)
+    if kind == stat.S_IFIFO and hasattr(fcntl, "F_GETPIPE_SZ"):
+        return lambda frame: _write_into_empty_pipe(fd, frame)
+    return lambda frame: 0
+
+
+def _socket_taker(fd: int) -> Callable[[bytes], int]:
+    peer = socket.socket(fileno=os.dup(fd))
+
+    def take(frame: bytes) -> int:
+        try:
+            return peer.send(frame, socket.MSG_DONTWAIT)
+        except OSError:  # full, or broken: the thread waits for the one and meets the other
+            return 0
+
+    return take
+
+
+def _write_into_empty_pipe(fd: int, frame: bytes) -> int:
+    """An empty pipe takes all that fits into it; how much more a part-filled one takes cannot be told (pipe(7))."""
+    n_unread = array("i", [0])
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, n_unread)
+        if n_unread[0] or len(frame) > fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ):
+            return 0
+        return os.write(fd, frame)
+    except OSError:
+        return 0
