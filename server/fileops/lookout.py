@@ -78,10 +78,11 @@ class Lookout:
             before = self._files.get(path)
             self._files[path] = stamp
             paths = self._folders.get(folder)
+            is_new = paths is None
             if paths is None:
                 paths = self._folders[folder] = set()
             paths.add(path)
-            if len(paths) == 1 or folder in self._missing:
+            if is_new or folder in self._missing:
                 self._unsettled[folder] = None
                 self._start()
                 self._wake.notify()

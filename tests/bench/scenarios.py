@@ -292,7 +292,6 @@ def s9_pipelined(folder: Path, runs: Runs, peers: Peers) -> Result:
 def s10_decode(folder: Path, runs: Runs, peers: Peers) -> Result:
     """In process: the bytes of a 60 kB request to checked values, against `json.loads` alone."""
     del folder, peers
-    from fileops.lsp.framing import MAX_BODY_BYTES  # noqa: F401 - the same process, the same modules warm
     from fileops.wire import decode
 
     edits = [{"old_string": f"old text {n} " + "a" * 70, "new_string": f"new text {n} " + "b" * 70} for n in range(300)]

@@ -1,6 +1,7 @@
 """Events → notifications: published from any thread, sent from the loop in the order of publication."""
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable
 
@@ -8,15 +9,20 @@ from fileops.model import Event
 
 
 class LoopEvents:
-    """The Events port. `flush` sends what is still waiting; call it before the connection is closed."""
+    """The Events port, made on the loop's thread. `flush` sends what is still waiting; call it before the connection is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Event], None]) -> None:
         self._loop = loop
+        self._loop_thread = threading.get_ident()
         self._send = send
         self._waiting: deque[Event] = deque()
 
     def publish(self, event: Event) -> None:
         self._waiting.append(event)
+        if threading.get_ident() == self._loop_thread:
+            # Two turns later: the answer of the request that this is about goes out in the next one, and first.
+            self._loop.call_soon(self._loop.call_soon, self.flush)
+            return
         try:
             self._loop.call_soon_threadsafe(self.flush)
         except RuntimeError:  # the loop is closed: nobody listens any more

@@ -1,4 +1,4 @@
-"""The process around the server: private descriptors, the reader's thread, signals, the parent, and a clean end.
+"""The process around the server: private descriptors, signals, the parent, and a clean end.
 
 stdout carries frames and nothing else: both standard descriptors are moved away, so that neither a print nor a child
 can write between them. Messages are handled one per turn of the loop, so that a handler takes its first step before
@@ -11,9 +11,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Coroutine
 from typing import Any
 
-from fileops.lsp.framing import BadFrame, FrameReader, FrameWriter, StreamBroken
+from fileops.lsp.frame_writer import FrameWriter
+from fileops.lsp.framing import BadFrame, StreamBroken
 from fileops.lsp.inbox import Inbox
 from fileops.lsp.parent import ParentWatch
 from fileops.lsp.server import FileOpsServer
@@ -64,7 +66,7 @@ class _Connection:
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[int] = loop.create_future()
         self._room = asyncio.Event()
-        self._inbox: Inbox[bytes | BadFrame | StreamBroken | None] = Inbox(loop)
+        self._inbox = Inbox(loop, self._for_reading, self._take)
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
         self._protocol.on_exit = self._end_with
         self._protocol.on_less_work = self._room.set
@@ -79,10 +81,9 @@ class _Connection:
         self._writer = writer
         self._loop = loop
         self._protocol.sink = writer
-        threading.Thread(target=self._read, name="fileops-reader", daemon=True).start()
-        consumer = loop.create_task(self._consume())
+        self._inbox.open()
         code = await self._end
-        consumer.cancel()
+        self._inbox.close()
         parent.close()
         await self._finish(code)
         return code
@@ -102,42 +103,31 @@ class _Connection:
 
     # --- in ----------------------------------------------------------------------------------------------------
 
-    def _read(self) -> None:
-        """The reader's thread."""
-        reader = FrameReader(lambda n_bytes: os.read(self._for_reading, n_bytes))
-        while True:
-            try:
-                frame = reader.next_frame()
-            except (StreamBroken, OSError) as fault:
-                return self._inbox.put(StreamBroken(str(fault)), 0)
-            self._inbox.put(frame, len(frame) if isinstance(frame, bytes) else 0)
-            if frame is None:
-                return None
+    def _take(self, frame: bytes | BadFrame | StreamBroken | None) -> Coroutine[Any, Any, None] | None:
+        """One message. What is returned has to be awaited before the next one."""
+        match frame:
+            case bytes(body):
+                self._protocol.feed(body)
+            case BadFrame(reason):
+                log.warning("bad frame: %s", reason)
+                self._protocol.refuse_frame(reason)
+            case StreamBroken() as broken:
+                return self._run_dry(BROKEN, str(broken))
+            case None:
+                return self._run_dry(BROKEN, "stdin was closed")
+        return None if self._has_room() else self._wait_for_room()
 
-    async def _consume(self) -> None:
-        while True:
-            match await self._inbox.get():
-                case bytes(body):
-                    self._protocol.feed(body)
-                case BadFrame(reason):
-                    log.warning("bad frame: %s", reason)
-                    self._protocol.refuse_frame(reason)
-                case StreamBroken() as broken:
-                    return await self._run_dry(BROKEN, str(broken))
-                case None:
-                    return await self._run_dry(BROKEN, "stdin was closed")
-            await asyncio.sleep(0)
-            await self._wait_for_room()
+    def _has_room(self) -> bool:
+        return self._writer.n_pending_bytes <= MAX_PENDING_BYTES and self._protocol.n_working <= MAX_WORKING
 
     async def _wait_for_room(self) -> None:
         """Backpressure: memory stays bounded when a client floods, or does not read."""
-        while self._is_full():
+        while self._writer.n_pending_bytes > MAX_PENDING_BYTES:
             self._room.clear()
-            if self._is_full():
+            if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
                 await self._room.wait()
-
-    def _is_full(self) -> bool:
-        return self._writer.n_pending_bytes > MAX_PENDING_BYTES or self._protocol.n_working > MAX_WORKING
+        while self._protocol.n_working > MAX_WORKING:
+            await asyncio.wait(self._protocol.in_flight(), return_when=asyncio.FIRST_COMPLETED)
 
     async def _run_dry(self, code: int, reason: str) -> None:
         """No more input: what was asked is still answered, if that needs nothing of the client."""

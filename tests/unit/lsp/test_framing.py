@@ -3,14 +3,15 @@
 import io
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fileops.lsp import framing
-from fileops.lsp.framing import BadFrame, FrameReader, FrameWriter, StreamBroken
+from fileops.lsp.frame_writer import FrameWriter
+from fileops.lsp.framing import BadFrame, FrameParser, StreamBroken
 from support.rawclient import frame
 
 
@@ -25,14 +26,24 @@ def byte_by_byte(data: bytes) -> Callable[[int], bytes]:
 
 def read_all(read: Callable[[int], bytes]) -> list[bytes | str]:
     """Bodies; "bad" for a frame that was refused; "broken" where the stream could not be followed."""
-    reader = FrameReader(read)
+    parser = FrameParser()
     seen: list[bytes | str] = []
+    chunk = b"not yet"
     try:
-        while (one := reader.next_frame()) is not None:
-            seen.append("bad" if isinstance(one, BadFrame) else one)
+        while chunk:
+            chunk = read(parser.n_wanted_bytes)
+            seen.extend("bad" if isinstance(one, BadFrame) else one for one in parser.feed(chunk))
     except StreamBroken:
         seen.append("broken")
     return seen
+
+
+def frames_of(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    parser = FrameParser()
+    while chunk := read(1 << 16):
+        for one in parser.feed(chunk):
+            assert isinstance(one, bytes)
+            yield one
 
 
 GOOD = frame(b'{"a":1}')
@@ -115,11 +126,9 @@ def test_writer_takes_frames_at_once_and_writes_them_in_order() -> None:
     for number in range(100):
         writer.write(b"%d" % number + b"x" * 5000)  # far more than a pipe holds: nobody reads yet
     with os.fdopen(read_fd, "rb") as stream:
-        reader = FrameReader(stream.read1)
+        bodies = frames_of(stream.read1)
         for number in range(100):
-            body = reader.next_frame()
-            assert isinstance(body, bytes)
-            assert body.startswith(b"%dx" % number)
+            assert next(bodies).startswith(b"%dx" % number)
     assert drained.wait(10)
     assert writer.n_pending_bytes == 0
     assert writer.close(10)
@@ -145,6 +154,6 @@ def test_writer_waits_where_the_pipe_was_made_non_blocking() -> None:
     body = b"x" * 1_000_000
     writer.write(body)
     with os.fdopen(read_fd, "rb") as stream:
-        assert FrameReader(stream.read1).next_frame() == body
+        assert next(frames_of(stream.read1)) == body
     assert writer.close(10)
     os.close(write_fd)
