@@ -9,7 +9,10 @@ from fileops.model import Event
 
 
 class LoopEvents:
-    """The Events port, made on the loop's thread. `flush` sends what is still waiting; call it before the connection is closed."""
+    """The Events port, made on the loop's thread.
+
+    `flush` sends what is still waiting; call it before the connection is closed.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Event], None]) -> None:
         self._loop = loop
@@ -19,12 +22,12 @@ class LoopEvents:
 
     def publish(self, event: Event) -> None:
         self._waiting.append(event)
-        if threading.get_ident() == self._loop_thread:
-            # Two turns later: the answer of the request that this is about goes out in the next one, and first.
-            self._loop.call_soon(self._loop.call_soon, self.flush)
-            return
         try:
-            self._loop.call_soon_threadsafe(self.flush)
+            if threading.get_ident() == self._loop_thread:
+                # Two turns later: the answer of the request that this is about goes out in the next one, and first.
+                self._loop.call_soon(self._loop.call_soon, self.flush)
+            else:
+                self._loop.call_soon_threadsafe(self.flush)
         except RuntimeError:  # the loop is closed: nobody listens any more
             self._waiting.clear()
 
