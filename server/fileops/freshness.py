@@ -11,7 +11,7 @@ from typing import Literal
 
 from fileops.core.digest import content_digest
 from fileops.core.tracker import Seen
-from fileops.errors import FileMissing, ModifiedExternally, NotRead, Stale
+from fileops.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.looking import Looker, Mode, moved_by_stat, reason_of
 from fileops.lookout import DEBOUNCE_S, SWEEP_S, FolderWatchMaker, Lookout, Moved
 from fileops.model import Committed, DidConflict, Snapshot, Source, StaleReason, Stamp
@@ -30,6 +30,19 @@ class TrackedFile:
     read_at: float
     mtime: float
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A file that is no longer what the session saw. Times in seconds, size_diff in bytes; None where it is gone."""
+
+    file_path: str
+    reason: StaleReason
+    source: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int | None
 
 
 class Freshness:
@@ -187,6 +200,32 @@ class Freshness:
             )
             for _, seen in self._sightings.of_session(session_id)
         )
+
+    def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
+        """Of what the session has read, what has changed since. Looks at the files, as `tracked` does."""
+        self.tracked(session_id)
+        stale = ((path, seen) for path, seen in self._sightings.of_session(session_id) if seen.stale is not None)
+        return tuple(self._conflict_at(path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
+
+    def _conflict_at(self, path: str, seen: Seen, reason: StaleReason) -> Conflict:
+        try:
+            stamp = self._fs.stat(path)
+        except (FileOpsError, PathMoved):
+            stamp = None
+        return Conflict(
+            file_path=seen.given_path,
+            reason=reason,
+            source=seen.stale_source,
+            last_read=seen.read_ns / 1e9,
+            last_modified=seen.stamp.mtime_ns / 1e9,
+            current_modified=None if stamp is None else stamp.mtime_ns / 1e9,
+            size_diff=None if stamp is None else stamp.size_bytes - seen.stamp.size_bytes,
+        )
+
+    def paths_of(self, session_id: str, given_path: str) -> tuple[str, ...]:
+        """Canonical paths of what the session read under this name."""
+        known = self._sightings.of_session(session_id)
+        return tuple(path for path, seen in known if given_path in {path, seen.given_path})
 
     def forget(self, session_id: str, path: str) -> None:
         self._sightings.drop(session_id, path)

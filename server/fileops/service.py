@@ -13,7 +13,6 @@ from fileops.core.roots import Roots
 from fileops.editing import Editor, Policy, Proposal
 from fileops.freshness import Freshness, TrackedFile
 from fileops.history import History
-from fileops.locating import line_of
 from fileops.model import Always, AppliedEdit, ApprovalMode, ApprovalModeChanged, DidRead, Settings
 from fileops.ports import Approver, Clock, Events, FileSystem
 from fileops.reading import Reader
@@ -27,6 +26,7 @@ from fileops.requests import (
     UndoOutcome,
     UndoRequest,
 )
+from fileops.session_files import SessionFiles
 from fileops.turns import Turns
 from fileops.undoing import Undoer, UndoProposal
 from fileops.workers import Workers
@@ -64,6 +64,7 @@ class FileOps:
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
         self._workers = Workers(N_WORKERS)
+        self.files = SessionFiles(fs=world.fs, freshness=world.freshness, workers=self._workers, turns=self._turns)
         self._roots = Roots(())
         self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
         self.set_folders(workspace_folders)
@@ -75,17 +76,23 @@ class FileOps:
         roots = self._roots if self.settings.confine == "all" else None
         async with self._turns.take(request.file_path, shared=True):
             outcome = await self._workers.run(token, lambda: self._reader.read(request, roots, token))
-        if outcome.error is None:
-            self._world.events.publish(
-                DidRead(
-                    file_path=request.file_path,
-                    session_id=request.session_id,
-                    timestamp=self._world.clock.time_ns() / 1e9,
-                    size=outcome.size_bytes or 0,
-                    modified=(outcome.mtime_ns or 0) / 1e9,
-                )
-            )
+        self._note_read(request, outcome)
         return outcome
+
+    def _note_read(self, request: ReadRequest, outcome: ReadOutcome) -> None:
+        if outcome.error is not None:
+            return
+        now = self._now()
+        self.files.ledger.note_read(request.session_id, request.file_path, now)
+        self._world.events.publish(
+            DidRead(
+                file_path=request.file_path,
+                session_id=request.session_id,
+                timestamp=now,
+                size=outcome.size_bytes or 0,
+                modified=(outcome.mtime_ns or 0) / 1e9,
+            )
+        )
 
     async def edit(self, request: EditRequest) -> EditOutcome:
         """Both `edit` and `multi_edit`."""
@@ -95,6 +102,7 @@ class FileOps:
             result = await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
         while isinstance(result, Proposal):
             result = await self._decide(request, result, token)
+        self.files.note_edit(request, result, self._now())
         return result
 
     async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> EditOutcome | Proposal:
@@ -111,12 +119,17 @@ class FileOps:
         """What the session has read, as it stands now, in the order of first reading."""
         return await self._workers.run(CancelToken(), lambda: self._world.freshness.tracked(session_id))
 
+    # --- a session's files -----------------------------------------------------------------------------------
+
+    async def record_read(self, request: ReadRequest) -> ReadOutcome:
+        """The agent saw the whole file by other means, as it stands now."""
+        outcome = await self.files.record_read(request, self._roots if self.settings.confine == "all" else None)
+        self._note_read(request, outcome)
+        return outcome
+
     async def line_of(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """Where the text first stands, in a file that the session has read and may edit."""
-        roots, world = self._policy(session_id).roots, self._world
-        return await self._workers.run(
-            CancelToken(), lambda: line_of(world.fs, world.freshness, session_id, file_path, old_string, roots)
-        )
+        return await self.files.line_of(session_id, file_path, old_string, self._policy(session_id).roots)
 
     # --- history -------------------------------------------------------------------------------------------
 
@@ -158,7 +171,7 @@ class FileOps:
     def close_session(self, session_id: str) -> None:
         """Forget all that this session has seen and was granted."""
         self._modes.pop(session_id, None)
-        self._world.freshness.close_session(session_id)
+        self.files.reset(session_id)
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
@@ -171,6 +184,9 @@ class FileOps:
         self._workers.close()
         self._world.freshness.close()
         self._world.history.close()
+
+    def _now(self) -> float:
+        return self._world.clock.time_ns() / 1e9
 
     def _policy(self, session_id: str) -> Policy:
         return Policy(

@@ -3,8 +3,9 @@
 from fileops_client.client import FileOpsClient
 from fileops_client.connection import PendingCall, RequestHandler
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
-from fileops_client.events import Listener, Subscription
+from fileops_client.events import EventContext, Listener, Subscription
 from fileops_client.requests import ApprovalMode, uri_of
+from fileops_client.session_files import Conflict, RecordedRead, SessionFile
 from fileops_client.values import (
     Answer,
     Attachment,
@@ -35,6 +36,7 @@ __all__ = [
     "ApprovalMode",
     "Attachment",
     "BecameStale",
+    "Conflict",
     "ConnectionLost",
     "Description",
     "Details",
@@ -44,6 +46,7 @@ __all__ = [
     "DiffRow",
     "DiffView",
     "Event",
+    "EventContext",
     "FileOpsClient",
     "HistoryEntry",
     "Hunk",
@@ -54,9 +57,11 @@ __all__ = [
     "Notification",
     "PendingCall",
     "Question",
+    "RecordedRead",
     "RequestHandler",
     "ResponseError",
     "ServerMissing",
+    "SessionFile",
     "Stats",
     "Subscription",
     "ToolDefinition",

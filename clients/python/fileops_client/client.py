@@ -12,7 +12,7 @@ from fileops_client.capabilities import announced
 from fileops_client.connection import Connection, PendingCall, RequestHandler
 from fileops_client.daemon import DEFAULT_COMMAND, Daemon
 from fileops_client.errors import ConnectionLost, ResponseError
-from fileops_client.events import EventHub, Listener, Subscription
+from fileops_client.events import EventContext, EventHub, Listener, Subscription
 from fileops_client.requests import FilePath, Requests, uri_of
 from fileops_client.values import Answer, Question
 
@@ -189,6 +189,13 @@ class FileOpsClient(Requests):
         A known event comes as its value (BecameStale, DidEdit, ...), any other as Notification.
         """
         return self._events.on(name, listener)
+
+    def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
+        """name: "file:read", "file:edited" or "file:conflict". The callback gets the params as `context.data[...]`."""
+        return self._events.add_documented(name, callback)
+
+    def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
+        self._events.remove_documented(name, callback)
 
     def events(self, *names: str) -> Subscription:
         """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`."""

@@ -5,17 +5,29 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
 from fileops_client.errors import ConnectionLost
-from fileops_client.values import Event, event_of
+from fileops_client.values import DidConflict, DidEdit, DidRead, Event, event_of
 
 log = logging.getLogger("fileops_client")
 
 Listener = Callable[[Any], Awaitable[None] | None]
+
+
+DOCUMENTED_NAMES = {"file:read": DidRead.METHOD, "file:edited": DidEdit.METHOD, "file:conflict": DidConflict.METHOD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventContext:
+    """What a listener under a documented name is given. data: the notification's params."""
+
+    name: str
+    data: dict[str, Any]
 
 
 class Subscription:
@@ -84,17 +96,17 @@ class Subscription:
 
 
 class EventHub:
-    """Names are the protocol's method names; `aliases` adds further names for them."""
+    """Names are the protocol's method names; DOCUMENTED_NAMES are further names for them."""
 
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self._spawn = spawn
         self._listeners: list[tuple[str, Listener]] = []
         self._subscriptions: list[tuple[frozenset[str], Subscription]] = []
         self._end: tuple[ConnectionLost | None] | None = None
-        self.aliases: dict[str, str] = {}
+        self._documented: dict[tuple[str, Listener], list[Callable[[], None]]] = {}
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        entry = (self.aliases.get(name, name), listener)
+        entry = (DOCUMENTED_NAMES.get(name, name), listener)
         self._listeners.append(entry)
 
         def stop() -> None:
@@ -103,9 +115,21 @@ class EventHub:
 
         return stop
 
+    def add_documented(self, name: str, callback: Listener) -> Callable[[], None]:
+        """Raises: ValueError (no such name)."""
+        if name not in DOCUMENTED_NAMES:
+            raise ValueError(f"no event {name}; there are {', '.join(DOCUMENTED_NAMES)}")
+        stop = self.on(name, lambda event: callback(EventContext(name=name, data=asdict(event))))
+        self._documented.setdefault((name, callback), []).append(stop)
+        return stop
+
+    def remove_documented(self, name: str, callback: Listener) -> None:
+        for stop in self._documented.pop((name, callback), ()):
+            stop()
+
     def subscribe(self, names: tuple[str, ...]) -> Subscription:
         """names: none means all."""
-        wanted = frozenset(self.aliases.get(name, name) for name in names)
+        wanted = frozenset(DOCUMENTED_NAMES.get(name, name) for name in names)
         subscription = Subscription(self._forget)
         if self._end is not None:
             subscription.end(self._end[0])

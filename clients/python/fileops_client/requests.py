@@ -9,13 +9,14 @@ from typing import Any, Literal
 import msgspec
 
 from fileops_client.sender import FilePath, given, path_or_none
+from fileops_client.session_files import SessionFileRequests
 from fileops_client.values import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.views import ViewRequests
 
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
-class Requests(ViewRequests):
+class Requests(SessionFileRequests, ViewRequests):
     # --- the tools ------------------------------------------------------------------------------------------
 
     async def read(

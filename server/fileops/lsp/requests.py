@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.core.matching import EXACT, STRATEGIES
-from fileops.lsp import views
-from fileops.wire import convert, tools, view_types
+from fileops.lsp import session_files, views
+from fileops.wire import convert, session_types, tools, view_types
 from fileops.wire import types as wire
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
     Request("fileops/approvalMode", wire.SessionParams, approval_mode),
     Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
+    Request("fileops/recordRead", session_types.FileParams, session_files.record_read),
+    Request("fileops/forget", session_types.FileParams, session_files.forget),
+    Request("fileops/conflicts", wire.SessionParams, session_files.conflicts),
+    Request("fileops/sessionFiles", session_types.SessionFilesParams, session_files.session_files),
+    Request("fileops/resetSession", wire.SessionParams, session_files.reset_session),
     Request("fileops/describe", view_types.DescribeParams, views.describe),
     Request("fileops/render", view_types.RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),

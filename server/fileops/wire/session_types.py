@@ -1,0 +1,60 @@
+"""Wire types of what a session knows of its files: recordRead, forget, conflicts, sessionFiles."""
+
+from typing import Literal
+
+import msgspec
+
+from fileops.wire.types import AtLeastOne, ErrorInfo, SessionParams
+
+
+class FileParams(SessionParams, frozen=True, kw_only=True):
+    file_path: str
+
+
+class SessionFilesParams(SessionParams, frozen=True, kw_only=True):
+    limit: AtLeastOne | None = None
+
+
+class RecordReadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """size_bytes, mtime: None where it failed."""
+
+    recorded: bool
+    error: ErrorInfo | None
+    size_bytes: int | None
+    mtime: float | None
+
+
+class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
+    forgotten: bool
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """last_*: as the session saw the file. current_modified, size_diff: None where it is gone."""
+
+    file_path: str
+    reason: Literal["modified", "deleted", "replaced"]
+    source: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int | None
+
+
+class ConflictsResult(msgspec.Struct, frozen=True, kw_only=True):
+    conflicts: list[Conflict]
+
+
+class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
+    file_path: str
+    state: Literal["fresh", "stale", "untracked"]
+    reason: str | None
+    n_reads: int
+    n_edits: int
+    n_conflicts: int
+    read_at: float | None
+    edited_at: float | None
+    conflicted_at: float | None
+
+
+class SessionFilesResult(msgspec.Struct, frozen=True, kw_only=True):
+    files: list[SessionFile]
