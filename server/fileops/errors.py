@@ -43,10 +43,11 @@ class OutsideRoots(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class PermissionRefused(FileOpsError):
-    """reason: the operating system's own words."""
+    """reason: the operating system's own words. hint: what to do about it, "" for the usual."""
 
     code: ClassVar[str] = "permission_denied"
     reason: str
+    hint: str = ""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -209,6 +210,7 @@ class UndoConflict(FileOpsError):
 class DiskFull(FileOpsError):
     code: ClassVar[str] = "disk_full"
     reason: str
+    hint: str = ""
 
 
 @dataclass(eq=False, kw_only=True)

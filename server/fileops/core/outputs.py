@@ -24,6 +24,11 @@ _USE_PARTS = (
     "search for specific content."
 )
 
+# What to do about a refusal of the system that brought no better word.
+_ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
+_FREE_SPACE = "Free some space, then try again."
+_LOOK_AT_DISK = "Try again; if it stays so, check the file, its folder and its disk."
+
 
 def read_text(numbered_lines: str) -> str:
     return f"{numbered_lines}\n\n{REMINDER}"
@@ -171,8 +176,8 @@ def failure_message(error: FileOpsError) -> str:
             return "The path is not absolute."
         case errors.OutsideRoots():
             return "The path lies outside the workspace folders."
-        case errors.PermissionRefused(reason=reason):
-            return f"The operating system refused access: {reason}."
+        case errors.PermissionRefused(reason=reason, hint=hint):
+            return f"The operating system refused access: {reason}. {hint or _ASK_FOR_PERMISSION}"
         case errors.NotRegularFile(kind=kind):
             return f"Not a regular file but a {kind}."
         case errors.BinaryFile():
@@ -215,10 +220,10 @@ def failure_message(error: FileOpsError) -> str:
             return f"The editor did not apply the edit: {reason}."
         case errors.UndoConflict(reason=reason):
             return f"The edit cannot be taken back without losing later changes{_after_colon(reason)}."
-        case errors.DiskFull(reason=reason):
-            return f"There is no space to write the file: {reason}."
+        case errors.DiskFull(reason=reason, hint=hint):
+            return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
         case errors.IoFailure(reason=reason, hint=hint):
-            return f"The file could not be read or written: {reason}.{' ' + hint if hint else ''}"
+            return f"The file could not be read or written: {reason}. {hint or _LOOK_AT_DISK}"
         case _:
             raise TypeError(type(error).__name__)
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fileops.errors import AlreadyExists, IoFailure, Stale
-from fileops.fs import durable, syscalls
+from fileops.fs import descriptors, durable, syscalls
 from fileops.fs.folders import require_room_for_temp
 from fileops.fs.journal import Journal, Region, put_back
-from fileops.fs.leftovers import new_name
+from fileops.fs.leftovers import done_with, new_name
 from fileops.fs.locks import try_lock
 from fileops.fs.metadata import carry_over
 from fileops.fs.targets import Target
@@ -59,12 +59,14 @@ def is_content(fd: int, data: bytes) -> bool:
 class Gate:
     """Passed once, directly before the commit.
 
-    require_unchanged: raises Stale. before: the caller's hook. hold: takes the lock of a new inode.
+    require_unchanged: raises Stale. before: the caller's hook. hold: takes the lock of a new inode. on_kept: told
+    when a file of ours could not be removed.
     """
 
     require_unchanged: Callable[[], None]
     before: Callable[[], None]
     hold: Callable[[os.stat_result], None]
+    on_kept: Callable[[], None]
 
 
 def swap(target: Target, new: bytes, gate: Gate) -> Written:
@@ -77,7 +79,7 @@ def swap(target: Target, new: bytes, gate: Gate) -> Written:
         if error.errno in _NO_PLACE:
             raise CannotSwapError("no file can be made in the folder") from error
         raise
-    with _filled(temp, new):
+    with _filled(temp, new, gate):
         refused = carry_over(target.status, target.fd, temp.fd)
         if refused is not None:
             raise CannotSwapError(refused)
@@ -98,7 +100,7 @@ def swap(target: Target, new: bytes, gate: Gate) -> Written:
 
 def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
     """Exclusively. Raises AlreadyExists, OSError, and what the gate raises; then nothing was made."""
-    with _filled(_make_temp(dir_fd, 0o666), data) as temp:
+    with _filled(_make_temp(dir_fd, 0o666), data, gate) as temp:
         is_synced = durable.sync(temp.fd)
         written = os.fstat(temp.fd)
         if _stands(name, dir_fd):
@@ -127,13 +129,13 @@ def write_in_place(
             gate.require_unchanged()
             gate.before()
             written, is_synced = _overwrite(fd, region, old, new, target.status)
-            if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(target.status.st_mode):
-                with suppress(OSError):  # the kernel drops setuid and setgid when a file is written
+            with suppress(OSError):  # the kernel drops setuid and setgid when a file is written
+                if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(target.status.st_mode):
                     os.fchmod(fd, stat.S_IMODE(target.status.st_mode))
         durability = "synced" if is_synced else "not_synced"
         return Written(_own_status(fd, written), CommitReport(method="in_place", durability=durability))
     finally:
-        os.close(fd)
+        descriptors.close(fd)
 
 
 def remove(target: Target, gate: Gate) -> CommitReport:
@@ -176,15 +178,19 @@ class JournalPlace:
                 hint = f"The file is half written. Its old bytes are in {journal.name}; the next use puts them back."
                 raise IoFailure(reason=str(torn), hint=hint) from torn
             except BaseException:
-                journal.remove()
+                self._clear(journal)
                 raise
             else:
-                journal.remove()
+                self._clear(journal)
             finally:
                 journal.close()
         finally:
             if own_dir_fd is not None:
-                os.close(own_dir_fd)
+                descriptors.close(own_dir_fd)
+
+    def _clear(self, journal: Journal) -> None:
+        if not journal.remove():
+            self.on_kept()
 
 
 class _TornError(Exception):
@@ -222,22 +228,31 @@ class _Temp:
 def _make_temp(dir_fd: int, mode: int) -> _Temp:
     require_room_for_temp(dir_fd)
     name = new_name("tmp")
-    fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
+    try:
+        fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
+    except OSError:
+        done_with(name)
+        raise
     try_lock(fd)  # says that this file has a living maker
     return _Temp(name, fd, dir_fd)
 
 
 @contextmanager
-def _filled(temp: _Temp, data: bytes) -> Generator[_Temp]:
+def _filled(temp: _Temp, data: bytes, gate: Gate) -> Generator[_Temp]:
     """Removed at the end unless it went to its place."""
     try:
         durable.write_all(temp.fd, data)
         yield temp
     finally:
         if not temp.is_in_place:
-            with suppress(OSError):
+            try:
                 os.unlink(temp.name, dir_fd=temp.dir_fd)
-        os.close(temp.fd)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                gate.on_kept()
+        descriptors.close(temp.fd)
+        done_with(temp.name)
 
 
 def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
@@ -250,14 +265,15 @@ def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
         raise
     except OSError:
         # No links on this filesystem: an empty file of that name keeps others out until ours takes its place.
-        os.close(os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd))
+        descriptors.close(os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd))
         try:
             os.rename(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
         except OSError:
             os.unlink(name, dir_fd=dir_fd)
             raise
     else:
-        os.unlink(source, dir_fd=dir_fd)
+        with suppress(OSError):  # the file has its name; the other one is a left-over
+            os.unlink(source, dir_fd=dir_fd)
 
 
 def _stands(name: str, dir_fd: int) -> bool:
@@ -269,8 +285,14 @@ def _stands(name: str, dir_fd: int) -> bool:
 
 
 def _own_status(fd: int, written: os.stat_result) -> os.stat_result:
-    """After the rename, which moves the ctime; but what somebody wrote since must not pass for ours."""
-    status = os.fstat(fd)
+    """After the rename, which moves the ctime; but what somebody wrote since must not pass for ours.
+
+    Never fails: the commit is made.
+    """
+    try:
+        status = os.fstat(fd)
+    except OSError:
+        return written
     is_ours = (status.st_mtime_ns, status.st_size) == (written.st_mtime_ns, written.st_size)
     return status if is_ours else written
 

@@ -1,4 +1,4 @@
-"""OSErrors become our failures, here and nowhere else. Knows error numbers, not sentences."""
+"""OSErrors become our failures, here and nowhere else. Knows error numbers and what can be done about each."""
 
 import errno
 import os
@@ -18,7 +18,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _MOVED = {errno.ELOOP, errno.EMLINK}  # O_NOFOLLOW met a link; FreeBSD says EMLINK
-_HINTS = {
+_HINTS = {  # sentences of their own: they are put behind the system's reason
+    errno.ENOSPC: "Free some space on the file's disk, then try again.",
+    errno.EDQUOT: "Free some space of this user's, or have the quota raised, then try again.",
+    errno.EACCES: "Have permission to the file and its folder given to this user, or choose another place.",
+    errno.EPERM: "The owner or a flag of the file or folder forbids it; have that changed, or choose another place.",
+    errno.EROFS: "The filesystem is read-only; have it mounted writable, or choose another place.",
+    errno.EINTR: "The call was interrupted; try again.",
+    errno.ENOENT: "The folder was removed or renamed meanwhile; look where it is, then try again.",
     errno.ESTALE: "The server of this filesystem forgot the file; try again.",
     errno.EIO: "The disk or its connection failed; check it before trying again.",
     errno.EMFILE: "Too many files are open in this process; try again later.",
@@ -41,9 +48,9 @@ def failure_of(error: OSError, path: str, *, is_creating: bool = False) -> FileO
     if number == errno.ENAMETOOLONG and not is_creating:
         return FileMissing()
     if number in _REFUSED:
-        return PermissionRefused(reason=reason)
+        return PermissionRefused(reason=reason, hint=_HINTS[number])
     if number in _FULL:
-        return DiskFull(reason=reason)
+        return DiskFull(reason=reason, hint=_HINTS[number])
     if number == errno.EISDIR:
         return IsDirectory()
     if number in _MOVED:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
-from fileops.fs import durable, opening
+from fileops.fs import descriptors, durable, opening
 from fileops.fs.opening import Opener
 
 _FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
@@ -62,7 +62,7 @@ def made_folder(folder: str, opener: Opener) -> Generator[int]:
             except FileNotFoundError:
                 missing.append(folder.rpartition("/")[2])
                 folder = folder_of(folder)
-        stack.callback(os.close, dir_fd)
+        stack.callback(descriptors.close, dir_fd)
         made: list[tuple[int, str]] = []
         try:
             for name in reversed(missing):
@@ -71,7 +71,7 @@ def made_folder(folder: str, opener: Opener) -> Generator[int]:
                     os.mkdir(name, dir_fd=parent_fd)
                     made.append((parent_fd, name))
                 dir_fd = os.open(name, opening.FOLDER | os.O_NOFOLLOW, dir_fd=parent_fd)
-                stack.callback(os.close, dir_fd)
+                stack.callback(descriptors.close, dir_fd)
                 durable.sync_folder(parent_fd)
             yield dir_fd
         except BaseException:

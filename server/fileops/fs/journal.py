@@ -16,14 +16,13 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import xxhash
 
-from fileops.fs import durable
-from fileops.fs.leftovers import Leftover, new_name
+from fileops.fs import descriptors, durable
+from fileops.fs.leftovers import Leftover, done_with, new_name
 from fileops.fs.locks import try_lock
 
 _MAGIC = "fileops journal 1"
@@ -76,7 +75,11 @@ class Journal:
     def create(cls, dir_fd: int) -> "Journal":
         """Raises OSError where no file can be made in the folder."""
         name = new_name("journal")
-        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+        try:
+            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+        except OSError:
+            done_with(name)
+            raise
         journal = cls(fd, dir_fd, name)
         try_lock(fd)
         return journal
@@ -99,13 +102,18 @@ class Journal:
         durable.sync(self.fd)
         durable.sync_folder(self.dir_fd)
 
-    def remove(self) -> None:
-        with suppress(OSError):  # one that stays settles as "nothing is torn"
+    def remove(self) -> bool:
+        """False where it has to stay; it settles as "nothing is torn"."""
+        try:
             os.unlink(self.name, dir_fd=self.dir_fd)
-            durable.sync_folder(self.dir_fd)
+        except OSError:
+            return False
+        durable.sync_folder(self.dir_fd)
+        return True
 
     def close(self) -> None:
-        os.close(self.fd)
+        done_with(self.name)
+        descriptors.close(self.fd)
 
 
 def put_back(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
@@ -127,9 +135,7 @@ def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], i
     except OSError:
         return False
     try:
-        if leftover.has_living_maker and not leftover.is_ours:
-            return False
-        if not _is_trustworthy(os.fstat(fd)) or not try_lock(fd):
+        if leftover.is_in_use or not _is_trustworthy(os.fstat(fd)) or not try_lock(fd):
             return False
         entry = _parse(fd)
         if entry is not None and not _settle(entry, dir_fd, open_target):
@@ -138,7 +144,7 @@ def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], i
     except OSError:
         return False
     finally:
-        os.close(fd)
+        descriptors.close(fd)
     return True
 
 
@@ -200,7 +206,7 @@ def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[st
         if _is_torn(fd, status.st_size, region, old, new):
             put_back(fd, region, old, header.mtime_ns)
     finally:
-        os.close(fd)
+        descriptors.close(fd)
     return True
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
+from fileops.fs import descriptors
 from fileops.fs.locks import try_lock
 
 _NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal)")
@@ -28,17 +29,26 @@ class Leftover:
     kind: str
 
     @property
-    def is_ours(self) -> bool:
-        return self.pid == os.getpid() and self.start == _own_start(self.pid)
-
-    @property
-    def has_living_maker(self) -> bool:
+    def is_in_use(self) -> bool:
+        """By what the name says; the lock has the last word. Of our own those count that we still work with."""
+        if self.pid == os.getpid() and self.start == _own_start(self.pid):
+            return self.name in _at_work
         return start_time(self.pid) == self.start
 
 
+_at_work: set[str] = set()  # our own names between `new_name` and `done_with`; too young ones are not locked yet
+
+
 def new_name(kind: str) -> str:
+    """Say `done_with` when the file is gone, in its place, or given up."""
     pid = os.getpid()
-    return f"{_PREFIX}{pid}-{_own_start(pid)}-{secrets.token_hex(6)}.{kind}"
+    name = f"{_PREFIX}{pid}-{_own_start(pid)}-{secrets.token_hex(6)}.{kind}"
+    _at_work.add(name)
+    return name
+
+
+def done_with(name: str) -> None:
+    _at_work.discard(name)
 
 
 def is_own_name(name: str) -> bool:
@@ -58,11 +68,11 @@ def remove_if_dead(leftover: Leftover, dir_fd: int) -> bool:
     with suppress(OSError):
         fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
         try:
-            if not leftover.has_living_maker and try_lock(fd):
+            if not leftover.is_in_use and try_lock(fd):
                 os.unlink(leftover.name, dir_fd=dir_fd)
                 return True
         finally:
-            os.close(fd)
+            descriptors.close(fd)
     return False
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_racy, is_unmoved
 from fileops.errors import FileMissing, PathMoved, Stale
-from fileops.fs import atomic, opening
+from fileops.fs import atomic, descriptors, opening
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
@@ -50,7 +50,7 @@ class LocalStream:
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            descriptors.close(fd)
 
     def __enter__(self) -> "LocalStream":
         return self
@@ -82,7 +82,7 @@ class LocalFileSystem:
                 status = os.fstat(fd)
                 opening.require_regular(status, fd)
             finally:
-                os.close(fd)
+                descriptors.close(fd)
         except OSError as error:
             failure = failure_of(error, path)
             if isinstance(failure, FileMissing):
@@ -109,7 +109,7 @@ class LocalFileSystem:
             except OSError as error:
                 raise failure_of(error, path) from error
             finally:
-                os.close(fd)
+                descriptors.close(fd)
             n_tries += 1
             if not is_torn or n_tries == _MAX_TRIES:  # one who never stops writing is for the compare to refuse
                 return Snapshot(path=path, stamp=opening.stamp_of(status), data=data, taken_ns=taken_ns)
@@ -122,7 +122,7 @@ class LocalFileSystem:
                 fd, status = opening.open_regular(path, self._opener)
                 if status.st_nlink or i == _MAX_TRIES - 1:
                     return fd, status, taken_ns
-                os.close(fd)
+                descriptors.close(fd)
         except OSError as error:
             raise failure_of(error, path) from error
         raise AssertionError
@@ -197,7 +197,12 @@ class LocalFileSystem:
                 raise Stale(path=target.path)
             _require_content(target, data)
 
-        return Gate(require_unchanged, _Once(hooks.before), lambda new: held.enter_context(self._targets.hold_new(new)))
+        return Gate(
+            require_unchanged,
+            _Once(hooks.before),
+            lambda new: held.enter_context(self._targets.hold_new(new)),
+            lambda: self._recovery.forget(folder_of(target.path)),
+        )
 
     def _create(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         before = _Once(hooks.before)
@@ -215,7 +220,12 @@ class LocalFileSystem:
                 if self._targets.inode_at(folder) != inode_of(os.fstat(dir_fd)):
                     raise PathMoved(path=path)
 
-            gate = Gate(require_unchanged, before, lambda new: held.enter_context(self._targets.hold_new(new)))
+            gate = Gate(
+                require_unchanged,
+                before,
+                lambda new: held.enter_context(self._targets.hold_new(new)),
+                lambda: self._recovery.forget(folder),
+            )
             written = atomic.create(dir_fd, name, data, gate)
             return _told(_committed(path, written, data), hooks)
 
@@ -308,4 +318,4 @@ def _require_writable(target: Target) -> None:
     ):  # fmt: skip
         return
     flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    os.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # says why not
+    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # says why not

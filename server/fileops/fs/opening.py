@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from fileops.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile, PathMoved
-from fileops.fs import syscalls
+from fileops.fs import descriptors, syscalls
 from fileops.model import Stamp
 
 LEASE_WAIT_S = 5.0
@@ -41,14 +41,14 @@ def _open_by_walk(path: str, flags: int) -> int:
         try:
             below = os.open(name, wanted | os.O_NOFOLLOW, dir_fd=fd)
             if O_PATH and wanted & O_PATH and stat.S_ISLNK(os.fstat(below).st_mode):
-                os.close(below)  # O_PATH opens a link itself
+                descriptors.close(below)  # O_PATH opens a link itself
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         except OSError as error:
             if error.errno == errno.ENOTDIR and _is_link(name, fd):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
             raise
         finally:
-            os.close(fd)
+            descriptors.close(fd)
         fd = below
     return fd
 
@@ -77,9 +77,9 @@ def _open_and_compare(path: str, flags: int) -> int:
             if os.path.samestat(opened, named):
                 return fd
         except BaseException:
-            os.close(fd)
+            descriptors.close(fd)
             raise
-        os.close(fd)  # swapped for another file in between
+        descriptors.close(fd)  # swapped for another file in between
 
 
 def best_opener() -> Opener:
@@ -114,7 +114,7 @@ def resolve(path: str, opener: Opener) -> str:
     if ".." not in names:
         plain = "/" + "/".join(names)
         try:
-            os.close(opener(plain, LOOK))
+            descriptors.close(opener(plain, LOOK))
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise FileMissing from error
@@ -168,7 +168,7 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
         status = os.fstat(fd)
         require_regular(status, fd)
     except BaseException:
-        os.close(fd)
+        descriptors.close(fd)
         raise
     return fd, status
 
@@ -193,7 +193,7 @@ def look(path: str, opener: Opener) -> os.stat_result:
     try:
         return os.fstat(fd)
     finally:
-        os.close(fd)
+        descriptors.close(fd)
 
 
 def require_regular(status: os.stat_result, fd: int | None = None) -> None:

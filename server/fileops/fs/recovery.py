@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from fileops.fs import journal, leftovers
+from fileops.fs import descriptors, journal, leftovers
 from fileops.fs.folders import open_folder
 from fileops.fs.opening import Opener
 
@@ -56,7 +56,7 @@ class Recovery:
         except OSError:  # not to be listed
             pass
         finally:
-            os.close(dir_fd)
+            descriptors.close(dir_fd)
         return n_settled
 
     def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here name whole paths

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from fileops.errors import PathMoved, Stale
-from fileops.fs import opening
+from fileops.fs import descriptors, opening
 from fileops.fs.folders import folder_of, open_folder
 from fileops.fs.locks import LockTable, lock_between_processes
 from fileops.fs.opening import Opener
@@ -78,9 +78,9 @@ class Targets:
     def _lock(self, path: str, held: ExitStack) -> Target:
         try:
             dir_fd = open_folder(folder_of(path), self._opener)
-            held.callback(os.close, dir_fd)
+            held.callback(descriptors.close, dir_fd)
             fd, status = opening.open_regular(path, self._opener)
-            held.callback(os.close, fd)
+            held.callback(descriptors.close, fd)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise Stale(path=path) from error
         held.enter_context(self._locks.of(inode_of(status)))

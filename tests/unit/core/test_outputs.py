@@ -102,6 +102,7 @@ def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
     text = outputs.failure_text(failure, "edit", P)
     assert text.startswith("<tool_use_error>")
     assert text.endswith("</tool_use_error>")
+    assert "try again" in text.lower() or "choose another place" in text
     assert getattr(failure, "reason") in text  # noqa: B009 - three classes share the field by name only
 
 

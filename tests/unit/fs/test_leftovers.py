@@ -90,3 +90,16 @@ def test_start_times_tell_processes_apart() -> None:
     assert own is not None
     assert in_child(lambda: leftovers.new_name("tmp")).value.split("-")[1] != str(os.getpid())
     assert leftovers.start_time(999_999_999) is None
+
+
+@pytest.mark.parametrize("kind", ["tmp", "journal"])
+def test_a_file_of_ours_that_is_not_locked_yet_stays_until_it_is_given_up(
+    fs: LocalFileSystem, folder: str, kind: str
+) -> None:
+    """Another thread looks at the folder between the making and the locking."""
+    name = leftovers.new_name(kind)
+    Path(f"{folder}/{name}").touch(mode=0o600)
+    assert fs.recover(folder) == 0
+    leftovers.done_with(name)
+    assert fs.recover(folder) == 1
+    assert os.listdir(folder) == []

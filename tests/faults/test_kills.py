@@ -1,0 +1,136 @@
+"""kill -9 of the real daemon at every call on the edit's way: the old file or the new one, and no litter.
+
+By default a sample of the points, another one in each scene; all of them with FILEOPS_FAULTS=all.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from faults.injection import IS_COMPLETE, Action, Shim, daemon
+from faults.stage import OLD, SCENES, Scene
+from support.rawclient import RawClient
+
+pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
+_CHANGES = {"write", "pwrite", "renameat", "renameat2", "linkat", "unlinkat", "ftruncate", "mkdirat", "posix_fallocate"}
+
+
+def die(shim: Shim, client: RawClient, scene: Scene, folder: str, action: Action, at: int, number: int = 0) -> bool:
+    """Prepare, read, ask. Whether the daemon was killed; else the edit had fewer points."""
+    scene.prepare(folder)
+    if not scene.creates:
+        client.result("fileops/read", {"file_path": scene.path(folder)})
+    shim.arm(action, at, number)
+    msg_id = client.request(scene.method, scene.params(folder))
+    try:
+        client.answer(msg_id)
+    except AssertionError:
+        assert client.wait() == -9, client.stderr
+        return True
+    finally:
+        shim.disarm()
+    return False
+
+
+def look_after(client: RawClient, scene: Scene, folder: str) -> None:
+    """The first use of the folder after a start."""
+    client.result("fileops/read", {"file_path": scene.path(folder)})
+    client.result("fileops/tracked", {})
+
+
+def calls_of(shim: Shim, scene: Scene, folder: str) -> list[str]:
+    """The calls of an edit that nobody disturbs."""
+    scene.prepare(folder)
+    with daemon(folder, env=shim.environment) as client:
+        if not scene.creates:
+            client.result("fileops/read", {"file_path": scene.path(folder)})
+        shim.arm(Action.COUNT)
+        assert client.result(scene.method, scene.params(folder))["status"] == "success"
+        shim.disarm()
+    assert scene.fault(folder, may_be_new=True, may_be_old=False) is None
+    return shim.calls
+
+
+def points_of(calls: list[str], name: str) -> list[tuple[Action, int]]:
+    """Every call; each write also by half. The sample prefers the calls that change something."""
+    whole = [(Action.KILL, at) for at in range(1, len(calls) + 1)]
+    halves = [(Action.KILL_HALF, at) for _, at in whole if calls[at - 1] in {"write", "pwrite"}]
+    if IS_COMPLETE:
+        return whole + halves
+    offset = list(SCENES).index(name)
+    quiet = [point for point in whole if calls[point[1] - 1] not in _CHANGES]
+    loud = [point for point in whole if calls[point[1] - 1] in _CHANGES] + halves
+    return [*quiet[offset::15], *loud[offset % 3 :: 3], loud[-1]]
+
+
+@pytest.mark.parametrize("name", list(SCENES))
+def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(shim: Shim, folder: str, name: str) -> None:
+    scene = SCENES[name]
+    before = ""
+    for action, at in points_of(calls_of(shim, scene, folder), name):
+        with daemon(folder, env=shim.environment) as client:  # looks after the one before, and is killed itself
+            look_after(client, scene, folder)
+            assert not before or (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
+            is_dead = die(shim, client, scene, folder, action, at)
+            before = f"{action.name} at {shim.fired_at}" if is_dead else ""
+    with daemon(folder) as client:
+        look_after(client, scene, folder)
+    assert (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
+
+
+@pytest.mark.parametrize("name", ["multi-in-place", "edit-in-place"] if IS_COMPLETE else ["multi-in-place"])
+def test_a_start_that_is_killed_while_it_puts_back_is_made_good_by_the_next(shim: Shim, folder: str, name: str) -> None:
+    scene = SCENES[name]
+    at = 0
+    while True:
+        at += 1
+        with daemon(folder, env=shim.environment) as client:
+            assert die(shim, client, scene, folder, Action.KILL_HALF, 1, 1)
+        assert scene.fault(folder, may_be_new=True) is not None, "nothing is torn: the test is no test"
+        with daemon(env=shim.environment) as client:
+            shim.arm(Action.KILL, at)
+            read = client.request("fileops/read", {"file_path": scene.path(folder)})
+            try:
+                client.answer(read)
+            except AssertionError:
+                assert client.wait() == -9, client.stderr
+            shim.disarm()
+        is_over = not shim.has_fired
+        with daemon(folder) as client:
+            look_after(client, scene, folder)
+        fault = scene.fault(folder, may_be_new=False, with_time=False)  # the second kill may come before the time
+        assert fault is None, f"at call {at} of the start: {fault}"
+        if is_over:
+            break
+        if not IS_COMPLETE:
+            at += 9
+    assert at > 10
+
+
+def test_a_file_in_a_folder_that_takes_no_journal_comes_back_too(shim: Shim, folder: str, tmp_path: Path) -> None:
+    """Its journal lies in the state folder, which every start looks at."""
+    if os.geteuid() != 0 or shutil.which("chattr") is None:
+        pytest.skip("only root may make a folder append-only")
+    scene = SCENES["edit-swap"]
+    state = f"{tmp_path}/state/fileops-server/journals"
+    over = Shim.over(shim.library, tmp_path / "control", folder, state)
+    scene.prepare(folder)
+    if subprocess.run(["chattr", "+a", folder], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no append-only folders on this filesystem")
+    try:
+        with daemon(folder, env=over.environment) as client:
+            client.result("fileops/read", {"file_path": scene.path(folder)})
+            over.arm(Action.KILL_HALF, 1, 1)
+            client.request(scene.method, scene.params(folder))
+            assert client.wait() == -9
+            over.disarm()
+        assert Path(scene.path(folder)).read_bytes() != OLD
+        with daemon(folder) as client:
+            look_after(client, scene, folder)
+        assert os.listdir(state) == []
+        assert scene.fault(folder, may_be_new=False) is None
+    finally:
+        subprocess.run(["chattr", "-a", folder], check=True)

@@ -1,0 +1,130 @@
+"""Whatever a call on the edit's way says: the old bytes, no litter, a code, and a sentence that says what to do.
+
+By default each error number meets a sample of the calls; all of them meet all with FILEOPS_FAULTS=all.
+"""
+
+import errno
+import os
+
+import pytest
+
+from faults.injection import IS_COMPLETE, Action, Shim, daemon
+from faults.stage import SCENES, Scene
+from support.rawclient import RawClient
+
+pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
+
+SYSTEM = {"io_error"}
+CODES = {
+    errno.ENOSPC: {"disk_full"},
+    errno.EDQUOT: {"disk_full"},
+    errno.EIO: SYSTEM,
+    errno.EACCES: {"permission_denied"},
+    errno.EROFS: {"permission_denied"},
+    errno.EINTR: SYSTEM,
+    errno.ENOENT: {"not_found", "io_error", "modified_externally"},
+}
+ADVICE = {  # a part of what the person or the model is told to do
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "quota",
+    errno.EIO: "check",
+    errno.EACCES: "permission",
+    errno.EROFS: "read-only",
+    errno.EINTR: "try again",
+}
+
+
+def put(shim: Shim, client: RawClient, scene: Scene, folder: str, action: Action, at: int, number: int) -> object:
+    """The result of an edit whose n-th call fails."""
+    scene.prepare(folder)
+    if not scene.creates:
+        client.result("fileops/read", {"file_path": scene.path(folder)})
+    shim.arm(action, at, number)
+    try:
+        return client.result(scene.method, scene.params(folder))
+    finally:
+        shim.disarm()
+
+
+def sweep(shim: Shim, client: RawClient, scene: Scene, folder: str, number: int, step: int) -> int:
+    """How many points there were."""
+    at = n_points = 0
+    while True:
+        at += 1 if IS_COMPLETE else step
+        answer = put(shim, client, scene, folder, Action.FAIL, at, number)
+        if not shim.has_fired:
+            return n_points
+        n_points += 1
+        judge(answer, scene, folder, number, shim.fired_at)
+
+
+def judge(answer: object, scene: Scene, folder: str, number: int, where: str) -> None:
+    assert isinstance(answer, dict)
+    said = f"{errno.errorcode[number]} at {where}: {answer['status']}, {answer['error']}"
+    if answer["status"] == "success":  # what failed was not needed, or was tried again
+        fault = scene.fault(folder, may_be_new=True, may_be_old=False)
+    else:
+        assert answer["error"]["code"] in CODES[number], said
+        if answer["error"]["code"] in {"disk_full", "permission_denied", "io_error"} and number in ADVICE:
+            assert ADVICE[number] in answer["error"]["message"], said
+            assert ADVICE[number] in answer["output"], said
+        fault = scene.fault(folder, may_be_new=False)
+    assert fault is None, f"{said}: {fault}"
+
+
+@pytest.mark.parametrize("number", list(CODES), ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", list(SCENES))
+def test_a_call_that_fails_leaves_the_old_file_and_says_what_to_do(
+    shim: Shim, folder: str, name: str, number: int
+) -> None:
+    with daemon(folder, env=shim.environment) as client:
+        step = 8 + (list(SCENES).index(name) + list(CODES).index(number)) % 4
+        assert sweep(shim, client, SCENES[name], folder, number, step) > 2
+
+
+@pytest.mark.parametrize("name", ["edit-swap", "edit-in-place", "create"])
+def test_a_disk_that_fails_from_some_call_on_is_made_good_when_it_is_back(shim: Shim, folder: str, name: str) -> None:
+    """Then nothing can be taken back either: the next use does it."""
+    scene = SCENES[name]
+    with daemon(folder, env=shim.environment) as client:
+        at = 0
+        while True:
+            at += 1 if IS_COMPLETE else 5
+            answer = put(shim, client, scene, folder, Action.FAIL_ON, at, errno.EIO)
+            assert isinstance(answer, dict)
+            if not shim.has_fired:
+                break
+            look = client.result("fileops/read", {"file_path": scene.path(folder)})
+            assert look["status"] == "success" or look["error"]["code"] == "not_found", look
+            fault = scene.fault(folder, may_be_new=True)
+            assert fault is None, f"EIO from {shim.fired_at} on: {answer['error']}: {fault}"
+        assert at > 10
+
+
+def test_a_folder_that_is_removed_meanwhile_is_no_lost_edit(shim: Shim, folder: str) -> None:
+    scene = SCENES["edit-swap"]
+    at = 0
+    while True:
+        at += 1 if IS_COMPLETE else 4
+        os.makedirs(f"{folder}/inner", exist_ok=True)
+        inner = f"{folder}/inner"
+        scene.prepare(inner)
+        with daemon(folder, env=shim.environment) as client:
+            client.result("fileops/read", {"file_path": scene.path(inner)})
+            shim.arm(Action.WAIT, at)
+            msg_id = client.request(scene.method, scene.params(inner))
+            if not shim.wait_until_held(client, msg_id):
+                assert client.answer(msg_id)["result"]["status"] == "success"
+                shim.disarm()
+                break
+            os.rename(inner, f"{folder}/gone")
+            shim.release()
+            answer = client.answer(msg_id)["result"]
+            shim.disarm()
+        here = scene.fault(f"{folder}/gone", may_be_new=answer["status"] == "success")
+        assert here is None, f"{shim.fired_at}: {answer['error']}: {here}"
+        assert not os.path.exists(inner), f"{shim.fired_at}: the removed folder is back"
+        scene.prepare(f"{folder}/gone")
+        os.unlink(scene.path(f"{folder}/gone"))
+        os.rmdir(f"{folder}/gone")
+    assert at > 10
