@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 
 from fileops.__main__ import compose
-from fileops.absent import NobodyToAsk
 from fileops.fs.local import LocalFileSystem
+from fileops.history import History
 from fileops.lsp.buffers import BufferEdit, EditorBuffers
 from fileops.lsp.requests import REQUESTS
 from fileops.model import Event
@@ -25,6 +25,7 @@ from fileops.wire.options import decode_options
 from fileops_client import FileOpsClient, Notification, ResponseError
 from scenarios.stage import Door, Refused, Stage
 from scenarios.story import Story, filled, stories_of
+from support.in_process import Person
 
 FOLDER = pathlib.Path(__file__).parent
 STORIES = [story for path in sorted(FOLDER.glob("*.txt")) for story in stories_of(path)]
@@ -69,7 +70,12 @@ class ServiceDoor:
         self._requests = {request.method: request for request in REQUESTS}
         files = EditorBuffers(LocalFileSystem(), NoEditor(), lambda: "utf-16")
         self.service: FileOps = compose(
-            decode_options(dict(settings)).settings, folders, events=self, files=files, approver=NobodyToAsk()
+            decode_options(dict(settings)).settings,
+            folders,
+            events=self,
+            files=files,
+            approver=Person(),
+            history=History(),
         )
 
     def publish(self, event: Event) -> None:
