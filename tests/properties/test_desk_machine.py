@@ -1,0 +1,297 @@
+"""A person and agents at the same files, in any order, against a model of three strings per file.
+
+What is asserted: buffer and disk hold exactly what the person, other programs and *acknowledged* edits made of them.
+No keystroke is lost, nothing is written that was not acknowledged, and an undo takes back the agent's line alone.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from support.in_process import Desk
+
+from fileops.errors import (
+    AlreadyExists,
+    ApplyRefused,
+    FileMissing,
+    FileOpsError,
+    ModifiedExternally,
+    NoMatch,
+    NotRead,
+    Rejected,
+    UndoConflict,
+)
+from fileops.model import Decision, Modify, Once, Reject
+from fileops.wire.uris import uri_of
+
+T = TypeVar("T")
+paths = st.sampled_from(["/w/f", "/w/g"])
+sessions = st.sampled_from(["a", "b"])
+places = st.integers(0, 30)
+REFUSALS = (ModifiedExternally, NotRead, FileMissing, ApplyRefused, Rejected, NoMatch, AlreadyExists)
+
+
+@dataclass
+class Model:
+    """disk: what the file holds. buffer: what the window shows, None where it is closed. base: what the window showed
+    when it last agreed with the disk.
+    """
+
+    disk: str
+    buffer: str | None = None
+    base: str | None = None
+
+    @property
+    def is_dirty(self) -> bool:
+        return self.buffer is not None and self.buffer not in {self.base, self.disk}
+
+    @property
+    def truth(self) -> str:
+        return self.buffer if self.is_dirty and self.buffer is not None else self.disk
+
+    @truth.setter
+    def truth(self, text: str) -> None:
+        if self.is_dirty:
+            self.buffer = text
+        else:
+            self.disk = text
+
+    def look(self) -> None:
+        if self.buffer == self.disk:
+            self.base = self.buffer
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One line that an agent put in the place of another."""
+
+    path: str
+    old: str
+    new: str
+
+
+def inserted(text: str, at: int, line: str) -> str:
+    lines = text.splitlines(keepends=True)
+    at %= len(lines) + 1
+    return "".join([*lines[:at], line + "\n", *lines[at:]])
+
+
+def removed(text: str, at: int) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[: at % len(lines)], *lines[at % len(lines) + 1 :]]) if lines else text
+
+
+class DeskMachine(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.runner = asyncio.Runner()
+        self.desk = self.run(_new_desk())
+        self.models = {path: Model(f"{path}\nmiddle\nend\n") for path in ("/w/f", "/w/g")}
+        for path, model in self.models.items():
+            self.desk.disk.put(path, model.disk.encode())
+        self.n_lines = 0
+        self.applied: dict[str, Applied] = {}
+        for path in self.models:
+            self.open_window(path)
+
+    def teardown(self) -> None:
+        self.desk.close()
+        self.runner.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(work)
+
+    def line(self, who: str) -> str:
+        self.n_lines += 1
+        return f"{who}{self.n_lines}"
+
+    # --- the person ----------------------------------------------------------------------------------------
+
+    @rule(path=paths)
+    def opens(self, path: str) -> None:
+        self.open_window(path)
+
+    def open_window(self, path: str) -> None:
+        model = self.models[path]
+        if model.buffer is None:
+            self.desk.editor.open(path)
+            model.buffer = model.base = model.disk
+
+    @rule(path=paths, at=places)
+    def types(self, path: str, at: int) -> None:
+        self.type_line(path, at)
+
+    @rule(path=paths, at=places, session=sessions, agent_at=places)
+    def types_and_an_agent_edits(self, path: str, at: int, session: str, agent_at: int) -> None:
+        self.type_line(path, at)
+        self.edit(path, session, agent_at, reads_first=True)
+
+    def type_line(self, path: str, at: int) -> None:
+        model = self.models[path]
+        if model.buffer is not None:
+            model.buffer = inserted(model.buffer, at, self.line("key"))
+            self.put_in_window(path, model.buffer)
+
+    @rule(path=paths, at=places)
+    def deletes_a_line(self, path: str, at: int) -> None:
+        model = self.models[path]
+        if model.buffer is not None:
+            model.buffer = removed(model.buffer, at)
+            self.put_in_window(path, model.buffer)
+
+    def put_in_window(self, path: str, text: str) -> None:
+        """Told as the one change that it is."""
+        uri = uri_of(path)
+        old = self.desk.editor.documents[uri].text
+        head = next((n for n, (a, b) in enumerate(zip(old, text, strict=False)) if a != b), min(len(old), len(text)))
+        limit = min(len(old), len(text)) - head
+        tail = next((n for n in range(limit) if old[-1 - n] != text[-1 - n]), limit)
+        self.desk.editor.splice(uri, head, len(old) - tail, text[head : len(text) - tail])
+
+    @rule(path=paths)
+    def saves(self, path: str) -> None:
+        model = self.models[path]
+        if model.buffer is not None:
+            model.disk = model.base = model.buffer
+            self.desk.editor.save(uri_of(path))
+
+    @rule(path=paths)
+    def reverts(self, path: str) -> None:
+        model = self.models[path]
+        if model.buffer is not None:
+            model.buffer = model.base = model.disk
+            self.desk.editor.reload(uri_of(path))
+
+    @rule(path=paths, at=places)
+    def closes(self, path: str, at: int) -> None:
+        model = self.models[path]
+        if model.buffer is not None and at % 4 == 0:
+            model.buffer = model.base = None
+            self.desk.editor.close(uri_of(path))
+
+    @rule(path=paths, at=places)
+    def another_program_writes(self, path: str, at: int) -> None:
+        model = self.models[path]
+        model.disk = inserted(model.disk, at, self.line("tool"))
+        self.desk.disk.put(path, model.disk.encode())
+
+    # --- agents --------------------------------------------------------------------------------------------
+
+    @rule(path=paths, session=sessions)
+    def reads(self, path: str, session: str) -> None:
+        outcome = self.run(self.desk.read(path, session))
+        assert outcome.error is None
+        for line in self.models[path].truth.splitlines():
+            assert f"→{line}\n" in outcome.output + "\n"
+
+    @rule(path=paths, session=sessions, at=places, reads_first=st.booleans())
+    def edits(self, path: str, session: str, at: int, reads_first: bool) -> None:
+        self.edit(path, session, at, reads_first=reads_first)
+
+    @rule(path=paths, session=sessions, at=places, typed_at=places)
+    def edits_while_the_editor_refuses_or_types(self, path: str, session: str, at: int, typed_at: int) -> None:
+        def before_apply() -> None:
+            if typed_at % 2:
+                raise ApplyRefused(reason="not now")
+            self.type_line(path, typed_at)
+
+        self.desk.editor.before_apply = before_apply
+        try:
+            self.edit(path, session, at, reads_first=True)
+        finally:
+            self.desk.editor.before_apply = lambda: None
+
+    @rule(path=paths, session=sessions, at=places, answer=st.sampled_from(["once", "reject", "modify"]))
+    def edits_with_approval(self, path: str, session: str, at: int, answer: str) -> None:
+        with_approval(self, answer, lambda: None, lambda: self.edit(path, session, at, reads_first=True))
+
+    @rule(path=paths, session=sessions, at=places, typed_at=places)
+    def edits_and_the_person_types_before_he_approves(self, path: str, session: str, at: int, typed_at: int) -> None:
+        def work() -> None:
+            self.edit(path, session, at, reads_first=True)
+
+        with_approval(self, "once", lambda: self.type_line(path, typed_at), work)
+
+    def edit(self, path: str, session: str, at: int, *, reads_first: bool) -> None:
+        model = self.models[path]
+        lines = model.truth.splitlines()
+        if not lines:
+            return
+        old, new = lines[at % len(lines)], self.line("agent")
+        if reads_first:
+            self.run(self.desk.read(path, session))
+        outcome = self.run(self.desk.edit(path, f"{old}\n", f"{new}\n", session))
+        if outcome.error is not None:
+            assert isinstance(outcome.error, REFUSALS), outcome.error
+            return
+        assert outcome.edit_id is not None
+        if outcome.modified_by_user:
+            model.truth = f"{model.truth}{new} by hand\n"
+        else:
+            self.applied[outcome.edit_id] = Applied(path, old, new)
+            assert f"{old}\n" in model.truth
+            model.truth = "\n".join(new if line == old else line for line in model.truth.split("\n"))
+
+    @rule(which=places)
+    def undoes(self, which: int) -> None:
+        if not self.applied:
+            return
+        edit_id = list(self.applied)[which % len(self.applied)]
+        edit = self.applied[edit_id]
+        model = self.models[edit.path]
+        outcome = self.run(self.desk.undo(edit_id))
+        if outcome.error is not None:
+            assert isinstance(outcome.error, UndoConflict), outcome.error
+            assert edit.new not in model.truth.split("\n")
+            return
+        del self.applied[edit_id]
+        model.truth = "\n".join(edit.old if line == edit.new else line for line in model.truth.split("\n"))
+
+    # --- what holds ----------------------------------------------------------------------------------------
+
+    @invariant()
+    def nothing_is_lost_and_nothing_is_written_unasked(self) -> None:
+        for path, model in self.models.items():
+            assert self.desk.on_disk(path) == model.disk.encode()
+            document = self.desk.editor.documents.get(uri_of(path))
+            assert (document.text if document else None) == model.buffer
+            model.look()
+            assert self.desk.editor.buffers.read(path).data == model.truth.encode()
+
+
+def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], None], work: Callable[[], None]) -> None:
+    def decide(question: Any) -> Decision:
+        if answer == "modify":
+            return Modify(f"{question.original_text}agent{machine.n_lines} by hand\n")
+        return Once() if answer == "once" else Reject()
+
+    person = machine.desk.person
+    person.can_ask, person.answer, person.meanwhile = True, decide, meanwhile
+    try:
+        work()
+    finally:
+        person.can_ask, person.meanwhile = False, lambda: None
+
+
+async def _new_desk() -> Desk:
+    return Desk()
+
+
+def test_a_person_and_agents_at_the_same_files() -> None:
+    run_state_machine_as_test(
+        DeskMachine,
+        settings=settings(
+            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
