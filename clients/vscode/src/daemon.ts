@@ -296,5 +296,6 @@ function initializationOptions(): InitializationOptions {
     roots: config.get<string[]>('roots', []),
     approval_mode: config.get('approval.mode', 'default'),
     approval_timeout_s: config.get('approval.timeoutSeconds', 600),
+    history: config.get('history', 'memory'),
   };
 }

@@ -13,7 +13,7 @@ import type { EditDetails, EditParams, ToolResult, UndoDetails } from './protoco
 import { onDidSelectInterpreter } from './server';
 import { Status } from './status';
 
-const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval'].map(name => `fileops.${name}`);
+const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history'].map(name => `fileops.${name}`);
 
 /** For the tests of this extension only; not part of the API. */
 export interface Insides {

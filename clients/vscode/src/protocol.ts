@@ -341,6 +341,7 @@ export interface InitializationOptions {
   roots: string[];
   approval_mode: ApprovalMode;
   approval_timeout_s: number;
+  history: 'memory' | 'persistent';
 }
 
 /** `result.capabilities.experimental.fileops`. */

@@ -67,7 +67,7 @@ export class Status implements vscode.Disposable {
     if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped.'];
     const n = this.reviews.waiting.length;
     const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
-    const stale = nStale > 0 ? ` $(diff) ${nStale} stale` : '';
+    const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
     if (n > 0) return [`$(eye) fileops: ${n} to review${stale}`, n === 1 ? 'One edit waits for you.' : `${n} edits wait for you.`, 'warning'];
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
