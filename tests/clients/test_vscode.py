@@ -102,7 +102,7 @@ def test_broken_daemon_turns_the_lane_red(vsix: Path, tmp_path: Path) -> None:
     daemon = tmp_path / "broken-daemon"
     daemon.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "broken_daemon.py"}"\n')
     daemon.chmod(0o755)
-    env = {"FILEOPS_DAEMON": str(daemon), "FILEOPS_SUITES": "marks"}
+    env = {"FILEOPS_DAEMON": str(daemon), "FILEOPS_SUITES": "marks", "FILEOPS_PATIENCE_MS": "4000"}
     done = node("mocha.mjs", "floor", out_dir("mocha-broken", tmp_path), vsix, env=env)
     assert done.returncode != 0
     assert "FAILED" in done.stdout, done.stdout + done.stderr

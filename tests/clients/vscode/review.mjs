@@ -90,6 +90,18 @@ const focused = () => page.evaluate(() => {
   return group?.querySelector('.tab.active')?.textContent ?? '';
 });
 
+/** The daemons that run for a folder: they are started in it. */
+function daemonsIn(folder) {
+  const works = pid => {
+    try {
+      return fs.readlinkSync(`/proc/${pid}/cwd`) === folder && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('-m\0fileops\0');
+    } catch {
+      return false; // it ended meanwhile
+    }
+  };
+  return fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && works(pid));
+}
+
 async function palette(command) {
   await page.keyboard.press('F1');
   const box = page.locator('.quick-input-widget input').first();
@@ -230,7 +242,8 @@ async function story() {
   step('the agent took an edit back; its review is gone');
 
   // History: look at an edit, take it back.
-  await row('Session invoice-bot').waitFor();
+  await row('Session invoice-bot').filter({ hasText: '3 edits' }).waitFor();
+  await until(async () => await row('prices.py').count() === 3, 'the three edits are listed');
   const last = row('prices.py').first();
   await last.click();
   await tab("prices.py: agent's edit").waitFor();
@@ -251,14 +264,17 @@ async function story() {
   await activity('Explorer').click();
   await page.locator('.explorer-folders-view').getByText('stock.py').dblclick();
   await page.locator('.view-line', { hasText: 'def in_stock' }).waitFor();
+  await status('≠ 1 stale').waitFor(); // the agent whose edit was undone knows an older text
+  await read('invoice-bot', 'prices.py');
+  await status('stale').waitFor({ state: 'detached' });
   await read('stock-bot', 'stock.py');
   fs.writeFileSync(file('stock.py'), STOCK.replace('-= 1', '-= 1  # may go below zero'));
-  await status('1 stale').waitFor();
+  await status('≠ 1 stale').waitFor();
   await page.locator('.view-line', { hasText: 'may go below zero' }).waitFor();
   await shoot('stale');
   assert.equal((await edit('stock-bot', 'stock.py', '> 0', '>= 1')).error.code, 'modified_externally');
   await read('stock-bot', 'stock.py');
-  await status('1 stale').waitFor({ state: 'detached' });
+  await status('stale').waitFor({ state: 'detached' });
   step('a stale file is marked until it is read again');
 
   // The editor is closed while a review waits: nothing is written.
@@ -266,8 +282,9 @@ async function story() {
   await waiting('stock.py').waitFor();
   const standing = disk('stock.py');
   const listed = fs.readdirSync(workspace).sort();
-  await page.close({ runBeforeUnload: false });
-  await Promise.race([call.catch(() => undefined), new Promise(resolve => setTimeout(resolve, 10_000))]);
+  assert.equal(daemonsIn(workspace).length, 1);
+  await page.close();
+  await until(() => daemonsIn(workspace).length === 0, 'the daemon has ended');
   assert.equal(disk('stock.py'), standing);
   assert.deepEqual(fs.readdirSync(workspace).sort(), listed);
   assert.deepEqual(listed, ['.vscode', 'README.md', 'prices.py', 'stock.py']);

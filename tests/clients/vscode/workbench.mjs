@@ -36,7 +36,7 @@ const SETTINGS = {
   'security.workspace.trust.enabled': false, 'telemetry.telemetryLevel': 'off', 'workbench.startupEditor': 'none',
   'chat.disableAIFeatures': true, 'chat.commandCenter.enabled': false, 'workbench.layoutControl.enabled': false,
   'window.commandCenter': false, 'editor.cursorBlinking': 'solid', 'editor.minimap.enabled': false, 'git.enabled': false,
-  'update.showReleaseNotes': false, 'workbench.tips.enabled': false, 'workbench.enableExperiments': false,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden', 'editor.scrollBeyondLastLine': false, 'update.showReleaseNotes': false, 'workbench.tips.enabled': false, 'workbench.enableExperiments': false,
 };
 
 /**
