@@ -27,7 +27,9 @@ CANCEL_S = 5.0  # for cancelled ones: a commit that has begun is finished
 CLOSE_S = 5.0  # for the service's threads
 WRITE_S = 2.0  # for a client that still has to take its answers
 MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then its requests wait too
-MAX_WORKING = 512  # requests in work, those waiting for the client's own answer apart: then the next ones wait
+# Requests in work, those waiting for the client's own answer apart: then the next ones wait. Far more than there are
+# threads for them; each may come to an answer of its own size while the client does not read.
+MAX_WORKING = 128
 
 BROKEN = 1  # exit status of an end that nobody asked for
 
@@ -121,13 +123,14 @@ class _Connection:
         return self._writer.n_pending_bytes <= MAX_PENDING_BYTES and self._protocol.n_working <= MAX_WORKING
 
     async def _wait_for_room(self) -> None:
-        """Backpressure: memory stays bounded when a client floods, or does not read."""
-        while self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+        """Backpressure: memory stays bounded when a client floods, or does not read.
+
+        A request makes room when it is done, and also when it begins to wait for the client's own answer.
+        """
+        while not self._has_room():
             self._room.clear()
-            if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+            if not self._has_room():
                 await self._room.wait()
-        while self._protocol.n_working > MAX_WORKING:
-            await asyncio.wait(self._protocol.in_flight(), return_when=asyncio.FIRST_COMPLETED)
 
     async def _run_dry(self, code: int, reason: str) -> None:
         """No more input: what was asked is still answered, if that needs nothing of the client."""
