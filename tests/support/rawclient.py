@@ -28,8 +28,14 @@ def frame(body: bytes | object) -> bytes:
 
 class RawClient:
     def __init__(
-        self, command: Sequence[str] = DAEMON, env: dict[str, str] | None = None, cwd: str | None = None
+        self,
+        command: Sequence[str] = DAEMON,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+        *,
+        reads: bool = True,
     ) -> None:
+        """reads: whether it takes what the daemon writes before `start_reading`."""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd,
             env={**os.environ, **(env or {})},
@@ -40,6 +46,9 @@ class RawClient:
         self._changed = threading.Condition()
         self._ended = False
         self._next_id = 0
+        self._may_read = threading.Event()
+        if reads:
+            self.start_reading()
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_err)]
         for thread in self._threads:
             thread.start()
@@ -70,7 +79,14 @@ class RawClient:
     def reply(self, msg_id: Any, result: object) -> None:
         self.send({"jsonrpc": "2.0", "id": msg_id, "result": result})
 
+    def send_in_background(self, data: bytes) -> None:
+        """For more than the daemon takes at once."""
+        threading.Thread(target=self.send_bytes, args=(data,), daemon=True).start()
+
     # --- receiving ---------------------------------------------------------------------------------------------
+
+    def start_reading(self) -> None:
+        self._may_read.set()
 
     def claim(self, fits: Callable[[Message], bool], patience_s: float = PATIENCE_S) -> Message:
         """The first message that fits, waited for; it is taken out of `received`."""
@@ -139,6 +155,7 @@ class RawClient:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
+        self.start_reading()
         self.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None
@@ -149,6 +166,7 @@ class RawClient:
     def _read(self) -> None:
         assert self.process.stdout is not None
         data = bytearray()
+        self._may_read.wait()
         while chunk := self.process.stdout.read(1 << 20):
             data += chunk
             self._take_frames(data)

@@ -88,7 +88,9 @@ def find_regex(body: Body, edit: Edit) -> Iterable[Place]:
     options.log_errors = False
     try:
         pattern = re2.compile(edit.old_string.replace("\r\n", "\n").encode(), options)
-    except (re2.error, UnicodeEncodeError) as error:
+    except UnicodeEncodeError:  # lone surrogates, which stand nowhere
+        return
+    except re2.error as error:
         raise InvalidPattern(reason=_text_of(error.args[0] if error.args else error)) from error
     template = _template(
         edit.new_string, {_text_of(name): number for name, number in pattern.groupindex.items()}, pattern.groups

@@ -8,6 +8,8 @@ import math
 
 import msgspec
 
+MAX_DIGITS = 4000  # of an integer; Python itself stops a little later, because of what the conversion costs
+
 
 class NotJson(ValueError):
     """args[0]: why the bytes are no JSON text."""
@@ -33,7 +35,9 @@ def dumps(value: object) -> bytes:
 
 def _loads_slowly(data: bytes) -> object:
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(
+            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded
+        )
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except UnicodeDecodeError as error:
@@ -44,6 +48,12 @@ def _loads_slowly(data: bytes) -> object:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def _bounded(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError("number out of range")
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -13,7 +13,10 @@ def path_of(uri: str) -> str | None:
     if parts.scheme.lower() != "file" or parts.netloc not in {"", "localhost"}:
         return None
     given = uri.split(":", 1)[1].removeprefix("//" + parts.netloc).split("#")[0].split("?")[0]
-    path = os.fsdecode(unquote_to_bytes(given.encode("utf-8", "surrogateescape")))
+    try:
+        path = os.fsdecode(unquote_to_bytes(given.encode("utf-8", "surrogateescape")))
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return None
     return path if path.startswith("/") and "\0" not in path else None
 
 

@@ -23,6 +23,7 @@ NO_PATHS = [
     "vscode-remote://x/y",
     "file:x",
     "file:///a%00",
+    "file:///\ud800",
 ]
 
 
