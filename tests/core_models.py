@@ -55,6 +55,38 @@ def model_spans(content: str, old: str, fmt: TextFormat) -> tuple[list[tuple[int
     return spans, n_positions
 
 
+def model_new(content: str, start: int, end: int, new: str) -> str | None:
+    """The new text with the line ends it gets in place of content[start:end]; None where those are mixed."""
+    inside = set(re.findall(r"\r?\n", content[start:end]))
+    if len(inside) > 1:
+        return None
+    if inside:
+        kind = inside.pop()
+    else:
+        after = re.search(r"\r?\n", content[end:])
+        before = re.findall(r"\r?\n", content[:start])
+        if not after and not before:
+            return new
+        kind = after.group() if after else before[-1]
+    return new.replace("\r\n", "\n").replace("\n", kind)
+
+
+def model_edit(content: str, old: str, new: str, fmt: TextFormat) -> str | None:
+    spans, _ = model_spans(content, old, fmt)
+    encoded = fmt.bom + content.encode(fmt.encoding)
+    pieces: list[str] = []
+    at = len(fmt.bom)
+    for start_bytes, end_bytes in spans:
+        start = len(encoded[len(fmt.bom) : start_bytes].decode(fmt.encoding))
+        end = len(encoded[len(fmt.bom) : end_bytes].decode(fmt.encoding))
+        replaced = model_new(content, start, end, new)
+        if replaced is None:
+            return None
+        pieces += (encoded[at:start_bytes].decode(fmt.encoding), replaced)
+        at = end_bytes
+    return "".join((*pieces, encoded[at:].decode(fmt.encoding)))
+
+
 def model_lines(content: str) -> list[str]:
     """Lines as they are shown."""
     lines = content.split("\n")

@@ -1,49 +1,16 @@
 """Edits on bytes against the same edits on decoded text, over encodings, line ends, BOMs and final newlines."""
 
 import itertools
-import re
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core_models import FORMATS, LIMITS, awkward_texts, formats, model_spans, snapshot_of, text_of
+from core_models import FORMATS, LIMITS, awkward_texts, formats, model_edit, model_spans, snapshot_of, text_of
 from fileops.core import splices as splicing
 from fileops.core.edit import execute, plan, valid
 from fileops.errors import MultipleMatches, NoChange, NoMatch
 from fileops.model import Edit, TextFormat
-
-
-def _model_new(content: str, start: int, end: int, new: str) -> str | None:
-    """The new text with the line ends it gets in place of content[start:end]; None where those are mixed."""
-    inside = set(re.findall(r"\r?\n", content[start:end]))
-    if len(inside) > 1:
-        return None
-    if inside:
-        kind = inside.pop()
-    else:
-        after = re.search(r"\r?\n", content[end:])
-        before = re.findall(r"\r?\n", content[:start])
-        if not after and not before:
-            return new
-        kind = after.group() if after else before[-1]
-    return new.replace("\r\n", "\n").replace("\n", kind)
-
-
-def _model_edit(content: str, old: str, new: str, fmt: TextFormat) -> str | None:
-    spans, _ = model_spans(content, old, fmt)
-    encoded = fmt.bom + content.encode(fmt.encoding)
-    pieces: list[str] = []
-    at = len(fmt.bom)
-    for start_bytes, end_bytes in spans:
-        start = len(encoded[len(fmt.bom) : start_bytes].decode(fmt.encoding))
-        end = len(encoded[len(fmt.bom) : end_bytes].decode(fmt.encoding))
-        replaced = _model_new(content, start, end, new)
-        if replaced is None:
-            return None
-        pieces += (encoded[at:start_bytes].decode(fmt.encoding), replaced)
-        at = end_bytes
-    return "".join((*pieces, encoded[at:].decode(fmt.encoding)))
 
 
 @given(awkward_texts, st.data(), awkward_texts, formats)
@@ -56,7 +23,7 @@ def test_replacing_all_is_that_of_the_decoded_text(
     assume(not (old.endswith("\r") and content[start + len(old) :].startswith("\n")))
     assume(not (old.startswith("\n") and content[:start].endswith("\r")))
     assume(old != new)
-    expected = _model_edit(content, old, new, fmt)
+    expected = model_edit(content, old, new, fmt)
     assume(expected is not None)
     text = text_of(content, fmt)
     if expected == content:
@@ -80,7 +47,7 @@ def test_every_small_text_is_edited_as_its_decoded_self(fmt: TextFormat) -> None
                     assert isinstance(failure, NoMatch)
                 elif n_positions > 1:
                     assert isinstance(failure, MultipleMatches)
-                expected = _model_edit(content, old, new, fmt)
+                expected = model_edit(content, old, new, fmt)
                 if spans and expected is not None:
                     result = execute(text, old, new, True)
                     assert result.data == fmt.bom + expected.encode(fmt.encoding), (content, old, new)

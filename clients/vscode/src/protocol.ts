@@ -166,12 +166,8 @@ export interface EditDetails {
 }
 
 export interface StepDetails {
-  index: number;
-  status: 'ok' | 'failed' | 'not_tried';
-  /** Of a step of a multiEdit that succeeded. */
-  replacements?: number;
-  match?: string;
-  match_lines?: number[];
+  match: string;
+  match_lines: number[];
 }
 
 export interface UndoDetails {
