@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
-    from fileops.ports import Approver, Events
+    from fileops.ports import Approver, Corrector, Events
     from fileops.service import FileOps
 
 ABOUT = """\
@@ -99,6 +99,7 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
+        from fileops.lsp.corrector import LspCorrector
         from fileops.lsp.sync import DocumentSync
 
         settings, client = wiring.settings, wiring.client
@@ -110,8 +111,9 @@ def _serve() -> int:
         is_kept = wiring.options.history == "persistent"
         history = History(DiskHistoryStore(default_folder()) if is_kept else None)
         service = compose(
-            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history
-        )
+            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
+            corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
+        )  # fmt: skip
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
         return service
 
@@ -128,6 +130,7 @@ def compose(
     files: "EditorBuffers",
     approver: "Approver",
     history: "History",
+    corrector: "Corrector | None" = None,
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
     from fileops.freshness import Freshness
@@ -148,6 +151,7 @@ def compose(
         events=events,
         clock=SystemClock(),
         history=history,
+        corrector=corrector,
     )
     return FileOps(world, settings, folders)
 

@@ -1,8 +1,8 @@
 """One edit in a worker thread: look, check, plan, and, unless a person has to be asked, commit.
 
 Knows the order of checks of an edit. A plan that needs a decision goes back as a Proposal; `settle` continues with
-it. Everything is tried again from the look when the file moved between look and commit, so what is committed was
-always planned on what stood there.
+it. A text that is not found may go back as Unmatched, for the client to correct. Everything is tried again from the
+look when the file moved between look and commit, so what is committed was always planned on what stood there.
 """
 
 import uuid
@@ -13,6 +13,7 @@ from typing import Literal, assert_never
 from fileops.cancellation import CancelToken
 from fileops.core import approval, diff, edit, outputs, splices, text
 from fileops.core.roots import Roots
+from fileops.corrections import Unmatched, as_asked, unmatched
 from fileops.errors import (
     AlreadyExists,
     ApprovalTimedOut,
@@ -21,6 +22,7 @@ from fileops.errors import (
     FileOpsError,
     IoFailure,
     ModifiedExternally,
+    NoMatch,
     NotebookFile,
     PathMoved,
     Rejected,
@@ -65,11 +67,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Who may write where, and who is asked, at the moment of the request."""
+    """Who may write where, and who is asked, at the moment of the request. can_correct: the client proposes words."""
 
     roots: Roots | None
     mode: ApprovalMode
     can_ask: bool
+    can_correct: bool = False
+
+
+Attempted = EditOutcome | Proposal | Unmatched
 
 
 @dataclass(slots=True)
@@ -95,28 +101,36 @@ class Editor:
     settings: Settings
     journal: EditJournal
 
-    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
+    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> Attempted:
         """Raises: Cancelled."""
-        return self._guarded(request, lambda: self._attempt(request, policy, token))
+        return self._guarded(request, policy, lambda: self._attempt(request, policy, token))
 
     def settle(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
-    ) -> EditOutcome | Proposal:
+    ) -> Attempted:
         """Go on with a decided proposal; again a Proposal where what was decided upon is not what stands now.
 
         Raises: Cancelled.
         """
-        return self._guarded(request, lambda: self._settle(request, policy, token, proposal, decision))
+        return self._guarded(request, policy, lambda: self._settle(request, policy, token, proposal, decision))
 
-    def _guarded(self, request: EditRequest, work: Callable[[], EditOutcome | Proposal]) -> EditOutcome | Proposal:
+    def failed(self, request: EditRequest, error: FileOpsError) -> EditOutcome:
+        own = as_asked(request, error)
+        return EditOutcome(
+            output=outputs.failure_text(own, request.tool, request.file_path),
+            error=own,
+            edits=request.edits,
+            is_multi=request.tool == "multi_edit",
+            dry_run=request.dry_run,
+        )
+
+    def _guarded(self, request: EditRequest, policy: Policy, work: Callable[[], EditOutcome | Proposal]) -> Attempted:
         try:
             return work()
         except FileOpsError as error:
-            return EditOutcome(
-                output=outputs.failure_text(error, request.tool, request.file_path),
-                error=error,
-                dry_run=request.dry_run,
-            )
+            if policy.can_correct and isinstance(error, NoMatch) and (waiting := unmatched(request, error)):
+                return waiting
+            return self.failed(request, error)
 
     # --- look, check, plan ---------------------------------------------------------------------------------
 
@@ -271,7 +285,9 @@ class Editor:
         return EditOutcome(
             output=_success_text(request, plan, modified_by_user=modified_by_user),
             change=plan.change,
-            n_replacements=sum(plan.n_replacements),
+            edits=plan.edits,
+            is_multi=request.tool == "multi_edit",
+            n_replaced=plan.n_replacements,
             created=plan.creates,
             applied_to=source,
             matches=plan.matches,

@@ -110,7 +110,7 @@ class Requests(SessionFileRequests, ViewRequests):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Take back one edit, or the newest of a session (of a file). What others did since stays."""
+        """Take back one edit, or all that stand of a session (of one file). What others did since stays."""
         path = path_or_none(file_path)
         params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
         return await self._tool("fileops/undo", params, timeout_s)

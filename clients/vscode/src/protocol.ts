@@ -166,8 +166,12 @@ export interface EditDetails {
 }
 
 export interface StepDetails {
-  match: string;
-  match_lines: number[];
+  index: number;
+  status: 'ok' | 'failed' | 'not_tried';
+  /** Of a step of a multiEdit that succeeded. */
+  replacements?: number;
+  match?: string;
+  match_lines?: number[];
 }
 
 export interface UndoDetails {

@@ -110,6 +110,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     notebooks: Literal["refuse", "text"] | None = None
     images: Literal["attach", "refuse"] | None = None
     correction: bool | None = None
+    correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None
