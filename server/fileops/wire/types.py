@@ -56,6 +56,12 @@ class MultiEditParams(SessionParams, frozen=True, kw_only=True):
     dry_run: bool | None = None
 
 
+class ToolsParams(Params, frozen=True, kw_only=True):
+    """enabled: names of tools."""
+
+    enabled: list[str] | None = None
+
+
 class CloseSessionParams(Params, frozen=True, kw_only=True):
     session_id: SessionId
 
