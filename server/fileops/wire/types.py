@@ -106,6 +106,12 @@ class LimitOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_chars: AtLeastOne | None = None
 
 
+class FilesystemOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    prefix: str
+    url: str
+    options: JsonObject | None = None
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     freshness: Literal["mtime", "content"] | None = None
     confine: Literal["edits", "all", "off"] | None = None
@@ -121,6 +127,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None
     code_lens: bool | None = None
+    filesystems: list[FilesystemOptions] | None = None
+    bash: bool | None = None
 
 
 # --- results -------------------------------------------------------------------------------------------------------
