@@ -235,7 +235,11 @@ function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[
     .filter(tab => tab.input instanceof vscode.TabInputTextDiff && matches(tab.input));
 }
 
-/** The column a pane goes to: beside the person's editor, or the empty one in use. */
+/** The column a pane goes to: where one of ours is already, else beside what the person looks at. */
 export function columnBeside(): vscode.ViewColumn {
-  return vscode.window.activeTextEditor ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  const { all, activeTabGroup } = vscode.window.tabGroups;
+  const ours = all.find(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputTextDiff && isOurs(input.modified)));
+  return ours?.viewColumn ?? (activeTabGroup.activeTab ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active);
 }
+
+const isOurs = (uri: vscode.Uri): boolean => uri.scheme === REVIEW_SCHEME || uri.scheme === VIEW_SCHEME;

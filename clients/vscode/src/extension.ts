@@ -8,9 +8,10 @@ import { apiOf } from './embed';
 import { fragments } from './hunks';
 import { History } from './history';
 import { ManualCommands } from './manual';
-import { Marks, StaleFiles } from './marks';
+import { Marks } from './marks';
 import type { EditDetails, EditParams, ToolResult, UndoDetails } from './protocol';
 import { onDidSelectInterpreter } from './server';
+import { StaleFiles } from './stale';
 import { Status } from './status';
 
 const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history'].map(name => `fileops.${name}`);

@@ -23,6 +23,7 @@ export class ManualCommands implements vscode.Disposable {
   async #read(file = currentFile()): Promise<ToolResult<ReadDetails> | undefined> {
     if (!file) return noFile();
     const result = await this.daemon.request('fileops/read', { file_path: file, session_id: SESSION });
+    await this.#forget();
     if (result.status === 'error') {
       void vscode.window.showWarningMessage(`Fileops: ${result.error?.message ?? result.output}`);
       return result;
@@ -48,6 +49,7 @@ export class ManualCommands implements vscode.Disposable {
     await this.daemon.request('fileops/read', { file_path: file, limit: 1, session_id: SESSION });
     const params: EditParams = { file_path: file, old_string: old, new_string: replacement, session_id: SESSION };
     const result = await this.daemon.request('fileops/edit', isPreview ? { ...params, dry_run: true } : params);
+    await this.#forget();
     if (result.status === 'error' && result.error?.code !== 'rejected') {
       void vscode.window.showWarningMessage(`Fileops: ${result.error?.message ?? result.output}`);
     }
@@ -57,6 +59,11 @@ export class ManualCommands implements vscode.Disposable {
       await this.panes.show(pane, { viewColumn: columnBeside() });
     }
     return result;
+  }
+
+  /** A person needs no marker of what has changed since he looked. */
+  async #forget(): Promise<void> {
+    await this.daemon.request('fileops/closeSession', { session_id: SESSION });
   }
 
   dispose(): void {

@@ -126,6 +126,18 @@ export interface ToolResult<D = Record<string, unknown>> {
   error: ToolError | null;
   ui_extra: UiExtra | null;
   details: D;
+  /** What a model gets beside the text; absent where there is nothing. */
+  attachments?: Attachment[];
+}
+
+export interface Attachment {
+  type: 'image';
+  mime_type: string;
+  /** Base64. */
+  data: string;
+  /** Pixels, like `height`. */
+  width: number;
+  height: number;
 }
 
 export interface ReadDetails {
@@ -166,12 +178,8 @@ export interface EditDetails {
 }
 
 export interface StepDetails {
-  index: number;
-  status: 'ok' | 'failed' | 'not_tried';
-  /** Of a step of a multiEdit that succeeded. */
-  replacements?: number;
-  match?: string;
-  match_lines?: number[];
+  match: string;
+  match_lines: number[];
 }
 
 export interface UndoDetails {

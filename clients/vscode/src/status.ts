@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { Daemon } from './daemon';
 import type { Reviews } from './approval';
-import { type StaleFiles, staleName } from './marks';
+import { type StaleFiles, staleName } from './stale';
 import type { ApprovalMode, WatcherHealthParams } from './protocol';
 
 export class Status implements vscode.Disposable {

@@ -72,6 +72,34 @@ export function historySuite(): void {
       assert.equal(disk(path), LINES);
     });
 
+    it("the server's own code action on a marked line undoes it, and the mark goes", async () => {
+      const { path, edit } = await edited();
+      const editor = await open(path);
+      await edit('line 3\n', 'LINE 3\n');
+      const uri = vscode.Uri.file(path);
+      await until(() => insides.marks.at(uri).length === 1, 'the line is marked');
+      const line = new vscode.Range(2, 0, 2, 0);
+      const actions = await until(async () => {
+        const found = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', uri, line);
+        return found.filter(action => /Undo agent edit/.test(action.title)).length > 0 ? found : undefined;
+      }, 'a code action');
+      const { command } = actions.find(action => /Undo agent edit/.test(action.title))!;
+      await decideWhileWaiting(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
+      await until(() => editor.document.getText() === LINES, 'it is undone');
+      await until(() => insides.marks.at(uri).length === 0, 'the mark is gone');
+    });
+
+    it('an undo can be undone', async () => {
+      const { path, edit } = await edited();
+      const id = await edit('line 3\n', 'LINE 3\n');
+      const first = await decideWhileWaiting(api.undo({ edit_id: id }));
+      assert.deepEqual(first.details.undone, [id]);
+      assert.equal(disk(path), LINES);
+      const second = await decideWhileWaiting(api.undo({ edit_id: first.details.edit_id! }));
+      assert.equal(second.status, 'success', second.output);
+      assert.ok(disk(path).includes('LINE 3'));
+    });
+
     it('says so and changes nothing where the text was typed over', async () => {
       const { path, edit } = await edited();
       const editor = await open(path);

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import type { FileopsApi, FileopsSession } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, disk, file, once, open, until, world } from './world';
+import { closeAll, disk, file, once, open, set, shownDiffs, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 let nSessions = 0;
@@ -90,6 +90,24 @@ export function marksSuite(): void {
       assert.equal(disk(path), LINES);
       await until(() => marks(path).length === 1, 'a mark');
       assert.deepEqual(marks(path), [[5, 6]]);
+    });
+
+    it('the diff of an edit without a review is shown where wanted, without taking the keyboard', async () => {
+      await set('diffAfterEdit', true);
+      try {
+        const path = file(LINES);
+        const mine = await open(path);
+        await session.read({ file_path: path });
+        await session.edit({ file_path: path, old_string: 'line 5\n', new_string: 'LINE 5\n' });
+        const shown = await until(() => shownDiffs()[0], 'a diff');
+        assert.equal(vscode.window.activeTextEditor, mine);
+        assert.match((await vscode.workspace.openTextDocument(shown.modified)).getText(), /LINE 5/);
+        assert.ok(shown.modified.scheme !== 'file' && shown.original.scheme !== 'file');
+        await vscode.commands.executeCommand('fileops.closeDiffs');
+        await until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'nothing is left');
+      } finally {
+        await set('diffAfterEdit', undefined);
+      }
     });
 
     it('a preview marks nothing', async () => {

@@ -145,6 +145,26 @@ async function story() {
   await page.locator('.view-line', { hasText: 'What a basket costs' }).waitFor();
   step('the extension runs, a file is open');
 
+  // By hand, without an agent: read, and preview an edit.
+  await palette('Fileops: Read Current File Through the Daemon');
+  await tab('prices.py.txt').waitFor();
+  await page.locator('.view-line', { hasText: '1→' }).first().waitFor();
+  await palette('Fileops: Preview an Edit of the Current File');
+  for (const [prompt, answer] of [['Text to replace', '0.19'], ['What to put in place', '0.21']]) {
+    await page.locator('.quick-input-widget', { hasText: prompt }).waitFor();
+    await page.locator('.quick-input-widget input').first().fill(answer);
+    await page.keyboard.press('Enter');
+  }
+  await tab('prices.py: preview of an edit').waitFor();
+  assert.equal(disk('prices.py'), PRICES);
+  await palette('Fileops: Close All Fileops Diffs');
+  await tab('prices.py: preview of an edit').waitFor({ state: 'detached' });
+  await status(/fileops/).click();
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Restart Daemon' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('.view-line', { hasText: 'What a basket costs' }).click();
+  step('read and previewed by hand');
+
   // See, and decide by mouse.
   await read('invoice-bot', 'prices.py');
   let call = agent('invoice-bot', 'multiEdit', { file_path: file('prices.py'), edits: [
