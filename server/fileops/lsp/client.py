@@ -1,5 +1,6 @@
 """The client as the rest of `lsp/` sees it: what it can do, asking it something, telling it something."""
 
+import asyncio
 from typing import Any, cast
 
 from lsprotocol import types
@@ -22,6 +23,7 @@ class Client:
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
+        self._asking: set[asyncio.Task[object]] = set()
 
     def capability(self, dotted: str) -> object:
         """A value of the client's capabilities as it sent them ("workspace.applyEdit"), None where absent."""
@@ -42,7 +44,18 @@ class Client:
         params: JSON types, a msgspec Struct or an lsprotocol value.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
-        return await self._protocol.ask(method, params, timeout_s)
+        task = asyncio.current_task()
+        if task is None:
+            return await self._protocol.ask(method, params, timeout_s)
+        self._asking.add(task)
+        try:
+            return await self._protocol.ask(method, params, timeout_s)
+        finally:
+            self._asking.discard(task)
+
+    def is_asking(self, task: "asyncio.Task[object]") -> bool:
+        """Whether the task waits for the client's answer."""
+        return task in self._asking
 
     def notify(self, method: str, params: Any) -> None:
         self._protocol.notify(method, params)

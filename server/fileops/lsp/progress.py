@@ -1,12 +1,28 @@
-"""`$/progress` for a request that brought a workDoneToken, if and only if it takes long."""
+"""`$/progress` for a request that takes long: under the token that it brought, or under one of ours.
+
+A client that can show progress of the daemon's own making (`window.workDoneProgress`) is given a token for slow reads
+and writes; but not while the person himself is asked something: then nobody waits for us.
+"""
 
 import asyncio
+import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from fileops.lsp.client import Client
+from lsprotocol import types
+
+from fileops.lsp.client import Client, ClientGone, ClientRefused
 
 QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
+CREATE_S = 10.0  # a client that does not answer gets no progress
+TITLES = {
+    "fileops/read": "Reading a file",
+    "fileops/edit": "Editing a file",
+    "fileops/multiEdit": "Editing a file",
+    "fileops/undo": "Undoing edits",
+}  # of what reports under a token of ours
+
+Token = str | int
 
 
 class ProgressTokens:
@@ -14,33 +30,66 @@ class ProgressTokens:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._tasks: dict[str | int, asyncio.Task[object]] = {}
+        self._tasks: dict[Token, asyncio.Task[object]] = {}
 
     @contextmanager
-    def reporting(self, token: str | int, title: str) -> Generator[None]:
-        """Around the work: `begin` once it has taken QUICK_S, and then an `end` on every way out."""
-        begun = False
-
-        def begin() -> None:
-            nonlocal begun
-            begun = True
-            self._report(token, {"kind": "begin", "title": title, "cancellable": True})
-
+    def reporting(self, token: Token | None, method: str) -> Generator[None]:
+        """Around the work. token: what the request brought."""
         task = asyncio.current_task()
-        if task is not None:
-            self._tasks[token] = task
-        timer = asyncio.get_running_loop().call_later(QUICK_S, begin)
+        if task is None or (token is None and not self._makes_own(method)):
+            yield
+            return
+        shown = token if token is not None else f"fileops-{uuid.uuid4().hex}"
+        report = _Report(self._client, shown, TITLES.get(method, method), task, is_own=token is None)
+        self._tasks[shown] = task
         try:
             yield
         finally:
-            timer.cancel()
-            self._tasks.pop(token, None)
-            if begun:
-                self._report(token, {"kind": "end"})
+            self._tasks.pop(shown, None)
+            report.end()
 
-    def cancel(self, token: str | int) -> None:
+    def cancel(self, token: Token) -> None:
         if (task := self._tasks.get(token)) is not None:
             task.cancel()
 
-    def _report(self, token: str | int, value: dict[str, object]) -> None:
-        self._client.notify("$/progress", {"token": token, "value": value})
+    def _makes_own(self, method: str) -> bool:
+        return method in TITLES and self._client.capability("window.workDoneProgress") is True
+
+
+class _Report:
+    """`begin` once the work has taken QUICK_S, and then an `end`."""
+
+    def __init__(self, client: Client, token: Token, title: str, task: "asyncio.Task[object]", *, is_own: bool) -> None:
+        self._client, self._token, self._title, self._task, self._is_own = client, token, title, task, is_own
+        self._has_begun = False
+        self._creating: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
+
+    def end(self) -> None:
+        self._timer.cancel()
+        if self._creating is not None:
+            self._creating.cancel()
+        if self._has_begun:
+            self._tell({"kind": "end"})
+
+    def _due(self) -> None:
+        if not self._is_own:
+            self._begin()
+        elif self._client.is_asking(self._task):
+            self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
+        else:
+            self._creating = asyncio.get_running_loop().create_task(self._create())
+
+    async def _create(self) -> None:
+        try:
+            await self._client.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": self._token}, timeout_s=CREATE_S)
+        except (TimeoutError, ClientGone, ClientRefused):
+            return
+        self._begin()
+
+    def _begin(self) -> None:
+        self._has_begun = True
+        self._tell({"kind": "begin", "title": self._title, "cancellable": True})
+
+    def _tell(self, value: dict[str, object]) -> None:
+        self._client.notify("$/progress", {"token": self._token, "value": value})

@@ -86,10 +86,7 @@ class FileOpsServer(LanguageServer):
 
         async def handle(raw: object) -> object:
             params: Params = decoder({} if raw is None else raw)
-            token = params.work_done_token
-            if token is None:
-                return await request.handle(self._ready(), params)
-            with self._progress.reporting(token, request.method):
+            with self._progress.reporting(params.work_done_token, request.method):
                 return await request.handle(self._ready(), params)
 
         self.protocol.raw_requests.add(request.method)

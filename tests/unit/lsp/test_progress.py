@@ -1,0 +1,118 @@
+"""When progress is shown, under which token, and what the cancel button finds."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from fileops.lsp import progress
+from fileops.lsp.client import Client, ClientRefused
+from fileops.lsp.progress import ProgressTokens
+
+SHORT_S = 0.01
+CREATE = "window/workDoneProgress/create"
+
+
+class FakeClient(Client):
+    """answer: to a request; None lets it wait."""
+
+    def __init__(self, *, shows_progress: bool) -> None:
+        self._shows_progress = shows_progress
+        self._asking = set()
+        self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.asked: list[Any] = []
+        self.refuses = False
+
+    def capability(self, dotted: str) -> object:
+        return self._shows_progress if dotted == "window.workDoneProgress" else None
+
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+        self.asked.append((method, params))
+        if self.refuses:
+            raise ClientRefused("no", -32601)
+        return None
+
+    def notify(self, method: str, params: Any) -> None:
+        self.told.put_nowait((params["token"], params["value"]["kind"]))
+
+    def begin_asking(self, task: "asyncio.Task[Any]") -> None:
+        self._asking.add(task)
+
+    def end_asking(self) -> None:
+        self._asking.clear()
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "QUICK_S", SHORT_S)
+
+
+async def next_of(client: FakeClient) -> Any:
+    return await asyncio.wait_for(client.told.get(), 10)
+
+
+@pytest.mark.parametrize("shows_progress", [True, False])
+async def test_the_requests_own_token_is_used(shows_progress: bool):
+    client = FakeClient(shows_progress=shows_progress)
+    with ProgressTokens(client).reporting("mine", "fileops/read"):
+        assert await next_of(client) == ("mine", "begin")
+    assert await next_of(client) == ("mine", "end")
+    assert client.asked == []
+
+
+async def test_without_a_token_one_is_made_where_the_client_can():
+    client = FakeClient(shows_progress=True)
+    with ProgressTokens(client).reporting(None, "fileops/read"):
+        token, kind = await next_of(client)
+    assert kind == "begin"
+    assert client.asked == [(CREATE, {"token": token})]
+    assert await next_of(client) == (token, "end")
+
+
+@pytest.mark.parametrize(
+    ("shows_progress", "refuses", "method"),
+    [(False, False, "fileops/read"), (True, True, "fileops/read"), (True, False, "fileops/tools")],
+)
+async def test_else_there_is_none(shows_progress: bool, refuses: bool, method: str):
+    client = FakeClient(shows_progress=shows_progress)
+    client.refuses = refuses
+    with ProgressTokens(client).reporting(None, method):
+        await asyncio.sleep(SHORT_S * 5)
+    assert client.told.empty()
+    assert len(client.asked) == int(refuses)
+
+
+async def test_quick_work_shows_nothing():
+    client = FakeClient(shows_progress=True)
+    with ProgressTokens(client).reporting("mine", "fileops/read"):
+        pass
+    await asyncio.sleep(SHORT_S * 3)
+    assert client.told.empty()
+
+
+async def test_while_the_person_is_asked_there_is_no_progress_of_ours():
+    client = FakeClient(shows_progress=True)
+    task = asyncio.current_task()
+    assert task is not None
+    with ProgressTokens(client).reporting(None, "fileops/edit"):
+        client.begin_asking(task)
+        await asyncio.sleep(SHORT_S * 5)
+        assert client.asked == []
+        client.end_asking()
+        assert (await next_of(client))[1] == "begin"
+
+
+async def test_the_editors_button_cancels_the_work():
+    client = FakeClient(shows_progress=True)
+    tokens = ProgressTokens(client)
+
+    async def work() -> None:
+        with tokens.reporting(None, "fileops/edit"):
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    token, _ = await next_of(client)
+    tokens.cancel(token)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await next_of(client) == (token, "end")
