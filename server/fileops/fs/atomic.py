@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fileops.errors import AlreadyExists, IoFailure, Stale
-from fileops.fs import descriptors, durable, syscalls
+from fileops.fs import descriptors, durable, exchange, syscalls
 from fileops.fs.folders import require_room_for_temp
 from fileops.fs.journal import Journal, Region, put_back
 from fileops.fs.leftovers import done_with, new_name
@@ -23,7 +23,6 @@ from fileops.fs.metadata import carry_over
 from fileops.fs.targets import Target
 from fileops.model import CommitReport
 
-_CHUNK_BYTES = 1 << 20
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}
 # a mount point, a sticky folder with somebody else's file, a folder that may only grow
@@ -42,19 +41,6 @@ class CannotSwapError(Exception):
     """A swap would lose something, or is not to be had. Nothing changed. args: the reason."""
 
 
-def is_content(fd: int, data: bytes) -> bool:
-    """Whether the open file holds exactly these bytes. Reads in pieces, stops at the first difference."""
-    at = 0
-    while True:
-        wanted = min(_CHUNK_BYTES, len(data) - at + 1)  # one more than there should be: a short read is the end
-        piece = os.pread(fd, wanted, at)
-        if not data.startswith(piece, at):
-            return False
-        at += len(piece)
-        if not piece or len(piece) < wanted:
-            return at == len(data)
-
-
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Passed once, directly before the commit.
@@ -69,8 +55,13 @@ class Gate:
     on_kept: Callable[[], None]
 
 
-def swap(target: Target, new: bytes, gate: Gate) -> Written:
-    """Raises CannotSwapError, Stale, OSError, and what the gate raises; then nothing changed."""
+def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bool) -> Written:
+    """Raises CannotSwapError, Stale, OSError, and what the gate raises; then nothing changed.
+
+    is_contested: somebody else is at work on this file. Then it is exchanged and what came out is looked at, so that
+    what he put there since the last compare comes back. Otherwise a plain rename: watchers that are told of an
+    exchange take it for a removal.
+    """
     if target.status.st_nlink > 1:
         raise CannotSwapError("hard links")
     try:
@@ -89,13 +80,26 @@ def swap(target: Target, new: bytes, gate: Gate) -> Written:
         gate.hold(written)
         gate.before()
         try:
-            os.rename(temp.name, target.name, src_dir_fd=target.dir_fd, dst_dir_fd=target.dir_fd)
+            is_exchanged = is_contested and exchange.swapped(target, temp.name, temp.fd, old)
+            if not is_exchanged:
+                _rename_over(target, temp)
         except OSError as error:
             if error.errno in _NO_RENAME:
                 raise CannotSwapError(os.strerror(error.errno or 0).lower()) from error
             raise
-        temp.is_in_place = True
-        return Written(_own_status(temp.fd, written), _report("swap", target.dir_fd, is_synced=is_synced))
+        status = _own_status(temp.fd, written)
+        report = _report("swap", target.dir_fd, is_synced=is_synced)
+        if is_exchanged:
+            exchange.look_once_more(target, temp.name, temp.fd, old, new)
+        return Written(status, report)
+
+
+def _rename_over(target: Target, temp: "_Temp") -> None:
+    found = os.stat(target.name, dir_fd=target.dir_fd, follow_symlinks=False)
+    if not os.path.samestat(found, target.status):  # the compare took its time; this is as late as it can be asked
+        raise Stale(path=target.path)
+    os.rename(temp.name, target.name, src_dir_fd=target.dir_fd, dst_dir_fd=target.dir_fd)
+    temp.is_in_place = True
 
 
 def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:

@@ -3,6 +3,7 @@
 import errno
 import os
 
+_CHUNK_BYTES = 1 << 20
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EROFS}
 _CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODEV}
 
@@ -29,6 +30,19 @@ def read_at(fd: int, offset_bytes: int, n_bytes: int) -> bytes:
         offset_bytes += len(piece)
         n_bytes -= len(piece)
     return b"".join(pieces)
+
+
+def is_content(fd: int, data: bytes) -> bool:
+    """Whether the open file holds exactly these bytes. Reads in pieces, stops at the first difference."""
+    at = 0
+    while True:
+        wanted = min(_CHUNK_BYTES, len(data) - at + 1)  # one more than there should be: a short read is the end
+        piece = os.pread(fd, wanted, at)
+        if not data.startswith(piece, at):
+            return False
+        at += len(piece)
+        if not piece or len(piece) < wanted:
+            return at == len(data)
 
 
 def reserve(fd: int, start: int, n_bytes: int) -> None:

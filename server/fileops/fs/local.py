@@ -3,6 +3,7 @@
 Links are followed in `resolve` alone. Everything else is decided on what was really opened.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -12,17 +13,22 @@ from dataclasses import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_racy, is_unmoved
 from fileops.errors import FileMissing, PathMoved, Stale
-from fileops.fs import atomic, descriptors, opening
+from fileops.fs import atomic, descriptors, durable, opening
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
 from fileops.fs.journal import Region, default_state_folder
+from fileops.fs.locks import wait_for_writers
 from fileops.fs.opening import Opener
 from fileops.fs.recovery import Recovery
 from fileops.fs.targets import Target, Targets, inode_of
 from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
 from fileops.ports import CommitHooks
 
+_LATELY_NS = 2_000_000_000  # a formatter behind a save, or another agent in its next turn
+_CONTESTED_S = 60.0  # who writes once writes again
+_MAX_WRITES_KNOWN = 4096
+_MAX_WAITED_FOR_BYTES = 64_000_000  # reading more holds up writers for too long
 _MAX_TRIES = 8  # of things that only a swap at the very same moment can spoil
 
 
@@ -69,6 +75,8 @@ class LocalFileSystem:
         self._opener = opener or opening.best_opener()
         self._targets = Targets(self._opener)
         self._recovery = Recovery(self._opener, state_folder or default_state_folder())
+        self._own_writes: dict[str, tuple[int, int, int]] = {}
+        self._foreign_writes: dict[str, float] = {}  # when one was last met, on the monotonic clock
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -120,6 +128,9 @@ class LocalFileSystem:
             for i in range(_MAX_TRIES):
                 taken_ns = time.time_ns()
                 fd, status = opening.open_regular(path, self._opener)
+                if status.st_nlink > 1 and status.st_size <= _MAX_WAITED_FOR_BYTES:
+                    wait_for_writers(fd)  # a file with several names is written in place
+                    taken_ns, status = time.time_ns(), _status_or_closed(fd)
                 if status.st_nlink or i == _MAX_TRIES - 1:
                     return fd, status, taken_ns
                 descriptors.close(fd)
@@ -179,16 +190,28 @@ class LocalFileSystem:
             else:
                 _require_writable(target)
                 written = self._commit(target, snapshot.data, new, _region(splices, snapshot.data, new), gate)
+            self._note_own(target.path, written)
             return _told(_committed(target.path, written, new), hooks)
 
     def _commit(self, target: Target, old: bytes, new: bytes, region: Region, gate: Gate) -> Written:
         try:
-            return atomic.swap(target, new, gate)
+            return atomic.swap(target, old, new, gate, is_contested=self._is_contested(target))
         except CannotSwapError as refusal:
             reason = str(refusal)
         place = JournalPlace(self._recovery.state_folder, lambda: self._recovery.forget(folder_of(target.path)))
         written = atomic.write_in_place(target, old, new, region, gate, place)
         return Written(written.status, with_changes(written.report, reason=reason))
+
+    def _is_contested(self, target: Target) -> bool:
+        """Whether somebody else changed the file so lately that he may be at it still."""
+        status = target.status
+        age_ns = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)
+        if age_ns < _LATELY_NS and self._own_writes.get(target.path) != _moment(status):
+            if len(self._foreign_writes) >= _MAX_WRITES_KNOWN:
+                self._foreign_writes.clear()
+            self._foreign_writes[target.path] = time.monotonic()
+            return True
+        return time.monotonic() - self._foreign_writes.get(target.path, -math.inf) < _CONTESTED_S
 
     def _gate(self, target: Target, data: bytes, hooks: CommitHooks, held: ExitStack) -> Gate:
         def require_unchanged() -> None:
@@ -203,6 +226,11 @@ class LocalFileSystem:
             lambda new: held.enter_context(self._targets.hold_new(new)),
             lambda: self._recovery.forget(folder_of(target.path)),
         )
+
+    def _note_own(self, path: str, written: Written) -> None:
+        if len(self._own_writes) >= _MAX_WRITES_KNOWN:
+            self._own_writes.clear()  # costs an exchange here and there
+        self._own_writes[path] = _moment(written.status)
 
     def _create(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         before = _Once(hooks.before)
@@ -227,6 +255,7 @@ class LocalFileSystem:
                 lambda: self._recovery.forget(folder),
             )
             written = atomic.create(dir_fd, name, data, gate)
+            self._note_own(path, written)
             return _told(_committed(path, written, data), hooks)
 
 
@@ -271,6 +300,10 @@ class _Once:
         self._is_done = True
 
 
+def _moment(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
 def _committed(path: str, written: Written, data: bytes) -> Committed:
     # The stamp may be as young as this moment, so that is what it is to be judged against.
     snapshot = Snapshot(path=path, stamp=opening.stamp_of(written.status), data=data, taken_ns=time.time_ns())
@@ -291,6 +324,14 @@ def _region(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:
     return Region(start, len(old), len(new), len(old), len(new))
 
 
+def _status_or_closed(fd: int) -> os.stat_result:
+    try:
+        return os.fstat(fd)
+    except OSError:
+        descriptors.close(fd)
+        raise
+
+
 def _read_whole(fd: int, expected_bytes: int) -> bytes:
     first = os.read(fd, expected_bytes + 1)  # one more than there is: a short read is the end
     if len(first) == expected_bytes:
@@ -306,7 +347,7 @@ def _is_unwritten(before: os.stat_result, after: os.stat_result) -> bool:
 
 
 def _require_content(target: Target, data: bytes) -> None:
-    if not atomic.is_content(target.fd, data):
+    if not durable.is_content(target.fd, data):
         raise Stale(path=target.path)
 
 

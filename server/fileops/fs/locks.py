@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 LOCK_WAIT_S = 10.0  # a commit takes milliseconds; who holds the file longer is a foreign program
+READ_WAIT_S = 0.5
 _LONGEST_PAUSE_S = 0.02
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
 
@@ -70,6 +71,21 @@ def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
             raise OSError(errno.EAGAIN, "locked by another process")
         time.sleep(pause_s * random.uniform(0.5, 1.5))  # only to keep two waiters out of step
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+
+def wait_for_writers(fd: int, wait_s: float = READ_WAIT_S) -> None:
+    """Have no other daemon, nor this one, in the middle of a write in place, until `fd` is closed.
+
+    A courtesy with a bound: whoever keeps the lock longer is a foreign program, and its file is read all the same.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in {errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR} or time.monotonic() > deadline:
+                return None
+        time.sleep(0.0005)
 
 
 def try_lock(fd: int) -> bool:

@@ -10,6 +10,7 @@ _RESOLVE_NO_SYMLINKS = 0x04
 _SYS_OPENAT2 = 437  # the same on every architecture: it is younger than the common table
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
 
 # linux/magic.h: filesystems whose files are made while they are read, so that their sizes say nothing
 _KERNEL_FILESYSTEMS = frozenset({
@@ -73,10 +74,19 @@ def has_open_without_links() -> bool:
 
 def rename_exclusive(source: str, target: str, dir_fd: int) -> bool:
     """False where the kernel or the filesystem cannot do it. Raises OSError; FileExistsError where one stands."""
+    return _rename(source, target, dir_fd, _RENAME_NOREPLACE)
+
+
+def exchange(one: str, other: str, dir_fd: int) -> bool:
+    """Two names change their files in one step. False where that cannot be done. Raises OSError."""
+    return _rename(one, other, dir_fd, _RENAME_EXCHANGE)
+
+
+def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
     renameat2 = getattr(_libc, "renameat2", None)
     if renameat2 is None:
         return False
-    done = renameat2(dir_fd, os.fsencode(source), dir_fd, os.fsencode(target), _RENAME_NOREPLACE)
+    done = renameat2(dir_fd, os.fsencode(source), dir_fd, os.fsencode(target), flags)
     if done == 0:
         return True
     number = ctypes.get_errno()

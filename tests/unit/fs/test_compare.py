@@ -6,21 +6,22 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace as with_changes
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from contract.recording import RecordingHooks
 from fileops.core.stamps import is_unmoved
-from fileops.errors import AlreadyExists, Stale
-from fileops.fs import syscalls
+from fileops.errors import AlreadyExists, FileMissing, Stale
+from fileops.fs import durable, syscalls
 from fileops.fs.local import LocalFileSystem
 from fileops.model import Splice
 
 
-def after_call(name: str, then: Callable[[], None], patch: pytest.MonkeyPatch) -> None:
+def after_call(name: str, then: Callable[[], None], patch: pytest.MonkeyPatch, module: ModuleType = os) -> None:
     """An outsider acts directly after the first such call."""
-    call = getattr(os, name)
+    call = getattr(module, name)
     n_calls = 0
 
     def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -31,7 +32,16 @@ def after_call(name: str, then: Callable[[], None], patch: pytest.MonkeyPatch) -
             then()
         return answer
 
-    patch.setattr(os, name, wrapped)
+    patch.setattr(module, name, wrapped)
+
+
+def without_exchange(patch: pytest.MonkeyPatch) -> None:
+    """As on a filesystem that cannot exchange, or where nobody else touched the file lately."""
+
+    def unknown(one: str, other: str, dir_fd: int) -> bool:
+        return False
+
+    patch.setattr(syscalls, "exchange", unknown)
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -72,25 +82,120 @@ def test_a_store_that_no_stamp_tells_is_not_lost(fs: LocalFileSystem, folder: st
     assert Path(path).read_bytes() == b"THEM"
 
 
-@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("how", ["rename", "exchange", "in place"])
 def test_what_is_written_right_behind_a_commit_does_not_pass_for_ours(
-    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, linked: Any
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"seen")
-    if linked:
+    if how == "in place":
         os.link(path, f"{folder}/twin")
 
     def append() -> None:
         with open(path, "ab") as file:
             file.write(b" and theirs")
 
-    after_call("unlink" if linked else "rename", append, monkeypatch)
+    if how == "exchange":
+        after_call("exchange", append, monkeypatch, syscalls)
+    else:
+        without_exchange(monkeypatch)
+        after_call("unlink" if how == "in place" else "rename", append, monkeypatch)
     committed = fs.replace(fs.read(path), [Splice(0, 0, b"ours ")], RecordingHooks())
     stands = fs.stat(path)
     assert stands is not None
     assert committed.snapshot.stamp is not None
     assert not is_unmoved(committed.snapshot.stamp, stands)
+
+
+@pytest.mark.parametrize("how", ["swap", "in place", "removal", "hard link", "chmod"])
+def test_a_write_behind_the_last_compare_is_not_lost(fs: LocalFileSystem, folder: str, how: str) -> None:
+    """Of a file that changed lately: it is exchanged, and what came out is looked at."""
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"seen")
+
+    def interfere() -> None:
+        if how == "swap":
+            Path(f"{folder}/g").write_bytes(b"THEM")
+            os.rename(f"{folder}/g", path)
+        elif how == "in place":
+            Path(path).write_bytes(b"THEM")
+        elif how == "removal":
+            os.unlink(path)
+        elif how == "hard link":
+            os.link(path, f"{folder}/twin")
+        else:
+            os.chmod(path, 0o755)
+
+    with pytest.raises((Stale, FileMissing)):
+        fs.replace(fs.read(path), [Splice(0, 0, b"ours ")], RecordingHooks(before=interfere))
+    names = {"removal": [], "hard link": ["f", "twin"]}.get(how, ["f"])
+    assert sorted(os.listdir(folder)) == names
+    if names:
+        assert Path(path).read_bytes() == (b"seen" if how in {"hard link", "chmod"} else b"THEM")
+
+
+@pytest.mark.parametrize("n_others", [1, 2, 3])
+def test_whoever_writes_while_a_file_is_put_back_has_the_last_word(
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, n_others: int
+) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"seen")
+    exchange = syscalls.exchange
+    n_calls = 0
+
+    def disturbed(one: str, other: str, dir_fd: int) -> bool:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls <= n_others:
+            Path(f"{folder}/g").write_bytes(b"them %d" % n_calls)
+            os.rename(f"{folder}/g", path)
+        return exchange(one, other, dir_fd)
+
+    monkeypatch.setattr(syscalls, "exchange", disturbed)
+    with pytest.raises(Stale):
+        fs.replace(fs.read(path), [Splice(0, 0, b"ours ")], RecordingHooks())
+    assert Path(path).read_bytes() == b"them %d" % n_others
+    assert os.listdir(folder) == ["f"]
+
+
+@pytest.mark.parametrize("writes_both", [False, True])
+def test_who_had_the_file_open_and_writes_behind_the_exchange_is_not_lost(
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, writes_both: Any
+) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"seen")
+    snapshot = fs.read(path)
+    with open(path, "r+b", buffering=0) as theirs:
+
+        def save() -> None:
+            theirs.write(b"THEM")
+            if writes_both:
+                Path(path).write_bytes(b"and later this")
+
+        after_call("sync_folder", save, monkeypatch, durable)
+        if writes_both:
+            fs.replace(snapshot, [Splice(0, 0, b"ours ")], RecordingHooks())
+        else:
+            with pytest.raises(Stale):
+                fs.replace(snapshot, [Splice(0, 0, b"ours ")], RecordingHooks())
+    assert Path(path).read_bytes() == (b"and later this" if writes_both else b"THEM")
+    assert os.listdir(folder) == ["f"]
+
+
+def test_a_file_that_nobody_else_touched_is_renamed_over(
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watchers take an exchange for a removal, so a session's own edits one after another must not be one."""
+
+    def forbidden(one: str, other: str, dir_fd: int) -> bool:
+        raise AssertionError
+
+    path = f"{folder}/f"
+    fs.replace(fs.read(path), [Splice(0, 0, b"made")], RecordingHooks())
+    monkeypatch.setattr(syscalls, "exchange", forbidden)
+    for i in range(3):
+        fs.replace(fs.read(path), [Splice(0, 0, b"%d" % i)], RecordingHooks())
+    assert Path(path).read_bytes() == b"210made"
 
 
 @pytest.mark.parametrize("has_links", [True, False])

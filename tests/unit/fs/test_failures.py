@@ -21,6 +21,7 @@ from fileops.errors import (
     PathMoved,
     PermissionRefused,
 )
+from fileops.fs import syscalls
 from fileops.fs.failures import failure_of
 from fileops.fs.local import LocalFileSystem
 from fileops.model import Splice
@@ -146,6 +147,7 @@ def test_bytes_reach_the_disk_before_the_name_does(
 ) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(OLD)
+    monkeypatch.setattr(syscalls, "exchange", lambda one, other, dir_fd: False)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     calls = failing_at(-1, 0, ("write", "fsync", "rename", "pwrite"), monkeypatch)
     committed = fs.replace(fs.read(path), [Splice(0, 0, b"x")], RecordingHooks())
     assert calls == ["write", "fsync", "rename", "fsync"]
