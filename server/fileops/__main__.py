@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from fileops import __version__
 
 if TYPE_CHECKING:
+    from fileops.fs.router import RouterFileSystem
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
-    from fileops.ports import Approver, Events
+    from fileops.ports import Approver, Corrector, Events, FileSystem
     from fileops.service import FileOps
+    from fileops.wire.types import FilesystemOptions
 
 ABOUT = """\
 A daemon through which AI agents read and edit files beside a person.
@@ -82,6 +84,7 @@ def _log_to(log_file: str | None, level: str) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(level.upper())
+    logging.getLogger("pygls").setLevel(max(root.level, logging.WARNING))  # below, it logs whole params: texts, secrets
 
 
 def _serve() -> int:
@@ -99,25 +102,42 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
+        from fileops.lsp.corrector import LspCorrector
         from fileops.lsp.sync import DocumentSync
 
         settings, client = wiring.settings, wiring.client
         editor = LspEditor(client, asyncio.get_running_loop())
-        buffers = EditorBuffers(LocalFileSystem(), editor, lambda: client.position_encoding)
+        disk = LocalFileSystem()
+        remote = _remote(wiring.options.filesystems, disk) if wiring.options.filesystems else None
+        buffers = EditorBuffers(remote or disk, editor, lambda: client.position_encoding)
         falls_back = wiring.options.approval_fallback == "message"
         approver = LspApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
         DocumentSync(buffers).register(wiring.add_standard)
         is_kept = wiring.options.history == "persistent"
         history = History(DiskHistoryStore(default_folder()) if is_kept else None)
         service = compose(
-            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history
-        )
+            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
+            corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
+            remote=remote,
+        )  # fmt: skip
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
         return service
 
     gc.freeze()
     gc.enable()
     return serve_stdio(FileOpsServer(build))
+
+
+def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
+    """The disk with what is mapped into it. Raises: InvalidParams, where a package is missing."""
+    from fileops.fs.mounting import Mount, missing_package, mounted
+    from fileops.wire.decode import InvalidParams
+
+    for index, one in enumerate(filesystems):
+        if (name := missing_package(one.url)) is not None:
+            place = f".initializationOptions.filesystems[{index}].url"
+            raise InvalidParams(f"needs the package {name}: pip install 'fileops-server[remote]'", place)
+    return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
 
 
 def compose(
@@ -128,6 +148,8 @@ def compose(
     files: "EditorBuffers",
     approver: "Approver",
     history: "History",
+    corrector: "Corrector | None" = None,
+    remote: "RouterFileSystem | None" = None,
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
     from fileops.freshness import Freshness
@@ -136,9 +158,16 @@ def compose(
     from fileops.service import FileOps, World
 
     register_strategies()
+    moved = watcher.moved
+    if remote is not None:
+        from fileops.fs.polling import Poller
+        from fileops.fs.router import moved_with_poll
+
+        poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
+        moved = moved_with_poll(remote.is_remote, watcher.moved, poller.watch)
     freshness = Freshness(
         files, events, SystemClock(), mode=settings.freshness, open_watch=watcher.open_folder_watch,
-        moved=watcher.moved, is_open=files.is_open,
+        moved=moved, is_open=files.is_open,
     )  # fmt: skip
     files.on_change = freshness.hint
     world = World(
@@ -148,6 +177,7 @@ def compose(
         events=events,
         clock=SystemClock(),
         history=history,
+        corrector=corrector,
     )
     return FileOps(world, settings, folders)
 

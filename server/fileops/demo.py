@@ -1,4 +1,4 @@
-"""`fileops-server demo`: the daemon as a child process, and a story of eight steps told while it happens.
+"""`fileops-server demo`: the daemon as a child process, and a story of nine steps told while it happens.
 
 Each step says what is asked, shows what came back, and checks that it is so: on the answer and on the disk. The
 reader's own files are only read; the story is played on copies in a temporary folder.
@@ -160,6 +160,15 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         _require_written(first, wanted, accepted)
         _require(len(person.asked) == 2, f"the person was asked {len(person.asked)} times")
         stage.show_diff(accepted)
+
+        stage.step(f"All that the agent did to {cast.first} is taken back, and the other's line stays")
+        await agent.set_approval_mode("yolo")
+        edits = (cast.asked_edit, cast.late_edit, *(cast.edits[::-1] if first == second else ()), cast.edit)
+        wanted = _replaced(first, *((new, old) for old, new in edits))
+        undone = await agent.undo(session_id="default", file_path=first)
+        _require_written(first, wanted, undone)
+        _require(VISITOR.encode() in _bytes_of(first), "the other's line was lost")
+        stage.show_diff(undone)
 
 
 class Person:

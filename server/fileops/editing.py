@@ -1,8 +1,8 @@
 """One edit in a worker thread: look, check, plan, and, unless a person has to be asked, commit.
 
 Knows the order of checks of an edit. A plan that needs a decision goes back as a Proposal; `settle` continues with
-it. Everything is tried again from the look when the file moved between look and commit, so what is committed was
-always planned on what stood there.
+it. A text that is not found may go back as Unmatched, for the client to correct. Everything is tried again from the
+look when the file moved between look and commit, so what is committed was always planned on what stood there.
 """
 
 import uuid
@@ -13,6 +13,7 @@ from typing import Literal, assert_never
 from fileops.cancellation import CancelToken
 from fileops.core import approval, diff, edit, outputs, splices, text
 from fileops.core.roots import Roots
+from fileops.corrections import Unmatched, as_asked, unmatched
 from fileops.errors import (
     AlreadyExists,
     ApprovalTimedOut,
@@ -20,7 +21,7 @@ from fileops.errors import (
     FileMissing,
     FileOpsError,
     IoFailure,
-    ModifiedExternally,
+    NoMatch,
     NotebookFile,
     PathMoved,
     Rejected,
@@ -52,6 +53,7 @@ from fileops.reading import canonical_path
 from fileops.requests import EditOutcome, EditRequest
 
 MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
+TOO_BUSY = "the file changes faster than it can be edited"
 MAX_SHOWN_BYTES = 1_000_000  # of a text put before a person, as docs/PROTOCOL.md says
 
 
@@ -65,11 +67,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Who may write where, and who is asked, at the moment of the request."""
+    """Who may write where, and who is asked, at the moment of the request. can_correct: the client proposes words."""
 
     roots: Roots | None
     mode: ApprovalMode
     can_ask: bool
+    can_correct: bool = False
+
+
+Attempted = EditOutcome | Proposal | Unmatched
 
 
 @dataclass(slots=True)
@@ -95,28 +101,36 @@ class Editor:
     settings: Settings
     journal: EditJournal
 
-    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
+    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> Attempted:
         """Raises: Cancelled."""
-        return self._guarded(request, lambda: self._attempt(request, policy, token))
+        return self._guarded(request, policy, lambda: self._attempt(request, policy, token))
 
     def settle(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
-    ) -> EditOutcome | Proposal:
+    ) -> Attempted:
         """Go on with a decided proposal; again a Proposal where what was decided upon is not what stands now.
 
         Raises: Cancelled.
         """
-        return self._guarded(request, lambda: self._settle(request, policy, token, proposal, decision))
+        return self._guarded(request, policy, lambda: self._settle(request, policy, token, proposal, decision))
 
-    def _guarded(self, request: EditRequest, work: Callable[[], EditOutcome | Proposal]) -> EditOutcome | Proposal:
+    def failed(self, request: EditRequest, error: FileOpsError) -> EditOutcome:
+        own = as_asked(request, error)
+        return EditOutcome(
+            output=outputs.failure_text(own, request.tool, request.file_path),
+            error=own,
+            edits=request.edits,
+            is_multi=request.tool == "multi_edit",
+            dry_run=request.dry_run,
+        )
+
+    def _guarded(self, request: EditRequest, policy: Policy, work: Callable[[], EditOutcome | Proposal]) -> Attempted:
         try:
             return work()
         except FileOpsError as error:
-            return EditOutcome(
-                output=outputs.failure_text(error, request.tool, request.file_path),
-                error=error,
-                dry_run=request.dry_run,
-            )
+            if policy.can_correct and isinstance(error, NoMatch) and (waiting := unmatched(request, error)):
+                return waiting
+            return self.failed(request, error)
 
     # --- look, check, plan ---------------------------------------------------------------------------------
 
@@ -124,7 +138,7 @@ class Editor:
         for _ in range(MAX_TRIES):
             token.check()
             try:
-                plan = self._look_and_plan(request, policy.roots)
+                plan = self._plan(request, self._look(request, policy.roots))
                 if request.dry_run or not (plan.splices or plan.creates):
                     return self._outcome(request, plan, None, edit_id=None)
                 if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
@@ -132,21 +146,22 @@ class Editor:
                 return self._commit(request, plan, token)
             except (Stale, PathMoved):
                 token.abandon_commit()
-        raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
+        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
 
-    def _look_and_plan(self, request: EditRequest, roots: Roots | None) -> Plan:
+    def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
         try:
-            canonical = canonical_path(self.fs, request.file_path, roots)
+            return canonical_path(self.fs, request.file_path, roots)
         except FileMissing as error:
             if request.edits[0].old_string:
                 raise
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
-        snapshot = self._look(request, canonical)
+
+    def _plan(self, request: EditRequest, snapshot: Snapshot) -> Plan:
         fmt = text.detect_format(snapshot.data)
         if snapshot.exists:
             if text.is_binary(snapshot.data, fmt):
                 raise BinaryFile
-            if self.settings.notebooks == "refuse" and canonical.lower().endswith(".ipynb"):
+            if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
                 raise NotebookFile
         return edit.plan(
             snapshot,
@@ -159,8 +174,9 @@ class Editor:
             correction=self.settings.correction,
         )
 
-    def _look(self, request: EditRequest, canonical: str) -> Snapshot:
+    def _look(self, request: EditRequest, roots: Roots | None) -> Snapshot:
         """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""
+        canonical = self._canonical(request, roots)
         session_id, wants_creation = request.session_id, not request.edits[0].old_string
 
         def refuses_creation(size_bytes: int) -> bool:
@@ -205,20 +221,31 @@ class Editor:
         if not wanted and not plan.creates:
             raise Rejected
         decided = plan if wanted == plan.splices else self._replanned(request, plan, wanted)
-        try:
-            return self._commit(request, decided, token, modified_by_user=decided is not plan)
-        except (Stale, PathMoved):
-            token.abandon_commit()
-        # The file moved while the person thought. If that was this session's own other edit, the wish still
-        # stands and what it comes to is the same: go on. Whatever else moved it is refused in the look.
-        try:
-            again = self._look_and_plan(request, policy.roots)
-        except AlreadyExists:
-            raise
-        except FileMissing as error:
-            raise ModifiedExternally from error
-        if decided is plan and _same_lines(again, plan):
-            return self._attempt(request, replace(policy, can_ask=False), token)
+        for _ in range(MAX_TRIES):
+            token.check()
+            try:
+                return self._commit_decided(request, policy, token, plan, decided)
+            except (Stale, PathMoved):
+                token.abandon_commit()
+        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
+
+    def _commit_decided(
+        self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decided: Plan
+    ) -> EditOutcome | Proposal:
+        """Look again first: whatever moved the file while the person thought is refused there.
+
+        Only this session's own other edits pass. Then the wish still stands, and where it comes to the same lines
+        the decision does too; otherwise the person is asked again.
+        """
+        snapshot = self._look(request, policy.roots)
+        if (snapshot.path, snapshot.exists, snapshot.data) == (
+            asked.snapshot.path, asked.snapshot.exists, asked.snapshot.data,
+        ):  # fmt: skip
+            plan = replace(decided, snapshot=snapshot)
+            return self._commit(request, plan, token, modified_by_user=decided is not asked)
+        again = self._plan(request, snapshot)
+        if decided is asked and _same_lines(again, asked):
+            return self._commit(request, again, token)
         return Proposal(plan=again, question=_question(request, again))
 
     def _replanned(self, request: EditRequest, plan: Plan, wanted: tuple[Splice, ...]) -> Plan:
@@ -271,7 +298,9 @@ class Editor:
         return EditOutcome(
             output=_success_text(request, plan, modified_by_user=modified_by_user),
             change=plan.change,
-            n_replacements=sum(plan.n_replacements),
+            edits=plan.edits,
+            is_multi=request.tool == "multi_edit",
+            n_replaced=plan.n_replacements,
             created=plan.creates,
             applied_to=source,
             matches=plan.matches,

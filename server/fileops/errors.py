@@ -220,11 +220,21 @@ class IoFailure(FileOpsError):
     hint: str = ""
 
 
+@dataclass(eq=False, kw_only=True)
+class ConnectionFailed(FileOpsError):
+    """where: the far side, without secrets. is_unsure: the last step was under way, and may have been taken."""
+
+    code: ClassVar[str] = "connection_lost"
+    where: str
+    reason: str
+    is_unsure: bool = False
+
+
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut,
-    ApplyRefused, UndoConflict, DiskFull, IoFailure,
+    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
 )  # fmt: skip
 CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 

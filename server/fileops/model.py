@@ -95,13 +95,14 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """One wish of a caller, as given."""
+    """One wish of a caller, as given; or, with `is_proposed`, in the words that his client's model put for his."""
 
     old_string: str
     new_string: str
     replace_all: bool = False
     expected_replacements: int | None = None
     strategy: str = "exact"
+    is_proposed: bool = False
 
 
 DiffersIn = Literal[
@@ -294,6 +295,30 @@ class Question:
     proposed_text: str | None
 
 
+# --- corrections ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionQuestion:
+    """An edit whose text does not stand in the file, put before the client's model. file_path: as given."""
+
+    file_path: str
+    session_id: str
+    edit_index: int
+    old_string: str
+    new_string: str
+    reason: str
+    nearest: Nearest | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What the model proposes instead. old_string is not empty."""
+
+    old_string: str
+    new_string: str
+
+
 # --- events ---------------------------------------------------------------------------------------------------
 # file_path is the path as that session last gave it; timestamp in seconds since the epoch.
 
@@ -383,4 +408,5 @@ class Settings:
     notebooks: Literal["refuse", "text"] = "refuse"
     images: Literal["attach", "refuse"] = "attach"
     correction: bool = False
+    correction_timeout_s: float = 60.0
     limits: Limits = Limits()

@@ -9,7 +9,20 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model import AppliedEdit, Committed, Decision, Event, Plan, Question, Snapshot, Source, Splice, Stamp
+from fileops.model import (
+    AppliedEdit,
+    Committed,
+    Correction,
+    CorrectionQuestion,
+    Decision,
+    Event,
+    Plan,
+    Question,
+    Snapshot,
+    Source,
+    Splice,
+    Stamp,
+)
 
 
 class ContentStream(Protocol):
@@ -101,6 +114,17 @@ class Approver(Protocol):
 
     async def decide(self, question: Question) -> Decision:
         """Ask the person. Cancelling the call withdraws the question."""
+        ...
+
+
+class Corrector(Protocol):
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client has said that it proposes corrections."""
+        ...
+
+    async def correct(self, question: CorrectionQuestion) -> Correction | None:
+        """Ask it; None for no proposal, or none in time. Cancelling the call withdraws the question."""
         ...
 
 

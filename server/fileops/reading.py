@@ -3,7 +3,7 @@
 Knows the order of checks of a read; knows nothing of requests on the wire, of the event loop or of other reads.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import xxhash
 
@@ -12,6 +12,7 @@ from fileops.cancellation import CancelToken
 from fileops.core import outputs, text
 from fileops.core.digest import content_digest
 from fileops.core.roots import Roots
+from fileops.core.text import newline_of, rfind_aligned
 from fileops.core.window import Window, WindowReader
 from fileops.errors import (
     BinaryFile,
@@ -23,6 +24,7 @@ from fileops.errors import (
     TooLarge,
 )
 from fileops.freshness import Freshness
+from fileops.line_index import LineIndex, LineIndexes
 from fileops.model import Settings, TextFormat
 from fileops.ports import ContentStream, FileSystem
 from fileops.requests import ReadOutcome, ReadRequest
@@ -46,6 +48,7 @@ class Reader:
     fs: FileSystem
     freshness: Freshness
     settings: Settings
+    line_indexes: LineIndexes = field(default_factory=LineIndexes)
 
     def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadOutcome:
         """Raises: Cancelled. A failure of the read is an outcome, not an exception."""
@@ -144,16 +147,53 @@ class Reader:
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
     ) -> tuple[Window, bytes | None]:
         """The window, and the digest of the content where all of it was seen. Raises: TooManyChars."""
+        if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
+            index = self.line_indexes.of(stream.stamp, stream.taken_ns)
+            return self._window_of_large(stream, chunk, fmt, request, token, index)
         reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
         digest = xxhash.xxh3_128()
-        is_small = stream.stamp.size_bytes <= CHUNK_BYTES  # then the rest costs nothing, and a digest is known
-        while chunk:
+        while chunk:  # to the end, which costs nothing, so that a digest is known
             token.check()
             digest.update(chunk)
-            if reader.feed(chunk) and not is_small:
-                return reader.finish(), None
+            reader.feed(chunk)
             chunk = stream.read(CHUNK_BYTES)
         return reader.finish(), digest.digest()
+
+    def _window_of_large(
+        self,
+        stream: ContentStream,
+        chunk: bytes,
+        fmt: TextFormat,
+        request: ReadRequest,
+        token: CancelToken,
+        index: LineIndex | None,
+    ) -> tuple[Window, bytes | None]:
+        line, at = (1, 0) if index is None else index.point_before(request.offset or 1)
+        digest = xxhash.xxh3_128() if at == 0 else None
+        if at:
+            stream.seek(at)
+            chunk = stream.read(CHUNK_BYTES)
+        reader = WindowReader(
+            offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt, start_line=line,
+            start_offset=at,
+        )  # fmt: skip
+        while chunk:
+            token.check()
+            if reader.feed(chunk):
+                window = reader.finish()
+                return (window if index is None else replace(window, total_lines=index.total_lines)), None
+            if digest is not None:
+                digest.update(chunk)
+            if index is not None and at % fmt.unit_bytes == 0:
+                newline = rfind_aligned(chunk, newline_of(fmt), fmt, 0, len(chunk))
+                if newline >= 0:
+                    index.note(reader.line, at + newline + fmt.unit_bytes)
+            at += len(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        window = reader.finish()
+        if index is not None:
+            index.total_lines = window.total_lines
+        return window, None if digest is None else digest.digest()
 
 
 def _output(window: Window) -> str:

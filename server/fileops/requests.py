@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fileops.core.window import Window
-from fileops.errors import FileOpsError
+from fileops.errors import FileOpsError, NoMatch
 from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Source, TextFormat
 
 Tool = Literal["read", "edit", "multi_edit"]
@@ -22,13 +22,17 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """One `edit` (exactly one of `edits`) or one `multi_edit`."""
+    """One `edit` (exactly one of `edits`) or one `multi_edit`.
+
+    no_matches: of the edits that are proposed, why the caller's own words failed.
+    """
 
     file_path: str
     edits: tuple[Edit, ...]
     tool: Literal["edit", "multi_edit"] = "edit"
     dry_run: bool = False
     session_id: str = DEFAULT_SESSION
+    no_matches: tuple[NoMatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,16 +135,18 @@ class ReadOutcome:
 class EditOutcome:
     """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
 
-    n_replacements: all places replaced, over all edits. matches, match_lines: per edit. commit: None unless
-    something was committed. edit_id: names the applied edit in the history.
+    edits: as asked for, or as the client's model put them. n_replaced: places, per edit, as matches and match_lines
+    are. commit: None unless something was committed. edit_id: names the applied edit in the history.
     """
 
     output: str
     error: FileOpsError | None = None
     change: Change | None = None
-    n_replacements: int = 0
+    edits: tuple[Edit, ...] = ()
+    is_multi: bool = False
     created: bool = False
     applied_to: Source | None = None
+    n_replaced: tuple[int, ...] = ()
     matches: tuple[str, ...] = ()
     match_lines: tuple[tuple[int, ...], ...] = ()
     modified_by_user: bool = False

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
-from fileops.editing import Editor, Policy, Proposal
+from fileops.corrections import Unmatched, with_proposal
+from fileops.editing import Attempted, Editor, Policy, Proposal
 from fileops.errors import FileOpsError
 from fileops.freshness import Freshness, TrackedFile
 from fileops.history import History
 from fileops.model import Always, AppliedEdit, ApprovalMode, ApprovalModeChanged, DidRead, Settings
-from fileops.ports import Approver, Clock, Events, FileSystem
+from fileops.ports import Approver, Clock, Corrector, Events, FileSystem
 from fileops.reading import Reader
 from fileops.requests import (
     AgentPlace,
@@ -45,6 +46,7 @@ class World:
     events: Events
     clock: Clock
     history: History
+    corrector: Corrector | None = None
 
 
 class FileOps:
@@ -101,12 +103,28 @@ class FileOps:
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
             result = await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
-        while isinstance(result, Proposal):
-            result = await self._decide(request, result, token)
+        while not isinstance(result, EditOutcome):
+            if isinstance(result, Proposal):
+                result = await self._decide(request, result, token)
+            else:
+                request, result = await self._correct(request, result, token)
         self.files.note_edit(request, result, self._now())
         return result
 
-    async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> EditOutcome | Proposal:
+    async def _correct(
+        self, request: EditRequest, waiting: Unmatched, token: CancelToken
+    ) -> tuple[EditRequest, Attempted]:
+        """The request in the words that the client's model proposed, and what came of it."""
+        corrector = self._world.corrector
+        proposal = None if corrector is None else await corrector.correct(waiting.question)
+        if proposal is None:
+            return request, self._editor.failed(request, waiting.error)
+        request = with_proposal(request, waiting.error, proposal)
+        policy = self._policy(request.session_id)
+        async with self._turns.take(request.file_path, shared=False):
+            return request, await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
+
+    async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> Attempted:
         decision = await self._world.approver.decide(proposal.question)
         if isinstance(decision, Always):
             self.set_approval_mode(request.session_id, "auto_edit")
@@ -197,8 +215,10 @@ class FileOps:
         return self._world.clock.time_ns() / 1e9
 
     def _policy(self, session_id: str) -> Policy:
+        corrector = self._world.corrector
         return Policy(
             roots=None if self.settings.confine == "off" else self._roots,
             mode=self.approval_mode(session_id),
             can_ask=self._world.approver.can_ask,
+            can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
         )

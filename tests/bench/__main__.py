@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench import report
 from bench.contenders import Peers, install_peers
+from bench.measure import Result
 from bench.scenarios import SCENARIOS
 
 DEFAULT_PEERS = Path.home() / ".cache" / "fileops-bench"
@@ -16,7 +17,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}; all by default")
     parser.add_argument("--runs", type=int, default=50, help="how often, roughly; scenarios scale it (default 50)")
-    parser.add_argument("--folder", type=Path, help="where the files go; on the disk to be measured (default: temporary)")
+    parser.add_argument(
+        "--folder", type=Path, help="where the files go; on the disk to be measured (default: temporary)"
+    )
     parser.add_argument("--no-peers", action="store_true", help="do not install and measure other tools")
     parser.add_argument("--peers-folder", type=Path, default=DEFAULT_PEERS, help="where they are kept between runs")
     parser.add_argument("--json", type=Path, help="write every time to this file")
@@ -26,7 +29,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
     peers = Peers() if arguments.no_peers else install_peers(arguments.peers_folder)
-    results = []
+    results: list[Result] = []
     for name in arguments.scenarios or SCENARIOS:
         with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="fileops-bench-") as folder:
             result = SCENARIOS[name](Path(folder).resolve(), arguments.runs, peers)

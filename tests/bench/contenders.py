@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fileops_client.daemon import DEFAULT_COMMAND
-
 from bench.pipes import LinePipe, LspPipe
+from fileops_client.daemon import DEFAULT_COMMAND
 
 EditPair = tuple[str, str]
 STOCK_SERVER = Path(__file__).with_name("stock_pygls.py")
@@ -155,6 +154,9 @@ class McpFilesystem:
 
     def read(self, path: str, offset: int = 1, limit: int = 2000) -> object:
         return self._tool("read_text_file", path=path, head=offset + limit - 1)
+
+    def tail(self, path: str, n_lines: int) -> object:
+        return self._tool("read_text_file", path=path, tail=n_lines)
 
     def edit(self, path: str, old: str, new: str, *, replace_all: bool = False) -> object:
         return self.edits(path, [(old, new)])

@@ -1,5 +1,6 @@
 """Runs contenders in turn and keeps every time. Ratios are of medians in one run."""
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -76,8 +77,6 @@ def resident_kb(pid: int) -> int:
 
 def cpu_s(pid: int) -> float:
     """User and system time that a process has used, in seconds (Linux)."""
-    import os
-
     with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

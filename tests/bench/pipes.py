@@ -33,7 +33,7 @@ class _Child:
     def _send(self, message: Message) -> None:
         raise NotImplementedError
 
-    def _receive(self) -> Message:
+    def receive(self) -> Message:
         raise NotImplementedError
 
     def call(self, method: str, params: object) -> Any:
@@ -49,7 +49,7 @@ class _Child:
 
     def answer(self, request_id: int) -> Any:
         while True:
-            message = self._receive()
+            message = self.receive()
             if message.get("id") == request_id and "method" not in message:
                 if "error" in message:
                     raise RuntimeError(f"{message['error']}")
@@ -58,7 +58,7 @@ class _Child:
     def wait_for(self, method: str) -> Any:
         """The params of the next notification of this method."""
         while True:
-            message = self._receive()
+            message = self.receive()
             if message.get("method") == method:
                 return message["params"]
 
@@ -86,7 +86,7 @@ class LspPipe(_Child):
         body = json.dumps(message).encode()
         self._in.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
-    def _receive(self) -> Message:
+    def receive(self) -> Message:
         n_bytes = 0
         while line := self._out.readline().strip():
             name, _, value = line.partition(b":")
@@ -106,7 +106,7 @@ class LinePipe(_Child):
     def _send(self, message: Message) -> None:
         self._in.write(json.dumps(message).encode() + b"\n")
 
-    def _receive(self) -> Message:
+    def receive(self) -> Message:
         line = self._out.readline()
         if not line:
             raise EOFError("the server has gone")

@@ -8,14 +8,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from fileops_client.daemon import DEFAULT_COMMAND
 
 from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, StockPygls
 from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resident_kb
 from bench.pipes import LspPipe
+from fileops.lsp.envelopes import Request, parse
+from fileops.wire.decode import decode
+from fileops.wire.types import MultiEditParams
+from fileops_client.daemon import DEFAULT_COMMAND
 
 OURS, RAW, STOCK = Ours.name, Raw.name, StockPygls.name
 Runs = int
@@ -128,7 +131,7 @@ def s3_deep_read(folder: Path, runs: Runs, peers: Peers) -> Result:
         first.times_s.append(_timed(lambda ours=ours: ours.read(path, offset, limit)))
         for _ in range(3):
             scan.times_s.append(_timed(lambda: raw.scan(path, offset, limit)))
-            where = random.randrange(1, n_lines - limit)  # noqa: S311 - anywhere will do
+            where = random.randrange(1, n_lines - limit)
             again.times_s.append(_timed(lambda ours=ours, where=where: ours.read(path, where, limit)))
         again.notes["peak memory"] = f"{peak_memory_kb(ours.rpc.pid) // 1024} MB"
         ours.close()
@@ -137,7 +140,7 @@ def s3_deep_read(folder: Path, runs: Runs, peers: Peers) -> Result:
         mcp = McpFilesystem(str(folder), peers.mcp_filesystem)
         row = Row(contender=f"{McpFilesystem.name} (tail)")
         for _ in range(3):
-            row.times_s.append(_timed(lambda: mcp._tool("read_text_file", path=path, tail=limit)))  # noqa: SLF001
+            row.times_s.append(_timed(lambda: mcp.tail(path, limit)))
         rows.append(row)
         mcp.close()
     os.unlink(path)
@@ -194,7 +197,9 @@ def s5_edit_5mb(folder: Path, runs: Runs, peers: Peers) -> Result:
 
 
 def s5_edit_50mb(folder: Path, runs: Runs, peers: Peers) -> Result:
-    rows = _edit_scenario(folder, peers, _lines(500_000, 100), "0250000 the", "0250000 THE", n_rounds=max(5, runs // 10))
+    rows = _edit_scenario(
+        folder, peers, _lines(500_000, 100), "0250000 the", "0250000 THE", n_rounds=max(5, runs // 10)
+    )
     return Result(scenario="S5b", title="edit in 50 MB", rows=rows, baseline=RAW, target=1.25)
 
 
@@ -275,7 +280,7 @@ def s9_pipelined(folder: Path, runs: Runs, peers: Peers) -> Result:
             start = time.perf_counter()
             ids = {rpc.post(method, {"file_path": path}) for _ in range(n_requests)}
             while ids:
-                message = rpc._receive()  # noqa: SLF001 - answers may come in any order
+                message = rpc.receive()
                 if "method" not in message:
                     ids.discard(message["id"])
             return (time.perf_counter() - start) / n_requests
@@ -289,16 +294,18 @@ def s9_pipelined(folder: Path, runs: Runs, peers: Peers) -> Result:
     return Result(scenario="S9", title=title, rows=rows, baseline=STOCK, target=0.25)
 
 
+def _params_of(body: bytes) -> object:
+    return cast("Request", parse(body)).params
+
+
 def s10_decode(folder: Path, runs: Runs, peers: Peers) -> Result:
     """In process: the bytes of a 60 kB request to checked values, against `json.loads` alone."""
     del folder, peers
-    from fileops.wire import decode
-
     edits = [{"old_string": f"old text {n} " + "a" * 70, "new_string": f"new text {n} " + "b" * 70} for n in range(300)]
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "fileops/multiEdit",
                        "params": {"file_path": "/a/b", "edits": edits}}).encode()  # fmt: skip
     calls: dict[str, Callable[[], object]] = {
-        OURS: lambda: decode.bench_decode(body), "json.loads": lambda: json.loads(body),
+        OURS: lambda: decode(_params_of(body), MultiEditParams), "json.loads": lambda: json.loads(body),
         "msgspec.json.decode": lambda: msgspec.json.decode(body),
     }  # fmt: skip
     rows = interleaved(calls, n_rounds=runs * 10)
@@ -334,7 +341,9 @@ def s11_stale(folder: Path, runs: Runs, peers: Peers) -> Result:
     time.sleep(5)
     row.notes["idle CPU"] = f"{100 * (cpu_s(ours.rpc.pid) - before) / (time.perf_counter() - start):.2f} % of a core"
     ours.close()
-    return Result(scenario="S11", title="external change to didBecomeStale, 1,000 tracked files in 100 folders", rows=[row])
+    return Result(
+        scenario="S11", title="external change to didBecomeStale, 1,000 tracked files in 100 folders", rows=[row]
+    )
 
 
 def s12_many_tracked(folder: Path, runs: Runs, peers: Peers) -> Result:
@@ -359,7 +368,9 @@ def s12_many_tracked(folder: Path, runs: Runs, peers: Peers) -> Result:
     calls: dict[str, Callable[[], object]] = {
         f"{OURS}: read, 10,000 tracked": lambda: many.read(probe_many),
         f"{OURS}: read, one tracked": lambda: few.read(probe_few),
-        f"{OURS}: edit, 10,000 tracked": _toggler(lambda a, b: many.edit(probe_many, a, b), "0000100 the", "0000100 THE"),
+        f"{OURS}: edit, 10,000 tracked": _toggler(
+            lambda a, b: many.edit(probe_many, a, b), "0000100 the", "0000100 THE"
+        ),
         f"{OURS}: edit, one tracked": _toggler(lambda a, b: few.edit(probe_few, a, b), "0000100 the", "0000100 THE"),
     }
     rows = interleaved(calls, n_rounds=runs * 4)

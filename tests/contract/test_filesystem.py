@@ -48,14 +48,16 @@ from fileops.model import Splice
 def test_resolve_gives_the_canonical_path(world: World, given: str, expected: str) -> None:
     world.put(f"{world.folder}/f", b"x")
     world.make_folder(f"{world.folder}/a")
-    for name, target in {
+    links = {
         "link": "f",
         "chain": "link",
         "tolink": "a",
         "dangling": "nowhere/x",
         "absolute": f"{world.folder}/a",
-    }.items():
-        world.link(f"{world.folder}/{name}", target)
+    }
+    for name, target in links.items():
+        if any(word in given for word in links):
+            world.link(f"{world.folder}/{name}", target)
     assert world.fs.resolve(given.format(world.folder)) == expected.format(world.folder)
 
 

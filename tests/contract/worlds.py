@@ -6,15 +6,22 @@ To put another FileSystem under the suite, write a World and add it to WORLDS.
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import pytest
 
 from fileops.fs import opening
+from fileops.fs.anywhere import AnyBackend
 from fileops.fs.local import LocalFileSystem
 from fileops.fs.memory import MemoryFileSystem
+from fileops.fs.remote import RemoteFileSystem
+from fileops.fs.router import RouterFileSystem
+from fileops.fs.sftp import SftpBackend
 from fileops.model import Source
 from fileops.ports import FileSystem
 from fileops.wire.uris import uri_of
 from support.fake_editor import FakeEditor
+from support.sshd import Sshd
 
 
 class World(Protocol):
@@ -123,11 +130,93 @@ class OpenedWorld(MemoryWorld):
             self._editor.open(path)
 
 
+class AnywhereWorld:
+    """fsspec's memory filesystem, mapped into a tree of ours."""
+
+    source: Source = "disk"
+
+    def __init__(self, root: Path) -> None:
+        fsspec: Any = pytest.importorskip("fsspec")
+        self._far: Any = fsspec.filesystem("memory")
+        self._base = f"/{root.name}-{id(self)}"
+        self._far.makedirs(self._base)
+        self.folder = "/far"
+        mount = RemoteFileSystem(self.folder, self._base, AnyBackend(f"memory://{self._base}", {}))
+        self.fs: FileSystem = RouterFileSystem(MemoryFileSystem(), [mount])
+
+    def _there(self, path: str) -> str:
+        return self._base + path.removeprefix(self.folder)
+
+    def put(self, path: str, data: bytes) -> None:
+        self._far.pipe_file(self._there(path), data)
+
+    def get(self, path: str) -> bytes | None:
+        try:
+            return self._far.cat_file(self._there(path))
+        except FileNotFoundError:
+            return None
+
+    def delete(self, path: str) -> None:
+        self._far.rm_file(self._there(path))
+
+    def make_folder(self, path: str) -> None:
+        self._far.makedirs(self._there(path))
+
+    def link(self, path: str, target: str) -> None:
+        pytest.skip("fsspec's memory filesystem has no links")
+
+    def touch(self, path: str) -> None:
+        self.put(path, self.get(path) or b"")
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(one.rpartition("/")[2] for one in self._far.ls(self._there(folder), detail=False))
+        except FileNotFoundError:
+            return []
+
+
+class SftpWorld(DiskWorld):
+    """A folder behind an SSH server of this machine, mapped into a tree of ours."""
+
+    def __init__(self, root: Path, sshd: Sshd) -> None:
+        self._base = os.path.realpath(root)
+        self.folder = "/far"
+        mount = RemoteFileSystem(self.folder, self._base, SftpBackend(sshd.url(self._base), sshd.options))
+        self.fs: FileSystem = RouterFileSystem(MemoryFileSystem(), [mount])
+        assert self.fs.stat(f"{self.folder}/nothing") is None  # it is reached now
+
+    def _there(self, path: str) -> str:
+        return self._base + path[len(self.folder) :] if path.startswith(self.folder) else path
+
+    def put(self, path: str, data: bytes) -> None:
+        super().put(self._there(path), data)
+
+    def get(self, path: str) -> bytes | None:
+        return super().get(self._there(path))
+
+    def delete(self, path: str) -> None:
+        super().delete(self._there(path))
+
+    def make_folder(self, path: str) -> None:
+        super().make_folder(self._there(path))
+
+    def link(self, path: str, target: str) -> None:
+        super().link(self._there(path), self._there(target))
+
+    def touch(self, path: str) -> None:
+        super().touch(self._there(path))
+
+    def names(self, folder: str) -> list[str]:
+        return super().names(self._there(folder))
+
+
+SSH_WORLDS: dict[str, Callable[[Path, Sshd], World]] = {"sftp": SftpWorld}
 WORLDS: dict[str, Callable[[Path], World]] = {
     "local-openat2": lambda root: DiskWorld(root, opening.best_opener()),
     "local-walk": lambda root: DiskWorld(root, opening.OPENERS["walk"]),
     "local-compare": lambda root: DiskWorld(root, opening.OPENERS["compare"]),
     "memory": lambda root: MemoryWorld(),
+    "fsspec-memory": AnywhereWorld,
     "buffers-unopened": lambda root: UnopenedWorld(),
     "buffers-opened": lambda root: OpenedWorld(),
 }

@@ -167,6 +167,19 @@ async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path
         assert file.read_text() == "moved one\n"
 
 
+async def test_a_new_mtime_alone_counts_meanwhile_as_it_does_before(tmp_path: Path, file: Path):
+    """R-APPROVE-2, under `freshness: "mtime"`."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        os.utime(file, ns=(1, 1))
+        held.let_go.set()
+        assert (await within(call))["error"]["code"] == "modified_externally"
+        assert file.read_text().startswith("one")
+
+
 async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))

@@ -6,6 +6,7 @@ from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
 from fileops_client.events import EventContext, Listener, Subscription
 from fileops_client.requests import ApprovalMode, uri_of
 from fileops_client.session_files import Conflict, RecordedRead, SessionFile
+from fileops_client.toolkit import AgentTool, Tool, ToolFormat, system_prompt, tool_list
 from fileops_client.values import (
     Answer,
     Attachment,
@@ -18,6 +19,7 @@ from fileops_client.values import (
     HistoryEntry,
     Hunk,
     HunkLine,
+    Misquote,
     Nearest,
     Notification,
     Question,
@@ -32,6 +34,7 @@ from fileops_client.values import (
 from fileops_client.views import Description, DiffRow, DiffView, Location, View, ViewLine
 
 __all__ = [
+    "AgentTool",
     "Answer",
     "ApprovalMode",
     "Attachment",
@@ -53,6 +56,7 @@ __all__ = [
     "HunkLine",
     "Listener",
     "Location",
+    "Misquote",
     "Nearest",
     "Notification",
     "PendingCall",
@@ -64,13 +68,17 @@ __all__ = [
     "SessionFile",
     "Stats",
     "Subscription",
+    "Tool",
     "ToolDefinition",
     "ToolError",
+    "ToolFormat",
     "ToolResult",
     "TrackedFile",
     "UiExtra",
     "View",
     "ViewLine",
     "WatcherHealth",
+    "system_prompt",
+    "tool_list",
     "uri_of",
 ]

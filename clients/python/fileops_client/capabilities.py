@@ -16,8 +16,10 @@ def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[s
         capabilities["window"] = {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}}}
     if "window/workDoneProgress/create" in handlers:
         capabilities.setdefault("window", {})["workDoneProgress"] = True
-    if "fileops/confirmEdit" in handlers:
-        capabilities["experimental"] = {"fileops": {"confirm_edit": True}}
+    asked = {"fileops/confirmEdit": "confirm_edit", "fileops/correctEdit": "correct_edit"}
+    if any(method in handlers for method in asked):
+        known = {capability: True for method, capability in asked.items() if method in handlers}
+        capabilities["experimental"] = {"fileops": known}
     return cast("dict[str, Any]", _merge(capabilities, over))
 
 

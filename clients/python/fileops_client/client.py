@@ -14,7 +14,7 @@ from fileops_client.daemon import DEFAULT_COMMAND, Daemon
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.events import EventContext, EventHub, Listener, Subscription
 from fileops_client.requests import FilePath, Requests, uri_of
-from fileops_client.values import Answer, Question
+from fileops_client.values import Answer, Misquote, Question
 
 SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
 LOSS_GRACE_S = 2.0  # how long a daemon whose stdout has ended may take to leave, so that its exit code can be told
@@ -56,6 +56,7 @@ class FileOpsClient(Requests):
         capabilities: Mapping[str, Any] | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
         confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
+        correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -70,6 +71,7 @@ class FileOpsClient(Requests):
             capabilities=capabilities,
             handlers=handlers,
             confirm_edit=confirm_edit,
+            correct_edit=correct_edit,
             env=env,
             cwd=cwd,
             timeout_s=timeout_s,
@@ -91,6 +93,7 @@ class FileOpsClient(Requests):
         capabilities: Mapping[str, Any] | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
         confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
+        correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -100,14 +103,17 @@ class FileOpsClient(Requests):
 
         command: default `python -m fileops` with this interpreter. root, roots: the workspace folders.
         handlers: answer the daemon's own requests by method ("workspace/applyEdit", ...); what is handled is
-        announced. confirm_edit: asked before each write. capabilities: laid over what is announced.
-        env: added to this process's environment. timeout_s: for each call that names none.
+        announced. confirm_edit: asked before each write. correct_edit: asked, with the option `correction`, for
+        other strings (old, new) where an edit's text does not stand in the file. capabilities: laid over what is
+        announced. env: added to this process's environment. timeout_s: for each call that names none.
 
         Raises: ServerMissing, ResponseError (a bad initialization option), ConnectionLost, TimeoutError.
         """
         answering = dict(handlers or {})
         if confirm_edit is not None:
             answering["fileops/confirmEdit"] = _confirming(confirm_edit)
+        if correct_edit is not None:
+            answering["fileops/correctEdit"] = _correcting(correct_edit)
         folders = ([] if root is None else [root]) + list(roots)
         daemon = await Daemon.start(
             DEFAULT_COMMAND if command is None else command,
@@ -228,6 +234,14 @@ class FileOpsClient(Requests):
 
 def _name_of(folder: FilePath) -> str:
     return os.path.basename(os.fspath(folder).rstrip("/")) or "/"
+
+
+def _correcting(correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]]) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        proposal = await correct_edit(msgspec.convert(params, Misquote))
+        return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
+
+    return handler
 
 
 def _confirming(confirm_edit: Callable[[Question], Awaitable[Answer]]) -> RequestHandler:

@@ -3,20 +3,19 @@
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 
 from fileops_client.sender import FilePath, given, path_or_none
 from fileops_client.session_files import SessionFileRequests
-from fileops_client.values import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
-from fileops_client.views import ViewRequests
+from fileops_client.toolkit import ToolRequests
+from fileops_client.values import HistoryEntry, ToolResult, TrackedFile
 
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
-class Requests(SessionFileRequests, ViewRequests):
+class Requests(SessionFileRequests, ToolRequests):
     # --- the tools ------------------------------------------------------------------------------------------
 
     async def read(
@@ -74,10 +73,6 @@ class Requests(SessionFileRequests, ViewRequests):
         params = given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
         return await self._tool("fileops/multiEdit", params, timeout_s)
 
-    async def tools(self) -> tuple[ToolDefinition, ...]:
-        answer = await self.request("fileops/tools", {})
-        return msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
-
     async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
         answer = await self.request("fileops/tracked", given(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
@@ -110,7 +105,7 @@ class Requests(SessionFileRequests, ViewRequests):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Take back one edit, or the newest of a session (of a file). What others did since stays."""
+        """Take back one edit, or all that stand of a session (of one file). What others did since stays."""
         path = path_or_none(file_path)
         params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
         return await self._tool("fileops/undo", params, timeout_s)
@@ -134,13 +129,6 @@ class Requests(SessionFileRequests, ViewRequests):
 
     def did_close(self, file_path: FilePath) -> None:
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
-
-    # --- inside -----------------------------------------------------------------------------------------------
-
-    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
-        answer = await self.request(method, params, timeout_s=timeout_s)
-        result = msgspec.convert({**answer, "details": {}}, ToolResult)
-        return replace(result, details=answer.get("details") or {})  # as it came, with keys we do not know
 
 
 def uri_of(file_path: FilePath) -> str:

@@ -67,11 +67,26 @@ class Nearest(TypedDict):
     differs_in: list[str]
 
 
-class EditStepDetails(TypedDict):
-    """How one step of a multi edit was matched. match_lines: 1-based, in the text that the step saw."""
+class EditStepDetails(TypedDict, total=False):
+    """What came of one step of a multi edit; of a failed one only `index` and `status`.
 
+    status: "ok", "failed" or "not_tried"; after a failure nothing was written, whatever stands here. match_lines:
+    1-based, in the text that the step saw.
+    """
+
+    index: int
+    status: str
+    replacements: int
     match: str
     match_lines: list[int]
+
+
+class CorrectedStep(TypedDict):
+    """The words that `correct_edit` proposed and that were used."""
+
+    edit_index: int
+    old_string: str
+    new_string: str
 
 
 class Details(TypedDict, total=False):
@@ -106,6 +121,7 @@ class Details(TypedDict, total=False):
     modified_by_user: bool
     edit_id: str
     edits: list[EditStepDetails]
+    corrected: list[CorrectedStep]
     # on `modified_externally`
     changed_by: str
     diff_since_read: str
@@ -295,3 +311,19 @@ class Answer:
         if self.hunk_ids is not None:
             fields["hunk_ids"] = list(self.hunk_ids)
         return fields
+
+
+# --- corrections --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misquote:
+    """An edit whose old_string does not stand in the file, and the place that it most likely meant."""
+
+    file_path: str
+    session_id: str
+    edit_index: int
+    old_string: str
+    new_string: str
+    reason: str
+    nearest: Nearest | None = None

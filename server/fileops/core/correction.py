@@ -18,12 +18,14 @@ from fileops.model import Edit, Splice, Text, TextFormat
 Tier = Literal["line_ends", "escapes", "trailing_blanks", "indentation", "lookalikes"]
 
 MAX_CORRECTED_BYTES = 4_000_000  # beyond, decoding the file for a guess costs more than the retry it saves
+BY_CLIENT = "client"  # the match of a text that the client's model proposed
 SENTENCES: dict[str, str] = {
     "line_ends": "old_string matched after taking other line separators as newlines.",
     "escapes": "old_string matched after removing one level of backslash escapes; new_string was treated alike.",
     "trailing_blanks": "old_string matched after ignoring blanks at the ends of lines.",
     "indentation": "old_string matched after a uniform change of indentation; new_string was indented alike.",
     "lookalikes": "old_string matched after taking look-alike quotes, dashes or blanks as the same.",
+    BY_CLIENT: "old_string was not found as given; a corrected old_string and new_string were used instead.",
 }
 
 _NEWLINE = "(?:\r\n|[\n\r\x85\u2028\u2029])"

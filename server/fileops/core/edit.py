@@ -6,7 +6,7 @@ Knows nothing of files, sessions or freshness: it is given bytes and says which 
 from collections.abc import Sequence
 
 from fileops.core import splices as splicing
-from fileops.core.correction import correct
+from fileops.core.correction import BY_CLIENT, correct
 from fileops.core.diff import change_of
 from fileops.core.matching import EXACT, STRATEGIES, Step, find, lines_of
 from fileops.core.nearest import nearest
@@ -63,7 +63,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
         raise NoChange(same_strings=True)
     matches = find(text, edit.old_string)
     if not matches:
-        corrected = correct(text, edit) if correction else None
+        corrected = correct(text, edit) if correction and not edit.is_proposed else None
         if corrected is not None:
             return corrected
         raise NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
@@ -80,7 +80,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
     return Step(
         splices=splices_for(text, matches, edit.new_string),
         n_replacements=len(matches),
-        match=matches.match,
+        match=BY_CLIENT if edit.is_proposed else matches.match,
         match_lines=lines,
     )
 

@@ -222,6 +222,9 @@ def failure_message(error: FileOpsError) -> str:
             return f"The edit cannot be taken back without losing later changes{_after_colon(reason)}."
         case errors.DiskFull(reason=reason, hint=hint):
             return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
+        case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):
+            advice = "Whether the edit was made is not known: read the file again." if is_unsure else "Try again."
+            return f"There is no connection to {where}: {reason}. {advice}"
         case errors.IoFailure(reason=reason, hint=hint):
             return f"The file could not be read or written: {reason}. {hint or _LOOK_AT_DISK}"
         case _:

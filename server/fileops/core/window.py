@@ -79,6 +79,11 @@ class WindowReader:
         self._is_enough = False
         self._sniffed = start_offset > 0
 
+    @property
+    def line(self) -> int:
+        """The line that the next byte to be fed belongs to. Only while `feed` has not said enough."""
+        return self._line
+
     def feed(self, chunk: bytes) -> bool:
         """True: enough was seen, feed no more."""
         if self._is_enough or not chunk:

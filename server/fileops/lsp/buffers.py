@@ -39,7 +39,7 @@ class OpenDocument:
 
     is_touched: changed by the person since open or save; None until the first look at the disk. synced: the text
     at the last moment when it read the same as the disk. is_foreign: the disk holds bytes that are no text to us,
-    so the editor reads it in another encoding. disk_is_newer: we wrote the file, the editor has not reloaded it.
+    so the editor reads it in another encoding.
     """
 
     uri: str
@@ -52,7 +52,6 @@ class OpenDocument:
     is_touched: bool | None = None
     synced: str | None = None
     is_foreign: bool = False
-    disk_is_newer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +148,7 @@ class EditorBuffers:
             touched = None if document.is_touched is None else not is_back
             document = replace(
                 document, version=version, text=text, serial=self._next_serial(), changed_ns=time.time_ns(),
-                is_touched=touched, disk_is_newer=False,
+                is_touched=touched,
             )  # fmt: skip
             self._put(document)
         self.on_change(document.canonical or document.path)
@@ -254,15 +253,6 @@ class EditorBuffers:
         serials = frozenset(document.serial for document in self._at(path))
         if serials != (truth.serials if truth is not None else frozenset()):
             raise Stale(path=path)
-
-    def note_disk_write(self, truth: _Truth) -> None:
-        """The documents have not seen it yet; one that was changed this very moment holds the person's text."""
-        with self._state:
-            for document in list(self._documents.values()):
-                if document.serial in truth.serials:
-                    self._documents[document.uri] = replace(
-                        document, disk_is_newer=True, is_touched=False, serial=self._next_serial()
-                    )
 
     # --- through the editor ------------------------------------------------------------------------------------
 
@@ -399,7 +389,7 @@ class EditorBuffers:
 
 
 class _DiskHooks:
-    """Around a write of the disk below open documents: the truth must still be the disk, and then newly is."""
+    """Around a write of the disk: no document may have been opened or changed since the truth was looked at."""
 
     def __init__(
         self,
@@ -415,8 +405,6 @@ class _DiskHooks:
         self._hooks.before()
 
     def after(self, committed: Committed) -> None:
-        if committed.report.method != "none" and self._truth is not None:
-            self._buffers.note_disk_write(self._truth)
         self._hooks.after(committed)
 
 
@@ -460,14 +448,14 @@ def _judge(document: OpenDocument, disk: Snapshot) -> tuple[_Judged, OpenDocumen
     kind: Kind
     if is_same:
         kind = "clean"
-        document = replace(document, is_touched=False, synced=document.text.text, disk_is_newer=False)
+        document = replace(document, is_touched=False, synced=document.text.text)
     else:
         is_first_look = document.is_touched is None
         # A document that is opened with another text than the file's holds changes of an earlier session.
         touched = is_first_look or bool(document.is_touched)
         is_foreign = document.is_foreign or (is_first_look and disk.exists and not _is_text_file(disk.data, fmt))
         document = replace(document, is_touched=touched, is_foreign=is_foreign)
-        kind = "dirty" if touched and not document.disk_is_newer else "disk"
+        kind = "dirty" if touched else "disk"
     data = encode_document(document.text.text, fmt) if kind == "dirty" else b""
     judged = _Judged(
         serial=document.serial, kind=kind, disk_stamp=disk.stamp, taken_ns=disk.taken_ns, data=data, format=fmt

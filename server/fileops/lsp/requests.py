@@ -11,6 +11,7 @@ from fileops.core.matching import EXACT, STRATEGIES
 from fileops.lsp import session_files, views
 from fileops.wire import convert, session_types, tools, view_types
 from fileops.wire import types as wire
+from fileops.wire.decode import InvalidParams
 
 if TYPE_CHECKING:
     from fileops.service import FileOps
@@ -39,8 +40,12 @@ async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.T
     return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
 
 
-async def list_tools(_service: "FileOps", _params: wire.Params) -> wire.ToolsResult:
-    return wire.ToolsResult(tools=tools.tool_definitions())
+async def list_tools(_service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
+    enabled = tools.ALL_TOOLS if params.enabled is None else params.enabled
+    for index, name in enumerate(enabled):
+        if name not in tools.ALL_TOOLS:
+            raise InvalidParams(f"no such tool; there are {', '.join(tools.ALL_TOOLS)}", f".enabled[{index}]")
+    return wire.ToolsResult(tools=tools.tool_definitions(enabled))
 
 
 async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
@@ -74,7 +79,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, read),
     Request("fileops/edit", wire.EditParams, edit),
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
-    Request("fileops/tools", wire.Params, list_tools),
+    Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
     Request("fileops/approvalMode", wire.SessionParams, approval_mode),

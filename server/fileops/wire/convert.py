@@ -137,6 +137,8 @@ def edit_result(outcome: EditOutcome, file_path: str) -> wire.ToolResult:
     """file_path: as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
     details = _edit_details(outcome) if outcome.error is None else _failure_details(outcome.error)
+    if outcome.is_multi and (outcome.error is None or "edit_index" in details):
+        details["edits"] = _step_results(outcome)
     if outcome.error is not None and outcome.modified_by_user:
         details["modified_by_user"] = True
     return _result(outcome.output, outcome.error, ui_extra, details)
@@ -172,7 +174,7 @@ def _read_details(outcome: ReadOutcome) -> wire.JsonObject:
 
 def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
     details: wire.JsonObject = {
-        "replacements": outcome.n_replacements,
+        "replacements": sum(outcome.n_replaced),
         "created": outcome.created,
         "applied_to": outcome.applied_to,
         "match": _match(outcome.matches),
@@ -181,14 +183,30 @@ def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
         "edit_id": outcome.edit_id,
         "dry_run": outcome.dry_run,
     }
-    if len(outcome.matches) > 1:
-        details["edits"] = [
-            {"match": match, "match_lines": list(lines)}
-            for match, lines in zip(outcome.matches, outcome.match_lines, strict=True)
+    if any(edit.is_proposed for edit in outcome.edits):
+        details["corrected"] = [
+            {"edit_index": index, "old_string": edit.old_string, "new_string": edit.new_string}
+            for index, edit in enumerate(outcome.edits)
+            if edit.is_proposed
         ]
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
     return details
+
+
+def _step_results(outcome: EditOutcome) -> list[wire.JsonObject]:
+    """Of each step of a multi edit what came of it; after a failure none was applied, however well it went."""
+    if outcome.error is None:
+        steps = zip(outcome.n_replaced, outcome.matches, outcome.match_lines, strict=True)
+        return [
+            {"index": index, "status": "ok", "replacements": n, "match": match, "match_lines": list(lines)}
+            for index, (n, match, lines) in enumerate(steps)
+        ]
+    failed: int = getattr(outcome.error, "edit_index", 0)
+    return [
+        {"index": index, "status": "ok" if index < failed else "failed" if index == failed else "not_tried"}
+        for index in range(len(outcome.edits))
+    ]
 
 
 def _match(matches: tuple[str, ...]) -> str | None:

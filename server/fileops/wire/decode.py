@@ -35,7 +35,10 @@ class InvalidParams(Exception):
 
 def decode(value: object, into: type[T]) -> T:
     """Raises: InvalidParams."""
-    return decoder_of(into)(value)
+    try:
+        return msgspec.convert(value, into)  # strict as well, and far faster; but it refuses 3.0, and in other words
+    except (msgspec.ValidationError, OverflowError):
+        return decoder_of(into)(value)
 
 
 @cache

@@ -1,5 +1,8 @@
 """`initializationOptions` → Settings. Strict about values, forgiving about keys that it does not know."""
 
+import posixpath
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -7,7 +10,7 @@ import msgspec
 
 from fileops.model import Limits, Settings
 from fileops.wire.decode import InvalidParams, decode
-from fileops.wire.types import LimitOptions, Options
+from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ def _settings(options: Options) -> Settings:
     for index, root in enumerate(options.roots or ()):
         if not root.startswith("/") or "\0" in root:
             raise InvalidParams("must be an absolute path", f".roots[{index}]")
+    _check_filesystems(options.filesystems or ())
     given = _given(options)
     given.pop("limits", None)
     if options.roots is not None:
@@ -51,6 +55,19 @@ def _settings(options: Options) -> Settings:
     limits = Limits(**_given(options.limits)) if options.limits else Limits()
     known = Settings.__dataclass_fields__.keys()
     return Settings(limits=limits, **{key: value for key, value in given.items() if key in known})
+
+
+def _check_filesystems(filesystems: Sequence[FilesystemOptions]) -> None:
+    prefixes = set[str]()
+    for index, one in enumerate(filesystems):
+        place = f".filesystems[{index}]"
+        if posixpath.normpath(one.prefix) != one.prefix or not one.prefix.startswith("/") or one.prefix in {"/", "//"}:
+            raise InvalidParams("must be an absolute path other than /, without a slash at its end", f"{place}.prefix")
+        if one.prefix in prefixes:
+            raise InvalidParams("is mapped twice", f"{place}.prefix")
+        if not re.match(r"[a-z][a-z0-9+.-]*://", one.url):
+            raise InvalidParams("must be a URL", f"{place}.url")
+        prefixes.add(one.prefix)
 
 
 def _given(struct: msgspec.Struct) -> dict[str, Any]:

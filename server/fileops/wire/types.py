@@ -56,6 +56,12 @@ class MultiEditParams(SessionParams, frozen=True, kw_only=True):
     dry_run: bool | None = None
 
 
+class ToolsParams(Params, frozen=True, kw_only=True):
+    """enabled: names of tools."""
+
+    enabled: list[str] | None = None
+
+
 class CloseSessionParams(Params, frozen=True, kw_only=True):
     session_id: SessionId
 
@@ -100,6 +106,12 @@ class LimitOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_chars: AtLeastOne | None = None
 
 
+class FilesystemOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    prefix: str
+    url: str
+    options: JsonObject | None = None
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     freshness: Literal["mtime", "content"] | None = None
     confine: Literal["edits", "all", "off"] | None = None
@@ -110,10 +122,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     notebooks: Literal["refuse", "text"] | None = None
     images: Literal["attach", "refuse"] | None = None
     correction: bool | None = None
+    correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None
     code_lens: bool | None = None
+    filesystems: list[FilesystemOptions] | None = None
+    bash: bool | None = None
 
 
 # --- results -------------------------------------------------------------------------------------------------------

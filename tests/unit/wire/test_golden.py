@@ -89,15 +89,16 @@ MESSAGES: dict[str, Callable[[], object]] = {
     ),
     "read_failed": lambda: read(error=errors.FileMissing()),
     "edit": lambda: edit(
-        change=CHANGE, n_replacements=2, applied_to="disk", matches=("exact",), match_lines=((2, 9),), edit_id="e1",
+        change=CHANGE, n_replaced=(2,), applied_to="disk", matches=("exact",), match_lines=((2, 9),), edit_id="e1",
         commit=CommitReport(method="swap", durability="synced"),
     ),
     "edit_dry_run": lambda: edit(
-        change=CHANGE, n_replacements=1, applied_to="disk", matches=("newline",), match_lines=((2,),), dry_run=True
+        change=CHANGE, n_replaced=(1,), applied_to="disk", matches=("newline",), match_lines=((2,),), dry_run=True
     ),
     "multi_edit_in_buffer": lambda: edit(
-        change=CHANGE, n_replacements=2, applied_to="buffer", matches=("exact", "newline"), match_lines=((2,), (1,)),
-        modified_by_user=True, edit_id="e2", commit=CommitReport(method="buffer", durability="editor"),
+        change=CHANGE, is_multi=True, n_replaced=(1, 1), applied_to="buffer", matches=("exact", "newline"),
+        match_lines=((2,), (1,)), modified_by_user=True, edit_id="e2",
+        commit=CommitReport(method="buffer", durability="editor"),
     ),
     "edit_without_match": lambda: failed(errors.NoMatch(old_string="x", edit_index=1, nearest=NEAREST)),
     "edit_without_anything_near": lambda: failed(errors.NoMatch(old_string="x")),

@@ -1,0 +1,67 @@
+"""One tree of paths over several filesystems: the disk, and what is mapped into it by prefix."""
+
+import posixpath
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+
+from fileops.fs.remote import RemoteFileSystem, mount_of
+from fileops.model import Committed, Snapshot, Splice, Stamp
+from fileops.ports import CommitHooks, ContentStream, FileSystem
+
+Files = Iterable[tuple[str, Stamp | None]]
+
+
+class RouterFileSystem:
+    """A FileSystem. mounts: with different prefixes; the longest that fits counts."""
+
+    def __init__(self, disk: FileSystem, mounts: Sequence[RemoteFileSystem]) -> None:
+        self._disk, self._mounts = disk, tuple(mounts)
+
+    def is_remote(self, path: str) -> bool:
+        """Of a canonical path."""
+        return mount_of(path, self._mounts) is not None
+
+    def resolve(self, path: str) -> str:
+        normal = posixpath.normpath("/" + path.lstrip("/")) if path.startswith("/") else path
+        mount = mount_of(normal, self._mounts)
+        if mount is None:
+            normal = self._disk.resolve(path)
+            mount = mount_of(normal, self._mounts)
+        return normal if mount is None else mount.resolve(normal)
+
+    def stat(self, path: str) -> Stamp | None:
+        return self._at(path).stat(path)
+
+    def open(self, path: str) -> ContentStream:
+        return self._at(path).open(path)
+
+    def read(self, path: str) -> Snapshot:
+        return self._at(path).read(path)
+
+    def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+        return self._at(snapshot.path).replace(snapshot, splices, hooks)
+
+    def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
+        return self._at(snapshot.path).remove(snapshot, hooks)
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        return self._at(path).hold(path)
+
+    def _at(self, path: str) -> FileSystem:
+        return mount_of(path, self._mounts) or self._disk
+
+
+def moved_with_poll(
+    is_remote: Callable[[str], bool], on_disk: Callable[[Files], list[str]], watch_from_afar: Callable[[Files], None]
+) -> Callable[[Files], list[str]]:
+    """Which files moved: those on disk are looked at now, the others are left to the one who polls them."""
+
+    def moved(files: Files) -> list[str]:
+        near, far = list[tuple[str, Stamp | None]](), list[tuple[str, Stamp | None]]()
+        for file in files:
+            (far if is_remote(file[0]) else near).append(file)
+        if far:
+            watch_from_afar(far)
+        return on_disk(near)
+
+    return moved

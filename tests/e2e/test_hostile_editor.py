@@ -1,0 +1,278 @@
+"""A hostile editor on pytest-lsp: after each story the answer, the buffer, the bytes on disk, the tracker, and silence.
+
+The same daemon as any LSP client would start; what is sent to it is what pygls' own client sends.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError, JsonRpcException
+from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage, default_converter
+from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtocol
+from pytest_lsp.client import register_lsp_features
+
+from support.editor_client import edited
+
+WAIT_S = 20.0
+OPEN, CHANGE = "textDocument/didOpen", "textDocument/didChange"
+
+
+class Client(LanguageClient):
+    __test__ = False
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        if source is not FeatureRequestError:  # an answer of ours that is an error on purpose
+            super().report_server_error(error, source)
+
+
+def raw_converter() -> Converter:
+    """Messages of our own methods arrive as plain JSON."""
+    converter = default_converter()
+
+    def raw(given: Any, cls: Any) -> Any:
+        return cls(**{key: given[key] for key in ("id", "method", "jsonrpc", "params", "result") if key in given})
+
+    for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
+        converter.register_structure_hook(cls, raw)
+    return converter
+
+
+class Editor:
+    """One document, and an answer to `workspace/applyEdit` that each test chooses."""
+
+    def __init__(self, client: Client, path: Path) -> None:
+        self.client, self.path, self.text, self.version = client, path, path.read_text(), 1
+        self.uri = path.as_uri()
+        self.asked: list[Any] = []
+        self.answer: Callable[[Any], Awaitable[Any]] = self.oblige
+        self.stale: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def apply(params: types.ApplyWorkspaceEditParams) -> Any:
+            self.asked.append(params)
+            return await self.answer(params)
+
+        def stale(params: Any) -> None:
+            self.stale.put_nowait(params)
+
+        feature: Any = client.feature
+        feature(types.WORKSPACE_APPLY_EDIT)(apply)
+        feature("fileops/didBecomeStale")(stale)
+
+    def open(self, text: str | None = None) -> None:
+        self.text, self.version = self.text if text is None else text, self.version
+        item = types.TextDocumentItem(uri=self.uri, language_id="plaintext", version=self.version, text=self.text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+
+    def become(self, text: str) -> None:
+        self.text = text
+        self.version += 1
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                text_document=types.VersionedTextDocumentIdentifier(uri=self.uri, version=self.version),
+                content_changes=[types.TextDocumentContentChangeWholeDocument(text=text)],
+            )
+        )
+
+    async def oblige(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        change = (params.edit.document_changes or [])[0]
+        assert isinstance(change, types.TextDocumentEdit)
+        if change.text_document.version != self.version:
+            return types.ApplyWorkspaceEditResult(applied=False, failure_reason="stale version")
+        edits = [
+            {"range": {"start": vars_of(one.range.start), "end": vars_of(one.range.end)}, "newText": one.new_text}
+            for one in change.edits
+            if isinstance(one, types.TextEdit)
+        ]
+        self.become(edited(self.text, edits))
+        return types.ApplyWorkspaceEditResult(applied=True)
+
+    async def call(self, method: str, **params: Any) -> Any:
+        sending = self.client.protocol.send_request_async(method, {"file_path": str(self.path), **params})
+        return await asyncio.wait_for(sending, WAIT_S)
+
+    async def edit(self, old: str, new: str) -> Any:
+        return await self.call("fileops/edit", old_string=old, new_string=new)
+
+    async def state(self) -> str:
+        sending = self.client.protocol.send_request_async("fileops/tracked", {})
+        (file,) = (await asyncio.wait_for(sending, WAIT_S))["files"]
+        return str(file["state"])
+
+
+def vars_of(position: types.Position) -> dict[str, int]:
+    return {"line": position.line, "character": position.character}
+
+
+@pytest.fixture
+async def editor(tmp_path: Path) -> AsyncGenerator[Editor]:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\n")
+
+    def make() -> Client:
+        client = Client(protocol_cls=LanguageClientProtocol, converter_factory=raw_converter)
+        register_lsp_features(client)
+        return client
+
+    config = ClientServerConfig(server_command=[sys.executable, "-m", "fileops"], client_factory=make)
+    client: Any = await config.start()
+    workspace = types.WorkspaceClientCapabilities(
+        apply_edit=True, workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True)
+    )
+    folder = types.WorkspaceFolder(uri=tmp_path.as_uri(), name="project")
+    editor = Editor(client, path)
+    await client.initialize_session(
+        types.InitializeParams(
+            capabilities=types.ClientCapabilities(workspace=workspace), workspace_folders=[folder], root_uri=None
+        )
+    )
+    yield editor
+    if client._server.returncode is None:
+        await asyncio.wait_for(client.shutdown_session(), WAIT_S)
+        assert client.messages == []  # nothing was complained of
+        assert client.protocol._request_futures == {}  # nothing was left unanswered, on either side
+    with suppress(RuntimeError):  # pygls cannot fail a question that it still serves when the daemon is gone
+        await client.stop()
+
+
+async def test_dirty_buffers_are_edited_in_the_editor(editor: Editor):
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    result = await editor.edit("two", "deux")
+    assert (result["status"], result["details"]["applied_to"]) == ("success", "buffer")
+    assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
+    assert await editor.state() == "fresh"
+    assert editor.stale.empty()
+
+
+async def test_a_refusal_changes_nothing(editor: Editor):
+    async def refuse(params: Any) -> Any:
+        return types.ApplyWorkspaceEditResult(applied=False, failure_reason="no")
+
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    editor.answer = refuse
+    result = await editor.edit("two", "deux")
+    assert result["error"]["code"] == "apply_refused"
+    assert (editor.text, editor.path.read_text()) == ("un\ntwo\n", "one\ntwo\n")
+    assert await editor.state() == "fresh"
+
+
+async def test_a_version_that_moved_is_a_refusal_and_makes_stale(editor: Editor):
+    async def type_first(params: Any) -> Any:
+        editor.become("uno\ntwo\n")
+        return await editor.oblige(params)
+
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    editor.answer = type_first
+    result = await editor.edit("two", "deux")
+    assert result["error"]["code"] == "apply_refused"
+    assert (editor.text, editor.path.read_text()) == ("uno\ntwo\n", "one\ntwo\n")
+    assert (await asyncio.wait_for(editor.stale.get(), WAIT_S))["source"] == "buffer"
+    assert await editor.state() == "stale"
+
+
+async def test_a_second_open_is_the_newer_text(editor: Editor):
+    editor.open()
+    await editor.call("fileops/read")
+    editor.version += 1
+    editor.open("un\ntwo\n")
+    result = await editor.edit("two", "deux")
+    assert (result["error"]["code"], result["details"]["changed_by"]) == ("modified_externally", "buffer")
+    await editor.call("fileops/read")
+    assert (await editor.edit("two", "deux"))["details"]["applied_to"] == "buffer"
+    assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
+
+
+async def test_changes_before_any_open_are_nothing(editor: Editor):
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    result = await editor.edit("two", "deux")
+    assert (result["details"]["applied_to"], editor.path.read_text()) == ("disk", "one\ndeux\n")
+    assert editor.asked == []
+
+
+async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor):
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(params: Any) -> Any:
+        asked.set()
+        await let_go.wait()
+        return await editor.oblige(params)
+
+    editor.answer = slowly
+    editing = asyncio.create_task(editor.edit("two", "deux"))
+    await asyncio.wait_for(asked.wait(), WAIT_S)
+    other = await editor.call("fileops/read", file_path=str(editor.path.parent / "other"))
+    assert other["error"]["code"] == "not_found"
+    let_go.set()
+    assert (await editing)["status"] == "success"
+    assert (editor.text, await editor.state()) == ("un\ndeux\n", "fresh")
+
+
+async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor):
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(params: Any) -> Any:
+        asked.set()
+        await let_go.wait()
+        return await editor.oblige(params)
+
+    editor.answer = slowly
+    params = {"file_path": str(editor.path), "old_string": "two", "new_string": "deux"}
+    editing = asyncio.create_task(editor.client.protocol.send_request_async("fileops/edit", params, msg_id="edit-1"))
+    await asyncio.wait_for(asked.wait(), WAIT_S)
+    editor.client.cancel_request(types.CancelParams(id="edit-1"))
+    let_go.set()
+    assert (await asyncio.wait_for(editing, WAIT_S))["status"] == "success"
+    assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
+
+
+async def test_an_error_as_answer_is_a_refusal(editor: Editor):
+    async def fail(params: Any) -> Any:
+        raise JsonRpcException("a bad day", code=-32001)
+
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    editor.answer = fail
+    assert (await editor.edit("two", "deux"))["error"]["code"] == "apply_refused"
+    assert (editor.text, editor.path.read_text()) == ("un\ntwo\n", "one\ntwo\n")
+
+
+async def test_the_editor_dies_in_the_middle(editor: Editor):
+    editor.open()
+    editor.become("un\ntwo\n")
+    await editor.call("fileops/read")
+    asked = asyncio.Event()
+
+    async def never(params: Any) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    editor.answer = never
+    editing = asyncio.create_task(editor.edit("two", "deux"))
+    await asyncio.wait_for(asked.wait(), WAIT_S)
+    server: Any = editor.client._server  # pyright: ignore[reportPrivateUsage]
+    server.stdin.close()
+    await asyncio.wait_for(server.wait(), WAIT_S)
+    editing.cancel()
+    assert editor.path.read_text() == "one\ntwo\n"
+    assert os.listdir(editor.path.parent) == ["f.txt"]

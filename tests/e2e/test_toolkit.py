@@ -1,0 +1,123 @@
+"""Tools for agents in Python: definitions, bare tools, lists for model APIs, calls by name."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import FileOpsClient, ResponseError, ToolFormat, system_prompt
+
+NAMES = ["Read", "Edit", "MultiEdit"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+@pytest.fixture
+async def client(file: Path) -> AsyncIterator[FileOpsClient]:
+    async with FileOpsClient.start(root=file.parent) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("openai", ("function", "parameters")), ("openai-responses", ("parameters",)), ("anthropic", ("input_schema",)),
+        ("bedrock", ("toolSpec", "inputSchema", "json")), ("mcp", ("inputSchema",)),
+    ],
+)  # fmt: skip
+async def test_list_carries_the_ordered_words(client: FileOpsClient, name: ToolFormat, where: tuple[str, ...]) -> None:
+    definitions = await client.tools()
+    listed = await client.tools(name)
+    assert [definition.name for definition in definitions] == NAMES
+    for definition, function in zip(definitions, listed, strict=True):
+        schema: Any = function
+        for key in where:
+            schema = schema[key]
+        described = function.get("function") or function.get("toolSpec") or function
+        assert schema == definition.input_schema
+        assert (described["name"], described["description"]) == (definition.name, definition.description)
+
+
+async def test_gemini_gets_no_key_that_it_does_not_know(client: FileOpsClient) -> None:
+    (listed,) = await client.tools("gemini")
+    functions = listed["functionDeclarations"]
+    assert [function["name"] for function in functions] == NAMES
+    assert '"additionalProperties"' not in json.dumps(functions)
+    assert '"default"' not in json.dumps(functions)
+    edits = functions[2]["parameters"]["properties"]["edits"]
+    assert edits["items"]["required"] == ["old_string", "new_string"]
+
+
+async def test_unknown_format_is_refused(client: FileOpsClient) -> None:
+    with pytest.raises(ValueError, match="no format"):
+        await client.tools("abacus")  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+# R-TOOLS-2
+async def test_prompt_speaks_of_enabled_tools_only(client: FileOpsClient) -> None:
+    everything = system_prompt(await client.tools())
+    assert "- Read: Read file contents\n" in everything
+    assert "MultiEdit rather than several Edits" in everything
+    some = system_prompt(await client.tools(enabled=["Edit", "Read"]))
+    assert "MultiEdit" not in some
+    assert "Read a file before editing it" in some
+    assert "editing" not in system_prompt(await client.tools(enabled=["Read"]))
+    assert [function["name"] for function in await client.tools("anthropic", enabled=["Edit"])] == ["Edit"]
+    with pytest.raises(ResponseError) as refused:
+        await client.tools(enabled=["Read", "Write"])
+    assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.enabled[1]")
+
+
+async def test_call_by_name_does_what_the_request_does(client: FileOpsClient, file: Path) -> None:
+    reading = await client.call("Read", {"file_path": str(file), "offset": 1.0}, session_id="s")
+    assert reading.output == (await client.read(file, offset=1, session_id="s")).output
+    edit = {"file_path": str(file), "old_string": "one", "new_string": "1"}
+    assert (await client.call("Edit", json.dumps(edit), session_id="s")).ok
+    assert (await client.call("Edit", edit)).code == "not_read"
+    edits = [{"old_string": "1", "new_string": "2"}, {"old_string": "2\ntwo", "new_string": "3"}]
+    assert (await client.call("MultiEdit", {"file_path": str(file), "edits": edits}, session_id="s")).ok
+    assert file.read_text() == "3\n"
+    with pytest.raises(KeyError):
+        await client.call("Write", {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ('{"file_path": "/a"', "no JSON"), ("[]", "must be an object"), ("", "$.file_path is missing"),
+        ({"file_path": 3}, "$.file_path must be a string"), ({"file_path": "/a", "limit": 0}, "$.limit"),
+        ({"file_path": "/a", "session_id": "other"}, "$.session_id unknown key"),
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_arguments_that_do_not_fit_are_told_to_the_model(
+    client: FileOpsClient, arguments: Any, reason: str
+) -> None:
+    result = await client.call("Read", arguments)
+    assert result.code == "invalid_params"
+    assert result.output.startswith("<tool_use_error>Invalid parameters. Reason: ")
+    assert reason in result.output
+
+
+async def test_whole_tool_executes_and_renders_and_the_bare_one_executes(client: FileOpsClient, file: Path) -> None:
+    read, edit, _ = await client.toolbox(session_id="s")
+    arguments = {"file_path": str(file)}
+    assert await read.render_call({}, is_partial=True) == "read ..."
+    result = await read.execute(arguments)
+    view = await read.render_result(arguments, result)
+    assert (view.call, [line.text for line in view.lines]) == ("read a.txt", ["one", "two"])
+    assert read.definition.prompt_snippet == "Read file contents"
+    bare = edit.agent_tool()
+    assert (bare.name, bare.input_schema) == ("Edit", edit.definition.input_schema)
+    assert not {"prompt_snippet", "render_call", "label"} & set(dir(bare))
+    calls = [arguments | {"old_string": old, "new_string": new} for old, new in (("one", "1"), ("two", "2"))]
+    assert all(result.ok for result in await asyncio.gather(*(bare.execute(call) for call in calls)))
+    assert file.read_text() == "1\n2\n"
