@@ -5,10 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import report
+from bench import plots, report
 from bench.contenders import Peers, install_peers
 from bench.measure import Result
-from bench.scenarios import SCENARIOS
+from bench.scenarios import SCENARIOS, curve_by_size, curve_by_tracked
 
 DEFAULT_PEERS = Path.home() / ".cache" / "fileops-bench"
 
@@ -24,18 +24,26 @@ def main() -> int:
     parser.add_argument("--peers-folder", type=Path, default=DEFAULT_PEERS, help="where they are kept between runs")
     parser.add_argument("--json", type=Path, help="write every time to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file as well")
+    parser.add_argument("--plot", type=Path, help="measure the curves too and draw them into this .svg or .png")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.scenarios if name not in SCENARIOS]
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
     peers = Peers() if arguments.no_peers else install_peers(arguments.peers_folder)
     results: list[Result] = []
-    for name in arguments.scenarios or SCENARIOS:
+    chosen: list[str] = arguments.scenarios or ([] if arguments.plot else list(SCENARIOS))
+    for name in chosen:
         with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="fileops-bench-") as folder:
             result = SCENARIOS[name](Path(folder).resolve(), arguments.runs, peers)
         results.append(result)
         sys.stdout.write(report.markdown([result]).partition("\n\n")[2])
         sys.stdout.flush()
+    if arguments.plot:
+        with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="fileops-bench-") as folder:
+            by_size = curve_by_size(Path(folder).resolve(), arguments.runs, peers)
+            by_tracked = curve_by_tracked(Path(folder).resolve(), arguments.runs, peers)
+        plots.write(by_size, by_tracked, arguments.plot)
+        results += [*by_size, *by_tracked]
     if arguments.markdown:
         arguments.markdown.write_text(report.markdown(results), encoding="utf-8")
     if arguments.json:

@@ -407,6 +407,44 @@ def s13_keystroke(folder: Path, runs: Runs, peers: Peers) -> Result:
     return Result(scenario="S13", title="a keystroke's didChange in a 1 MB document", rows=[row])
 
 
+# --- curves ----------------------------------------------------------------------------------------------------------
+
+
+def curve_by_size(folder: Path, runs: Runs, peers: Peers) -> list[Result]:
+    """The same edit in files of 1 kB to 100 MB; one result for each size."""
+    results: list[Result] = []
+    for size in (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000):
+        n_lines = max(10, size // 100)
+        at = f"{n_lines // 2:07d} the"
+        known = peers if size <= 10_000_000 else Peers()  # a minute for each edit of the peers beyond
+        n_rounds = max(3, min(runs, 20_000_000 // size))
+        rows = _edit_scenario(folder, known, _lines(n_lines, 100), at, at.replace("the", "THE"), n_rounds=n_rounds)
+        results.append(Result(scenario=str(size), title=f"edit in a file of {size} bytes", rows=rows, baseline=RAW))
+    return results
+
+
+def curve_by_tracked(folder: Path, runs: Runs, peers: Peers) -> list[Result]:
+    """Read and edit of one file beside more and more tracked ones."""
+    del peers
+    results: list[Result] = []
+    ours, probe = Ours(str(folder)), _file(folder, "probe.txt", _lines(200))
+    ours.read(probe)
+    n_tracked = 1
+    for wanted in (1, 10, 100, 1000, 10_000):
+        for n in range(n_tracked, wanted):
+            (folder / f"t{n % 100}").mkdir(exist_ok=True)
+            ours.read(_file(folder / f"t{n % 100}", f"{n}.txt", "one\n"))
+        n_tracked = max(n_tracked, wanted)
+        calls: dict[str, Callable[[], object]] = {
+            "read": lambda: ours.read(probe),
+            "edit": _toggler(lambda old, new: ours.edit(probe, old, new), "0000100 the", "0000100 THE"),
+        }
+        rows = interleaved(calls, n_rounds=runs * 2, n_warm=5)
+        results.append(Result(scenario=str(wanted), title=f"{wanted} tracked files", rows=rows))
+    ours.close()
+    return results
+
+
 SCENARIOS: dict[str, Callable[[Path, Runs, Peers], Result]] = {
     "S1": s1_cold_start, "S2": s2_warm_read, "S3": s3_deep_read, "S4": s4_small_edit, "S5a": s5_edit_5mb,
     "S5b": s5_edit_50mb, "S6": s6_fifty_edits, "S7": s7_many_hits, "S8": s8_many_files, "S9": s9_pipelined,
