@@ -33,7 +33,7 @@ async def test_regex_and_block_edits_are_applied(file: pathlib.Path) -> None:
         ]
         result = await client.multi_edit(file, edits)
         assert result.ok
-        assert [step["match"] for step in result.details.get("edits", [])] == ["block", "exact"]
+        assert [step.get("match") for step in result.details.get("edits", [])] == ["block", "exact"]
     assert file.read_bytes() == b"# Both\r\nlast 22!\r\n"
 
 

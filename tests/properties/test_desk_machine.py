@@ -15,17 +15,14 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
-from support.in_process import Desk
 
 from fileops.errors import (
     AlreadyExists,
     ApplyRefused,
     FileMissing,
-    FileOpsError,
     ModifiedExternally,
     NoMatch,
     NotRead,
@@ -34,6 +31,7 @@ from fileops.errors import (
 )
 from fileops.model import Decision, Modify, Once, Reject
 from fileops.wire.uris import uri_of
+from support.in_process import Desk
 
 T = TypeVar("T")
 paths = st.sampled_from(["/w/f", "/w/g"])
@@ -292,6 +290,6 @@ def test_a_person_and_agents_at_the_same_files() -> None:
     run_state_machine_as_test(
         DeskMachine,
         settings=settings(
-            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=(*HealthCheck,)
         ),
     )
