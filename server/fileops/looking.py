@@ -12,7 +12,7 @@ from typing import Literal
 import xxhash
 
 from fileops.core.digest import content_digest
-from fileops.core.stamps import is_same_file
+from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, Seen, Verdict, assess
 from fileops.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
 from fileops.model import Snapshot, StaleReason, Stamp
@@ -120,8 +120,8 @@ class Looker:
         """Whether the snapshot is what was seen: by its stamp, and to the byte where all of it was seen."""
         if not snapshot.exists:
             return False
-        if seen.digest is None and snapshot.source == "buffer":
-            return seen.source == "buffer" and seen.version == snapshot.version
+        if seen.digest is None and snapshot.source == "buffer":  # a clean document has the stamp of its file
+            return snapshot.stamp is not None and is_unmoved(seen.stamp, snapshot.stamp)
         by_content = "buffer" in {seen.source, snapshot.source} or self._is_open(snapshot.path)
         if snapshot.stamp is not None and not by_content:
             verdict = assess(seen, snapshot.stamp, freshness=self._mode)

@@ -406,14 +406,17 @@ def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: Wor
         world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
 
 
-def test_partly_read_buffer_is_known_by_its_version(world: World) -> None:
+def test_partly_read_buffer_is_known_by_its_stamp(world: World) -> None:
+    """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
     world.freshness.note_read("a", "/w/f", "/w/f", on_disk.stamp, on_disk.taken_ns, None, source="buffer", version=3)
     buffer = replace(on_disk, source="buffer", version=3)
     world.freshness.require_fresh("a", buffer)
+    world.freshness.require_fresh("a", replace(buffer, version=4))
+    typed = replace(on_disk.stamp, mtime_ns=on_disk.stamp.mtime_ns + 1, ctime_ns=on_disk.stamp.ctime_ns + 1)
     with pytest.raises(ModifiedExternally):
-        world.freshness.require_fresh("a", replace(buffer, version=4))
+        world.freshness.require_fresh("a", replace(buffer, version=5, stamp=typed))
 
 
 # --- sessions -------------------------------------------------------------------------------------------------
