@@ -27,6 +27,7 @@ ONLY_IN = {
     "lsprotocol": ("fileops/lsp/",),
     "watchdog": ("fileops/fs/watcher.py",),
     "rich": ("fileops/demo.py",),
+    "opentelemetry": ("fileops/telemetry.py",),
     "fileops_client": ("fileops/demo.py", "fileops_client/"),
 }
 IMPURE = {"asyncio", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}

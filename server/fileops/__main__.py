@@ -6,6 +6,7 @@ Nothing heavy is imported before it is known to be needed: `--version` and `--he
 import argparse
 import gc
 import logging
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from fileops import __version__
 
 if TYPE_CHECKING:
+    from fileops.calls import Sink
     from fileops.fs.router import RouterFileSystem
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
@@ -118,7 +120,7 @@ def _serve() -> int:
         service = compose(
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
-            remote=remote,
+            remote=remote, sinks=_telemetry(),
         )  # fmt: skip
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
         return service
@@ -150,6 +152,7 @@ def compose(
     history: "History",
     corrector: "Corrector | None" = None,
     remote: "RouterFileSystem | None" = None,
+    sinks: "tuple[Sink, ...]" = (),
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
     from fileops.freshness import Freshness
@@ -178,8 +181,19 @@ def compose(
         clock=SystemClock(),
         history=history,
         corrector=corrector,
+        sinks=sinks,
     )
     return FileOps(world, settings, folders)
+
+
+def _telemetry() -> "tuple[Sink, ...]":
+    """What the standard environment variables ask for, which usually is nothing."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return ()
+    from fileops.telemetry import telemetry_from
+
+    telemetry = telemetry_from(os.environ)
+    return () if telemetry is None else (telemetry,)
 
 
 class SystemClock:

@@ -153,3 +153,48 @@ class EditOutcome:
     edit_id: str | None = None
     commit: CommitReport | None = None
     dry_run: bool = False
+
+
+# --- statistics ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyOutcome:
+    """Milliseconds."""
+
+    n: int
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesOutcome:
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedOutcome:
+    """Of applied edits; shares of `applied`, 0 where nothing was."""
+
+    applied: int
+    modified_by_user: int
+    undone: int
+    share_modified: float
+    share_undone: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOutcome:
+    """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method. matches: by tier."""
+
+    session_id: str | None
+    since: float
+    calls: dict[str, int]
+    outcomes: dict[str, int]
+    matches: dict[str, int]
+    lines: LinesOutcome
+    edits: AppliedOutcome
+    latency_ms: dict[str, LatencyOutcome]

@@ -8,6 +8,7 @@ again. A cancel before the commit leaves everything as it was; later the caller 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fileops.calls import Calls, Sink, note_outcome, waiting
 from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.corrections import Unmatched, with_proposal
@@ -25,10 +26,12 @@ from fileops.requests import (
     HistoryRequest,
     ReadOutcome,
     ReadRequest,
+    StatsOutcome,
     UndoOutcome,
     UndoRequest,
 )
 from fileops.session_files import SessionFiles
+from fileops.stats import Statistics
 from fileops.turns import Turns
 from fileops.undoing import Undoer, UndoProposal
 from fileops.workers import Workers
@@ -47,6 +50,7 @@ class World:
     clock: Clock
     history: History
     corrector: Corrector | None = None
+    sinks: tuple[Sink, ...] = ()  # of measured calls
 
 
 class FileOps:
@@ -64,6 +68,8 @@ class FileOps:
             fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
             history=world.history,
         )  # fmt: skip
+        self._stats = Statistics(world.clock.time_ns())
+        self.calls = Calls((self._stats, *world.sinks))
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
         self._workers = Workers(N_WORKERS)
@@ -83,6 +89,7 @@ class FileOps:
         return outcome
 
     def _note_read(self, request: ReadRequest, outcome: ReadOutcome) -> None:
+        note_outcome(outcome)
         if outcome.error is not None:
             return
         now = self._now()
@@ -108,24 +115,27 @@ class FileOps:
                 result = await self._decide(request, result, token)
             else:
                 request, result = await self._correct(request, result, token)
+        note_outcome(result)
         self.files.note_edit(request, result, self._now())
         return result
 
     async def _correct(
-        self, request: EditRequest, waiting: Unmatched, token: CancelToken
+        self, request: EditRequest, unmatched: Unmatched, token: CancelToken
     ) -> tuple[EditRequest, Attempted]:
         """The request in the words that the client's model proposed, and what came of it."""
         corrector = self._world.corrector
-        proposal = None if corrector is None else await corrector.correct(waiting.question)
+        with waiting():
+            proposal = None if corrector is None else await corrector.correct(unmatched.question)
         if proposal is None:
-            return request, self._editor.failed(request, waiting.error)
-        request = with_proposal(request, waiting.error, proposal)
+            return request, self._editor.failed(request, unmatched.error)
+        request = with_proposal(request, unmatched.error, proposal)
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
             return request, await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
 
     async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> Attempted:
-        decision = await self._world.approver.decide(proposal.question)
+        with waiting():
+            decision = await self._world.approver.decide(proposal.question)
         if isinstance(decision, Always):
             self.set_approval_mode(request.session_id, "auto_edit")
         policy = self._policy(request.session_id)
@@ -162,12 +172,14 @@ class FileOps:
         result = await self._workers.run(token, lambda: self._undoer.attempt(request, policy, token))
         while isinstance(result, UndoProposal):
             result = await self._decide_undo(request, result, token)
+        note_outcome(result)
         return result
 
     async def _decide_undo(
         self, request: UndoRequest, proposal: UndoProposal, token: CancelToken
     ) -> UndoOutcome | UndoProposal:
-        decision = await self._world.approver.decide(proposal.question)
+        with waiting():
+            decision = await self._world.approver.decide(proposal.question)
         if isinstance(decision, Always) and request.by_session is not None:
             self.set_approval_mode(request.by_session, "auto_edit")
         policy = self._policy(request.by_session or "")
@@ -176,6 +188,15 @@ class FileOps:
     async def agent_places(self, file_path: str) -> tuple[AgentPlace, ...]:
         """Where what agents wrote stands in the file now, newest edit first."""
         return await self._workers.run(CancelToken(), lambda: self._undoer.places(file_path))
+
+    # --- statistics ----------------------------------------------------------------------------------------
+
+    async def stats(self, session_id: str | None) -> StatsOutcome:
+        """None: of all sessions together, closed ones included."""
+        edits = await self.history(HistoryRequest(session_id=session_id))
+        since = self._stats.since_ns / 1e9
+        n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
+        return self._stats.outcome(session_id, n_undone)
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
@@ -191,6 +212,7 @@ class FileOps:
         """Forget all that this session has seen and was granted."""
         self._modes.pop(session_id, None)
         self.files.reset(session_id)
+        self._stats.drop_session(session_id)
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
@@ -209,6 +231,7 @@ class FileOps:
         """Finish what is being committed, start nothing more."""
         self._workers.close()
         self._world.freshness.close()
+        self.calls.close()
         self._world.history.close()
 
     def _now(self) -> float:

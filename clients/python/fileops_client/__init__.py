@@ -5,7 +5,7 @@ from fileops_client.connection import PendingCall, RequestHandler
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
 from fileops_client.events import EventContext, Listener, Subscription
 from fileops_client.requests import ApprovalMode, uri_of
-from fileops_client.session_files import Conflict, RecordedRead, SessionFile
+from fileops_client.session_files import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
 from fileops_client.toolkit import AgentTool, Tool, ToolFormat, system_prompt, tool_list
 from fileops_client.values import (
     Answer,
@@ -39,6 +39,7 @@ __all__ = [
     "ApprovalMode",
     "Attachment",
     "BecameStale",
+    "CallStats",
     "Conflict",
     "ConnectionLost",
     "Description",
@@ -48,12 +49,14 @@ __all__ = [
     "DidRead",
     "DiffRow",
     "DiffView",
+    "EditStats",
     "Event",
     "EventContext",
     "FileOpsClient",
     "HistoryEntry",
     "Hunk",
     "HunkLine",
+    "Latency",
     "Listener",
     "Location",
     "Misquote",

@@ -1,4 +1,4 @@
-"""What a session knows of its files: seen by other means, forgotten, changed since, worked on."""
+"""What a session knows of its files: seen by other means, forgotten, changed since, worked on; and what it did."""
 
 import os
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from fileops_client.sender import FilePath, Sender, given
-from fileops_client.values import ToolError
+from fileops_client.values import Stats, ToolError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,47 @@ class SessionFile:
     conflicted_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Milliseconds."""
+
+    n: int
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditStats:
+    """Of applied edits; shares of `applied`."""
+
+    applied: int
+    modified_by_user: int
+    undone: int
+    share_modified: float
+    share_undone: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStats:
+    """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method; matches: by tier."""
+
+    session_id: str | None
+    since: float
+    calls: dict[str, int]
+    outcomes: dict[str, int]
+    matches: dict[str, int]
+    lines: Stats
+    edits: EditStats
+    latency_ms: dict[str, Latency]
+
+
 class SessionFileRequests(Sender):
+    async def stats(self, *, session_id: str | None = None) -> CallStats:
+        """What was asked and what came of it; without a session, of all of them."""
+        return msgspec.convert(await self.request("fileops/stats", given(session_id=session_id)), CallStats)
+
     async def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
         """The agent has seen the whole file by other means, as it stands now."""
         params = given(file_path=os.fspath(file_path), session_id=session_id)

@@ -75,6 +75,12 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
     return convert.undo_result(await service.undo(convert.undo_request(params)))
 
 
+async def stats(service: "FileOps", params: wire.SessionParams) -> object:
+    from fileops.wire.stats_types import stats_result
+
+    return stats_result(await service.stats(params.session_id))
+
+
 REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, read),
     Request("fileops/edit", wire.EditParams, edit),
@@ -89,6 +95,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/conflicts", wire.SessionParams, session_files.conflicts),
     Request("fileops/sessionFiles", session_types.SessionFilesParams, session_files.session_files),
     Request("fileops/resetSession", wire.SessionParams, session_files.reset_session),
+    Request("fileops/stats", wire.SessionParams, stats),
     Request("fileops/describe", view_types.DescribeParams, views.describe),
     Request("fileops/render", view_types.RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),

@@ -21,7 +21,7 @@ from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.protocol import Protocol
 from fileops.lsp.requests import NOTIFICATIONS, REQUESTS, Request, strategies
 from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
-from fileops.model import Event, Settings
+from fileops.model import DEFAULT_SESSION, Event, Settings
 from fileops.ports import Events
 from fileops.wire.convert import notification_of
 from fileops.wire.decode import InvalidParams, decode, decoder_of
@@ -86,8 +86,13 @@ class FileOpsServer(LanguageServer):
 
         async def handle(raw: object) -> object:
             params: Params = decoder({} if raw is None else raw)
-            with self._progress.reporting(params.work_done_token, request.method):
-                return await request.handle(self._ready(), params)
+            service = self._ready()
+            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
+            with (
+                service.calls.measured(request.method, session_id, InvalidParams),
+                self._progress.reporting(params.work_done_token, request.method),
+            ):
+                return await request.handle(service, params)
 
         self.protocol.raw_requests.add(request.method)
         self.protocol.register(request.method, handle)

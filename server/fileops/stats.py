@@ -1,0 +1,111 @@
+"""Statistics of calls, for the whole connection and for each session, in bounded memory. They stay at home."""
+
+import math
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+
+from fileops.calls import Call
+from fileops.requests import AppliedOutcome, LatencyOutcome, LinesOutcome, StatsOutcome
+
+PER_OCTAVE = 8  # buckets per doubling: a percentile is told at most 9 % too high
+CLOSING = "fileops/closeSession"
+MAX_SESSIONS = 1000  # with numbers of their own; the longest silent one goes first
+
+
+class Latencies:
+    """Durations in logarithmic buckets: some hundred numbers, however many calls."""
+
+    def __init__(self) -> None:
+        self._buckets: Counter[int] = Counter()
+        self.n = 0
+        self.max_ns = 0
+
+    def add(self, duration_ns: int) -> None:
+        self._buckets[int(math.log2(max(duration_ns, 1000) / 1000) * PER_OCTAVE)] += 1
+        self.n += 1
+        self.max_ns = max(self.max_ns, duration_ns)
+
+    def percentile_ns(self, share: float) -> int:
+        """The duration that this share of the calls did not exceed, rounded up to its bucket's end."""
+        wanted = math.ceil(share * self.n)
+        passed = 0
+        for bucket in sorted(self._buckets):
+            passed += self._buckets[bucket]
+            if passed >= wanted:
+                return min(self.max_ns, math.ceil(1000 * 2 ** ((bucket + 1) / PER_OCTAVE)))
+        return self.max_ns
+
+
+@dataclass(slots=True)
+class Numbers:
+    """calls: by method. outcomes: by code. matches: of the steps of applied edits, by tier."""
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    matches: Counter[str] = field(default_factory=Counter[str])
+    latencies: dict[str, Latencies] = field(default_factory=dict[str, Latencies])
+    n_added: int = 0
+    n_removed: int = 0
+    n_applied: int = 0
+    n_modified: int = 0
+
+    def add(self, call: Call) -> None:
+        self.calls[call.method] += 1
+        self.outcomes[call.code] += 1
+        self.matches.update(call.matches)
+        self.latencies.setdefault(call.method, Latencies()).add(call.duration_ns)
+        self.n_added += call.n_added
+        self.n_removed += call.n_removed
+        self.n_applied += call.is_applied
+        self.n_modified += call.is_modified_by_user
+
+
+class Statistics:
+    """A sink of calls. since_ns: wall clock."""
+
+    def __init__(self, since_ns: int) -> None:
+        self.since_ns = since_ns
+        self.total = Numbers()
+        self._sessions: OrderedDict[str, Numbers] = OrderedDict()
+
+    def record(self, call: Call) -> None:
+        self.total.add(call)
+        if call.method == CLOSING:  # it belongs to a session that is gone
+            return
+        numbers = self._sessions.setdefault(call.session_id, Numbers())
+        numbers.add(call)
+        self._sessions.move_to_end(call.session_id)
+        if len(self._sessions) > MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+
+    def outcome(self, session_id: str | None, n_undone: int) -> StatsOutcome:
+        """session_id: None for all sessions, closed ones included. n_undone: of the applied edits."""
+        numbers = self.total if session_id is None else self._sessions.get(session_id) or Numbers()
+        n_applied = numbers.n_applied
+        return StatsOutcome(
+            session_id=session_id,
+            since=self.since_ns / 1e9,
+            calls=dict(numbers.calls),
+            outcomes=dict(numbers.outcomes),
+            matches=dict(numbers.matches),
+            lines=LinesOutcome(added=numbers.n_added, removed=numbers.n_removed),
+            edits=AppliedOutcome(
+                applied=n_applied,
+                modified_by_user=numbers.n_modified,
+                undone=n_undone,
+                share_modified=numbers.n_modified / n_applied if n_applied else 0.0,
+                share_undone=n_undone / n_applied if n_applied else 0.0,
+            ),
+            latency_ms={method: _in_ms(latencies) for method, latencies in numbers.latencies.items()},
+        )
+
+    def drop_session(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+    def close(self) -> None:
+        pass
+
+
+def _in_ms(latencies: Latencies) -> LatencyOutcome:
+    p50, p90, p99 = (round(latencies.percentile_ns(share) / 1e6, 3) for share in (0.5, 0.9, 0.99))
+    return LatencyOutcome(n=latencies.n, p50=p50, p90=p90, p99=p99, max=round(latencies.max_ns / 1e6, 3))
