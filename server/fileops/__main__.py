@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -122,6 +123,7 @@ def _serve() -> int:
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
             remote=remote, sinks=_telemetry(),
         )  # fmt: skip
+        threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
         return service
 

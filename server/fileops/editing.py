@@ -244,7 +244,8 @@ class Editor:
             plan = replace(decided, snapshot=snapshot)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
         again = self._plan(request, snapshot)
-        if decided is asked and _same_lines(again, asked):
+        is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
+        if decided is asked and is_same_file and _same_lines(again, asked):
             return self._commit(request, again, token)
         return Proposal(plan=again, question=_question(request, again))
 

@@ -217,8 +217,9 @@ class FileOps:
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
         folders = (*workspace_folders, *self.settings.roots)
-        self._roots = Roots(tuple(self._canonical(folder) for folder in folders))
-        self.folders = tuple(dict.fromkeys((*folders, *self._roots.folders)))
+        canonical = [self._canonical(folder) for folder in folders]
+        self._roots = Roots.of(canonical)
+        self.folders = tuple(dict.fromkeys((*folders, *canonical)))
 
     def _canonical(self, folder: str) -> str:
         """A folder that cannot be found out holds nothing, but it counts: without any folder nothing is confined."""

@@ -221,6 +221,25 @@ async def test_nothing_is_held_while_the_person_thinks(tmp_path: Path, file: Pat
         assert file.read_text() == f"1\n{FILLER}2\n"
 
 
+async def test_a_yes_for_one_file_is_none_for_another_that_the_link_leads_to_meanwhile(tmp_path: Path, file: Path):
+    other, link = tmp_path / "other.txt", tmp_path / "link"
+    other.write_text(file.read_text())
+    link.symlink_to(file)
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        await editor.client.read(file)
+        await editor.client.read(other)
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        editing = editor.client.begin("fileops/edit", {"file_path": str(link), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        link.unlink()
+        link.symlink_to(other)
+        editor.confirm = answer({"outcome": "cancel"})
+        held.let_go.set()
+        assert (await within(editing))["error"]["code"] == "rejected"
+        assert len(editor.questions) == 2
+        assert file.read_text() == other.read_text() == f"one\n{FILLER}two\n"
+
+
 async def test_the_client_dies_while_the_person_thinks(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))

@@ -12,7 +12,7 @@ from dataclasses import replace as with_changes
 
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_racy, is_unmoved
-from fileops.errors import FileMissing, PathMoved, Stale
+from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
 from fileops.fs import atomic, descriptors, durable, opening
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.failures import failure_of
@@ -169,6 +169,12 @@ class LocalFileSystem:
         Happens by itself before the first use of a folder; for the start, to be done with it early.
         """
         return self._recovery.run(folder)
+
+    def recover_all(self, folders: Sequence[str]) -> None:
+        """For the start: in each of these folders (absolute paths), and in the state folder. Never fails."""
+        for folder in folders:
+            with suppress(FileOpsError):
+                self.recover(self.resolve(folder))
 
     @property
     def n_locks(self) -> int:
