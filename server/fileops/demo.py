@@ -100,14 +100,14 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         stage.step(f"The agent reads {cast.first}")
         reading = await agent.read(first)
         _require(reading.ok, reading.output)
-        stage.show(reading.output)
+        await stage.show(agent, "read", first, reading)
 
         stage.step("It edits one place")
         stage.asks("edit", cast.first, cast.edit)
         wanted = _replaced(first, cast.edit)
         edited = await agent.edit(first, *cast.edit)
         _require_written(first, wanted, edited)
-        stage.show_diff(edited)
+        await stage.show(agent, "edit", first, edited)
 
         stage.step(f"It edits several places of {cast.second} at once: all of them or none")
         _require((await agent.read(second)).ok, "the second file could not be read")
@@ -115,7 +115,7 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         wanted = _replaced(second, *cast.edits)
         multi_edited = await agent.multi_edit(second, cast.edits)
         _require_written(second, wanted, multi_edited)
-        stage.show_diff(multi_edited)
+        await stage.show(agent, "multiEdit", second, multi_edited)
 
         stage.step(f"Somebody else changes {cast.first}, and the daemon tells of it unasked")
         with agent.events(BecameStale.METHOD) as stale:
@@ -146,7 +146,7 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         late_edited = await agent.edit(first, *cast.late_edit)
         _require_written(first, wanted, late_edited)
         _require(VISITOR.encode() in _bytes_of(first), "the other's line was lost")
-        stage.show_diff(late_edited)
+        await stage.show(agent, "edit", first, late_edited)
 
         stage.step("From now on a person is asked before a write: the first answer is no, the second yes")
         await agent.set_approval_mode("default")
@@ -159,7 +159,7 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         accepted = await agent.edit(first, *cast.asked_edit)
         _require_written(first, wanted, accepted)
         _require(len(person.asked) == 2, f"the person was asked {len(person.asked)} times")
-        stage.show_diff(accepted)
+        await stage.show(agent, "edit", first, accepted)
 
         stage.step(f"All that the agent did to {cast.first} is taken back, and the other's line stays")
         await agent.set_approval_mode("yolo")
@@ -168,7 +168,7 @@ async def _play(stage: "Stage", folder: str, cast: Cast, command: Sequence[str] 
         undone = await agent.undo(session_id="default", file_path=first)
         _require_written(first, wanted, undone)
         _require(VISITOR.encode() in _bytes_of(first), "the other's line was lost")
-        stage.show_diff(undone)
+        await stage.show(agent, "undo", first, undone)
 
 
 class Person:
@@ -297,7 +297,6 @@ class Stage:
 
     def __init__(self, console: Console, folder: str) -> None:
         self._console = console
-        self._hidden = folder + "/"
         self._n_steps = 0
 
     def say(self, text: str, style: str = "") -> None:
@@ -323,18 +322,23 @@ class Stage:
     def answer(self, text: str) -> None:
         self.say(f"   {text}", style="yellow")
 
-    def show(self, text: str) -> None:
-        self._show_lines([Text(line) for line in text.rstrip("\n").split("\n")])
-
-    def show_diff(self, result: ToolResult) -> None:
-        _require(result.ui_extra is not None, "the answer carries no diff")
-        assert result.ui_extra is not None
-        styles = {"---": "bold", "+++": "bold", "+": "green", "-": "red", "@": "cyan"}
-        lines: list[Text] = []
-        for line in result.ui_extra.diff.rstrip("\n").split("\n"):
-            style = styles.get(line[:3]) or styles.get(line[:1], "")
-            lines.append(Text(line.rstrip("\r").replace(self._hidden, ""), style=style))
-        self._show_lines(lines)
+    async def show(self, agent: FileOpsClient, method: str, path: str, result: ToolResult) -> None:
+        """As a pane would: a read's first lines, a change as a diff."""
+        is_change = result.ui_extra is not None
+        view = await agent.render(method, {"file_path": path}, result=result, expanded=is_change)
+        if view.diff is None:
+            self.say(f"   {view.call}", style="cyan")
+            lines = [Text(f"{line.number or '':>6}→{line.text}") for line in view.lines]
+            self._show_lines([*lines, *([Text(view.more)] if view.more else [])])
+            return
+        _require(bool(view.diff.rows), "the answer carries no diff")
+        styles = {"hunk": "cyan", "+": "green", "-": "red", " ": ""}
+        counts = f"{view.diff.title}: {view.diff.added} added, {view.diff.removed} removed"
+        rows = [
+            Text(("" if row.kind == "hunk" else row.kind) + row.text.rstrip("\r"), style=styles[row.kind])
+            for row in view.diff.rows
+        ]
+        self._show_lines([Text(counts, style="bold"), *rows])
 
     def _show_lines(self, lines: list[Text]) -> None:
         for line in lines[:MAX_LINES_SHOWN]:
