@@ -1,0 +1,294 @@
+"""Nobody gets out of the workspace, by whatever name, link or race, and nothing of the outside comes in."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.injection import daemon
+from support.rawclient import DAEMON, RawClient, raw_client
+
+SECRET = "the-outside-secret"
+CONTENT = f"first line\n{SECRET}\nlast line\n"
+INSIDE = "first line\nnothing special\nlast line\n"
+N_ROUNDS = 60
+
+# {in} is the workspace folder, {out} the folder with the secret, {name} the workspace folder's own name.
+OUTSIDE_NAMES = {
+    "plain": "{out}/secret.txt",
+    "dots": "{in}/../out/secret.txt",
+    "dots through a file": "{in}/file.txt/../../out/secret.txt",
+    "dots through nothing": "{in}/nothing/../../out/secret.txt",
+    "dots through a link": "{in}/link-to-out/../out/secret.txt",
+    "many dots": "{in}/sub/../../out/./secret.txt",
+    "double slashes": "/{out}//secret.txt",
+    "slash at the end": "{out}/secret.txt/",
+    "prefix twin": "{in}-twin/secret.txt",
+    "link to the file": "{in}/link-to-secret",
+    "link to the folder": "{in}/link-to-out/secret.txt",
+    "relative link": "{in}/relative-link",
+    "chain of links": "{in}/chain3",
+    "link in the middle": "{in}/sub/up/../out/secret.txt",
+    "root of the process": "/proc/self/root{out}/secret.txt",
+    "root of the daemon's parent": "/proc/{pid}/root{out}/secret.txt",
+    "cwd of a process": "/proc/{pid}/cwd/secret.txt",
+    "descriptor": "/proc/{pid}/fd/{fd}",
+    "descriptor by its other name": "/dev/fd/{fd}",
+    "case": "{IN}/../out/secret.txt",
+    "other case of the workspace": "{IN}/file.txt",
+    "device": "/dev/stdin",
+    "kernel stream": "/proc/self/environ",
+}
+IMPOSSIBLE_NAMES = {
+    "NUL": "{in}/file.txt\0.png",
+    "NUL and outside": "{out}/secret.txt\0",
+    "over-long name": "{in}/" + "n" * 300,
+    "over-long path": "{in}/" + "d/" * 3000 + "f",
+    "over-long dots": "{in}/" + "../" * 2000 + "etc/passwd",
+    "relative": "file.txt",
+    "empty": "",
+    "surrogates": "{in}/\ud800",
+    "home": "~/secret.txt",
+    "uri": "file://{out}/secret.txt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    inside: str
+    outside: str
+    client: RawClient
+    replies: list[str]
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        answer = self.client.call(method, params)
+        self.replies.append(json.dumps(answer))
+        return answer.get("result", {"status": "error", "error": answer.get("error"), "output": ""})
+
+    def require_untold(self) -> None:
+        told = "".join((*self.replies, *map(json.dumps, self.client.received), self.client.stderr))
+        assert SECRET not in told
+
+    def require_untouched(self) -> None:
+        assert Path(f"{self.outside}/secret.txt").read_text() == CONTENT
+        assert sorted(os.listdir(self.outside)) == ["secret.txt"]
+
+
+@pytest.fixture
+def world(folder: str, tmp_path: Path) -> Generator[World]:
+    outside, twin = tmp_path / "out", Path(f"{folder}-twin")
+    for place in (outside, twin):
+        place.mkdir()
+        (place / "secret.txt").write_text(CONTENT)
+    Path(f"{folder}/file.txt").write_text(INSIDE)
+    os.mkdir(f"{folder}/sub")
+    links = {
+        "link-to-secret": f"{outside}/secret.txt", "link-to-out": str(outside), "relative-link": "../out/secret.txt",
+        "chain1": "../out/secret.txt", "chain2": "chain1", "chain3": f"{folder}/chain2", "sub/up": "../..",
+        "loop": "loop",
+    }  # fmt: skip
+    for name, target in links.items():
+        os.symlink(target, f"{folder}/{name}")
+    command = (*DAEMON, "--log-level", "debug")
+    with raw_client(command, cwd=str(outside)) as client:
+        folders = [{"uri": Path(folder).as_uri(), "name": "w"}]
+        client.initialize(workspaceFolders=folders, initializationOptions={"confine": "all"})
+        yield World(folder, os.path.realpath(outside), client, [])
+
+
+def named(pattern: str, world: World) -> str:
+    with open(f"{world.outside}/secret.txt", "rb") as file:
+        return (
+            pattern.replace("{in}", world.inside)
+            .replace("{out}", world.outside)
+            .replace("{IN}", world.inside.upper())
+            .replace("{pid}", str(os.getpid()))
+            .replace("{fd}", str(file.fileno()))
+        )
+
+
+def requests_for(path: str) -> list[tuple[str, dict[str, Any]]]:
+    edit = {"old_string": SECRET, "new_string": "gone"}
+    return [
+        ("fileops/read", {"file_path": path}),
+        ("fileops/read", {"file_path": path, "offset": 1, "limit": 1}),
+        ("fileops/edit", {"file_path": path, **edit}),
+        ("fileops/edit", {"file_path": path, **edit, "dry_run": True}),
+        ("fileops/edit", {"file_path": path, "old_string": "", "new_string": "made\n"}),
+        ("fileops/multiEdit", {"file_path": path, "edits": [{"old_string": "first", "new_string": "1st"}, edit]}),
+        ("fileops/recordRead", {"file_path": path}),
+        ("fileops/history", {"file_path": path}),
+        ("fileops/undo", {"file_path": path}),
+        ("fileops/forget", {"file_path": path}),
+        ("fileops/describe", {"tool": "Edit", "arguments": {"file_path": path, **edit}}),
+    ]
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE_NAMES, *IMPOSSIBLE_NAMES])
+def test_no_name_leads_out(world: World, name: str) -> None:
+    pattern = OUTSIDE_NAMES.get(name) or IMPOSSIBLE_NAMES.get(name, "")
+    path = named(pattern, world)
+    for method, params in requests_for(path):
+        result = world.ask(method, params)
+        if method in {"fileops/read", "fileops/edit", "fileops/multiEdit"}:
+            assert result["status"] == "error", (method, result)
+            if name in OUTSIDE_NAMES:
+                assert result["error"]["code"] == "outside_roots", (method, result["error"])
+    world.require_untold()
+    world.require_untouched()
+    assert not os.path.exists(world.inside.upper())
+    assert world.ask("fileops/read", {"file_path": f"{world.inside}/file.txt"})["status"] == "success"
+
+
+def test_what_exists_outside_is_not_told(world: World) -> None:
+    """The same words for a file, a folder, nothing at all and what may not be entered."""
+    answers: set[str] = set()
+    for place in ("out/secret.txt", "out", "out/nothing", "out/nothing/at/all", "out/secret.txt/below"):
+        path = f"{world.outside}/../{place}"
+        for method, params in requests_for(path)[:6]:
+            result = world.ask(method, params)
+            answers.add(f"{result['error']['code']} {result['output'].replace(path, 'P')} {result['ui_extra']}")
+    assert len(answers) == 1, answers
+
+
+@contextlib.contextmanager
+def swapping(*steps: str) -> Generator[None]:
+    """Another process runs these statements in turn, as fast as it can, until the end of the block."""
+    body = "\n        ".join(steps)
+    program = f"""
+import ctypes, os, threading, sys
+def exchange(one, other):  # what stands at each name, in one step
+    assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2) == 0
+over = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+print("ready", flush=True)
+while not over.is_set():
+    for _ in range(50):
+        {body}
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield
+        assert process.poll() is None, "the swapper gave up"
+    finally:
+        process.stdin.close()
+        process.wait(20)
+        process.stdout.close()
+
+
+def codes_of(world: World, path: str, n_rounds: int = N_ROUNDS) -> set[str]:
+    """Read, edit and create by this name, again and again; what came of it."""
+    codes: set[str] = set()
+    for i in range(n_rounds):
+        fresh = f"{os.path.dirname(path)}/new{i}/deeper/f"
+        for method, params in (
+            ("fileops/read", {"file_path": path}),
+            ("fileops/edit", {"file_path": path, "old_string": "line", "new_string": "LINE", "replace_all": True}),
+            ("fileops/edit", {"file_path": path, "old_string": "LINE", "new_string": "line", "replace_all": True}),
+            ("fileops/edit", {"file_path": fresh, "old_string": "", "new_string": "made\n"}),
+        ):
+            result = world.ask(method, params)
+            codes.add(f"{method}: {result['error']['code'] if result['error'] else 'ok'}")
+    return codes
+
+
+def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: World) -> None:
+    inner = f"{world.inside}/inner"
+    os.mkdir(inner)
+    Path(f"{inner}/secret.txt").write_text(INSIDE)
+    link = f"{world.inside}/door"
+    os.symlink(inner, link)
+    with swapping(
+        f"os.symlink({world.outside!r}, {link + '.a'!r}); os.rename({link + '.a'!r}, {link!r})",
+        f"os.symlink({inner!r}, {link + '.a'!r}); os.rename({link + '.a'!r}, {link!r})",
+    ):
+        codes = codes_of(world, f"{link}/secret.txt")
+    world.require_untold()
+    world.require_untouched()
+    assert "fileops/read: ok" in codes
+    assert "fileops/read: outside_roots" in codes
+
+
+def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: World) -> None:
+    """Renamed away during the call, with a link to the outside put in its place in the same step."""
+    door, link = f"{world.inside}/door", f"{world.inside}/link"
+    os.mkdir(door)
+    Path(f"{door}/secret.txt").write_text(INSIDE)
+    os.symlink(world.outside, link)
+    with swapping(f"exchange({door!r}, {link!r})"):
+        codes = codes_of(world, f"{door}/secret.txt")
+    world.require_untold()
+    world.require_untouched()
+    assert "fileops/read: ok" in codes
+
+
+def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: World) -> None:
+    door, link = f"{world.inside}/door.txt", f"{world.inside}/link.txt"
+    Path(door).write_text(INSIDE)
+    os.symlink(f"{world.outside}/secret.txt", link)
+    with swapping(f"exchange({door!r}, {link!r})"):
+        codes_of(world, door)
+    world.require_untold()
+    world.require_untouched()
+
+
+def test_a_workspace_folder_that_is_renamed_is_followed_by_nobody(world: World, tmp_path: Path) -> None:
+    """A link of its name leads to the outside now: the name was decided on at the start."""
+    os.rename(world.inside, tmp_path / "moved")
+    os.symlink(world.outside, world.inside)
+    for method, params in requests_for(f"{world.inside}/secret.txt")[:6]:
+        assert world.ask(method, params)["error"]["code"] == "outside_roots"
+    world.require_untold()
+    world.require_untouched()
+
+
+def test_a_hard_link_inside_is_inside(world: World) -> None:
+    """Documented: it is that file's own name, and no filesystem knows of another truth."""
+    os.link(f"{world.outside}/secret.txt", f"{world.inside}/hard")
+    assert SECRET in world.ask("fileops/read", {"file_path": f"{world.inside}/hard"})["output"]
+
+
+def test_reads_outside_are_allowed_where_only_edits_are_confined(folder: str, tmp_path: Path) -> None:
+    outside = tmp_path / "file"
+    outside.write_text("text\n")
+    with daemon(folder, confine="edits") as client:
+        assert client.result("fileops/read", {"file_path": str(outside)})["status"] == "success"
+        wish = {"file_path": str(outside), "old_string": "text", "new_string": "x"}
+        assert client.result("fileops/edit", wish)["error"]["code"] == "outside_roots"
+    assert outside.read_text() == "text\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git/config", ".git/hooks/pre-commit", "deep/er/.git/config", ".vscode/tasks.json", ".idea/workspace.xml",
+        ".github/workflows/ci.yml", ".bashrc", ".zshrc", ".env", ".env.local", "sub/.env.production",
+        ".GIT/config", ".Env", "sub/../.git/config", "link-to-git/config",
+    ],
+)  # fmt: skip
+def test_a_protected_path_is_asked_for_by_any_name(folder: str, name: str) -> None:
+    os.makedirs(f"{folder}/.git")
+    os.symlink(".git", f"{folder}/link-to-git")
+    os.mkdir(f"{folder}/sub")
+    path = f"{folder}/{name}"
+    with raw_client() as client:
+        client.initialize(
+            {"experimental": {"fileops": {"confirm_edit": True}}},
+            workspaceFolders=[{"uri": Path(folder).as_uri(), "name": "w"}],
+            initializationOptions={"approval_mode": "auto_edit"},
+        )
+        edit = client.request("fileops/edit", {"file_path": path, "old_string": "", "new_string": "made\n"})
+        question = client.question("fileops/confirmEdit")
+        client.reply(question["id"], {"outcome": "cancel"})
+        assert client.answer(edit)["result"]["error"]["code"] == "rejected"
+    assert not os.path.exists(path)
