@@ -7,6 +7,7 @@ again. A cancel before the commit leaves everything as it was; later the caller 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fileops.calls import Calls, Sink, note_outcome, waiting
 from fileops.cancellation import CancelToken
@@ -26,7 +27,6 @@ from fileops.requests import (
     HistoryRequest,
     ReadOutcome,
     ReadRequest,
-    StatsOutcome,
     UndoOutcome,
     UndoRequest,
 )
@@ -35,6 +35,9 @@ from fileops.stats import Statistics
 from fileops.turns import Turns
 from fileops.undoing import Undoer, UndoProposal
 from fileops.workers import Workers
+
+if TYPE_CHECKING:
+    from fileops.stats_outcome import StatsOutcome
 
 N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
 
@@ -191,7 +194,7 @@ class FileOps:
 
     # --- statistics ----------------------------------------------------------------------------------------
 
-    async def stats(self, session_id: str | None) -> StatsOutcome:
+    async def stats(self, session_id: str | None) -> "StatsOutcome":
         """None: of all sessions together, closed ones included."""
         edits = await self.history(HistoryRequest(session_id=session_id))
         since = self._stats.since_ns / 1e9

@@ -3,9 +3,12 @@
 import math
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fileops.calls import Call
-from fileops.requests import AppliedOutcome, LatencyOutcome, LinesOutcome, StatsOutcome
+
+if TYPE_CHECKING:
+    from fileops.stats_outcome import StatsOutcome
 
 PER_OCTAVE = 8  # buckets per doubling: a percentile is told at most 9 % too high
 CLOSING = "fileops/closeSession"
@@ -78,34 +81,15 @@ class Statistics:
         if len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
 
-    def outcome(self, session_id: str | None, n_undone: int) -> StatsOutcome:
+    def outcome(self, session_id: str | None, n_undone: int) -> "StatsOutcome":
         """session_id: None for all sessions, closed ones included. n_undone: of the applied edits."""
+        from fileops.stats_outcome import outcome_of  # values that nobody needs before he asks
+
         numbers = self.total if session_id is None else self._sessions.get(session_id) or Numbers()
-        n_applied = numbers.n_applied
-        return StatsOutcome(
-            session_id=session_id,
-            since=self.since_ns / 1e9,
-            calls=dict(numbers.calls),
-            outcomes=dict(numbers.outcomes),
-            matches=dict(numbers.matches),
-            lines=LinesOutcome(added=numbers.n_added, removed=numbers.n_removed),
-            edits=AppliedOutcome(
-                applied=n_applied,
-                modified_by_user=numbers.n_modified,
-                undone=n_undone,
-                share_modified=numbers.n_modified / n_applied if n_applied else 0.0,
-                share_undone=n_undone / n_applied if n_applied else 0.0,
-            ),
-            latency_ms={method: _in_ms(latencies) for method, latencies in numbers.latencies.items()},
-        )
+        return outcome_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 
     def drop_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
 
     def close(self) -> None:
         pass
-
-
-def _in_ms(latencies: Latencies) -> LatencyOutcome:
-    p50, p90, p99 = (round(latencies.percentile_ns(share) / 1e6, 3) for share in (0.5, 0.9, 0.99))
-    return LatencyOutcome(n=latencies.n, p50=p50, p90=p90, p99=p99, max=round(latencies.max_ns / 1e6, 3))

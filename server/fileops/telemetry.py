@@ -58,7 +58,7 @@ class Telemetry:
         attributes: dict[str, str | int | bool | list[str]] = {
             "rpc.system": "jsonrpc",
             "rpc.method": call.method,
-            "fileops.session_id": call.session_id,
+            "fileops.session_id": call.session_id.encode("utf-8", "replace").decode(),
             "fileops.code": call.code,
             "fileops.waited_ms": call.waited_ns // 1_000_000,
         }

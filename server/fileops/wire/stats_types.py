@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fileops.requests import StatsOutcome
 from fileops.wire.types import Stats
 
 
@@ -37,5 +36,6 @@ class StatsResult(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms: dict[str, Latency]
 
 
-def stats_result(outcome: StatsOutcome) -> StatsResult:
+def stats_result(outcome: object) -> StatsResult:
+    """outcome: with the attributes of StatsResult."""
     return msgspec.convert(outcome, StatsResult, from_attributes=True)
