@@ -13,6 +13,9 @@ local M = {}
 ---@field notebooks? 'refuse'|'text'
 ---@field images? 'attach'|'refuse'
 ---@field correction? boolean
+---@field correction_timeout_s? number
+---@field filesystems? table[] folders far away, see docs/REMOTE.md
+---@field bash? boolean
 ---@field history? 'memory'|'persistent'
 ---@field code_lens? boolean
 ---@field limits? table<string, integer>
@@ -108,6 +111,9 @@ M.server_types = {
   limits = 'table',
   images = 'string',
   correction = 'boolean',
+  correction_timeout_s = 'number',
+  filesystems = 'table',
+  bash = 'boolean',
   code_lens = 'boolean',
 }
 
