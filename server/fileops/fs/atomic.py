@@ -59,8 +59,7 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
     """Raises CannotSwapError, Stale, OSError, and what the gate raises; then nothing changed.
 
     is_contested: somebody else is at work on this file. Then it is exchanged and what came out is looked at, so that
-    what he put there since the last compare comes back. Otherwise a plain rename: watchers that are told of an
-    exchange take it for a removal.
+    what he put there since the last compare comes back. Otherwise a plain rename, which watchers tell apart best.
     """
     if target.status.st_nlink > 1:
         raise CannotSwapError("hard links")

@@ -1,8 +1,11 @@
 """A swap that can be looked at: two files change names at once, and what came out is held against what was compared.
 
 For files that somebody else is at work on as well. Between the last compare and a rename there is a moment in which a
-save of his would be written over unseen; here it comes out under the temporary name, and goes back. Watchers take the
-two steps for a removal, so it is not for every day.
+save of his would be written over unseen; here it comes out under the temporary name, and goes back.
+
+The kernel tells an exchange as two moves, the second of them onto the name given first. So the file's own name is given
+first: the last that watchers hear of it is that something came to stand there. The other way round they take it for a
+removal, and an editor does not load what was written.
 """
 
 import os
@@ -22,7 +25,7 @@ def swapped(target: Target, name: str, fd: int, old: bytes) -> bool:
     False where the filesystem cannot; then nothing happened. Raises Stale after what somebody wrote is back in its
     place; OSError, never from the exchange on: what cannot be looked at is taken for untouched, as by a rename.
     """
-    if not syscalls.exchange(name, target.name, target.dir_fd):
+    if not syscalls.exchange(target.name, name, target.dir_fd):
         return False
     with suppress(OSError):
         if not _is_untouched(target, name, old):
@@ -47,7 +50,7 @@ def _put_back(target: Target, name: str, fd: int) -> None:
     for _ in range(_MAX_TIMES):
         # Should another hand have come in between, his file is what comes out now instead of ours; then that goes in
         # again, and the one before it was written over by him.
-        syscalls.exchange(name, target.name, target.dir_fd)
+        syscalls.exchange(target.name, name, target.dir_fd)
         out = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
         if out == wanted:
             break

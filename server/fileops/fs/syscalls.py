@@ -78,7 +78,10 @@ def rename_exclusive(source: str, target: str, dir_fd: int) -> bool:
 
 
 def exchange(one: str, other: str, dir_fd: int) -> bool:
-    """Two names change their files in one step. False where that cannot be done. Raises OSError."""
+    """Two names change their files in one step; inotify's last word is of a move onto `one`.
+
+    False where that cannot be done. Raises OSError.
+    """
     return _rename(one, other, dir_fd, _RENAME_EXCHANGE)
 
 
