@@ -4,13 +4,13 @@
 //
 // Without a platform: pure Python wheels only; msgspec, xxhash and watchdog are compiled and come from the package
 // index on first start. With one: also those, for every Python that they are built for; works without a network.
-// PYTHON: the interpreter whose pip is used (3.11 or newer; default python3).
+// PYTHON: the interpreter whose pip is used (3.11 or newer; default python3). PYTHONS: the versions to serve.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
 const PYTHON = process.env.PYTHON ?? 'python3';
-const PYTHONS = ['3.11', '3.12', '3.13', '3.14'];
+const PYTHONS = (process.env.PYTHONS ?? '3.11 3.12 3.13 3.14').split(' ');
 const PLATFORMS = {
   'linux-x64': ['manylinux_2_28_x86_64', 'manylinux_2_17_x86_64', 'manylinux2014_x86_64'],
   'linux-arm64': ['manylinux_2_28_aarch64', 'manylinux_2_17_aarch64', 'manylinux2014_aarch64'],

@@ -219,6 +219,7 @@ export class Daemon implements vscode.Disposable {
   }
 
   #checkProtocol(): void {
+    if (!this.#client?.initializeResult) throw new Error('it ended before it answered'); // `start` may say nothing of it
     const version = this.server?.capabilities?.protocol_version;
     if (version === PROTOCOL_VERSION) return;
     const age = version === undefined || version < PROTOCOL_VERSION ? 'too old' : 'too new';

@@ -50,7 +50,7 @@ const daemon = process.env.FILEOPS_DAEMON;
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
   settings: daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
-  env: { FILEOPS_AGENT_PORT: String(agentPort) },
+  env: { FILEOPS_AGENT_PORT: String(agentPort), NODE_V8_COVERAGE: path.join(out, 'coverage') },
 });
 const { page, workspace } = workbench;
 page.setDefaultTimeout(20_000);
