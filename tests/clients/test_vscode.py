@@ -1,8 +1,7 @@
 """The VS Code extension in the real VS Code, floor and new: its mocha suites and a driven workbench.
 
-It takes minutes, so it runs where it is asked for: `FILEOPS_EDITORS` names the folder into which
-`tests/clients/vscode/install.sh` has put the editors. Otherwise everything here is skipped, with the reason.
-`FILEOPS_REQUIRE_EDITORS=1` (set in CI) makes a missing editor a failure.
+It takes minutes, so it runs where it is asked for: in CI, which sets `FILEOPS_REQUIRE_EDITORS`, and where
+`FILEOPS_EDITORS` names the folder of the editors. Otherwise everything here is skipped, with the reason.
 """
 
 import fcntl
@@ -17,12 +16,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from clients.places import PREFIX, missing
 from fileops.wire import types as wire
 
 HERE = Path(__file__).parent / "vscode"
 EXTENSION = HERE.parents[2] / "clients" / "vscode"
 GOLDEN = HERE.parents[1] / "golden"
-EDITORS = Path(os.environ.get("FILEOPS_EDITORS") or Path.home() / ".cache" / "fileops-editors") / "vscode"
+EDITORS = PREFIX / "vscode"
 NODE = EDITORS / "node-floor" / "bin" / "node"
 PLATFORM = "linux-x64"
 MIN_LINE_COVERAGE = 85.0  # per cent; measured 94 when this was written
@@ -31,22 +31,13 @@ MIN_LINE_COVERAGE = 85.0  # per cent; measured 94 when this was written
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("vscode")]
 
 
-def why_not() -> str:
-    """Empty where the editors can be run."""
-    if not os.environ.get("FILEOPS_EDITORS"):
-        return "the editors run only where FILEOPS_EDITORS names their folder"
-    modules = EXTENSION / "node_modules" / "typescript"
-    if modules.is_dir() and all((EDITORS / name / "code-server").is_dir() for name in ("floor", "new")):
-        return ""
-    return f"VS Code is not installed in {EDITORS}; run tests/clients/vscode/install.sh"
-
-
 @pytest.fixture(scope="module", autouse=True)
 def editors() -> Iterator[None]:
-    if reason := why_not():
-        if os.environ.get("FILEOPS_REQUIRE_EDITORS"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    if not (os.environ.get("FILEOPS_EDITORS") or os.environ.get("FILEOPS_REQUIRE_EDITORS")):
+        pytest.skip("VS Code runs in CI, and where FILEOPS_EDITORS names the folder of the editors")
+    for folder in (EXTENSION / "node_modules" / "typescript", *(EDITORS / n / "code-server" for n in ("floor", "new"))):
+        if not folder.is_dir():
+            missing(f"VS Code ({folder.name})")
     with (EDITORS / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
