@@ -7,6 +7,7 @@ Thread-safe.
 
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +28,7 @@ MAX_SUMMARY_CHARS = 80
 class _FileHistory:
     """edits: oldest first. latest: the content after the newest one; contents: those after others, compressed."""
 
-    edits: list[AppliedEdit] = field(default_factory=list[AppliedEdit])
+    edits: deque[AppliedEdit] = field(default_factory=deque[AppliedEdit])
     latest: bytes | None = None
     contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
@@ -112,7 +113,7 @@ class History:
         self._n_bytes += _cost(edit)
         self._mark(edit)
         while self._n_bytes > self._max_bytes and len(self._edits) > 1:
-            self._forget(next(iter(self._edits.values())))
+            self._forget_oldest()
 
     def _keep(self, history: _FileHistory, edit_id: str, compressed: bytes) -> None:
         history.contents[edit_id] = compressed
@@ -133,9 +134,11 @@ class History:
         edits[[one.edit_id for one in edits].index(edit.edit_id)] = edit
         self._edits[edit.edit_id] = edit
 
-    def _forget(self, edit: AppliedEdit) -> None:
+    def _forget_oldest(self) -> None:
+        """The oldest of all, so also of its file."""
+        edit = next(iter(self._edits.values()))
         history = self._files[edit.path]
-        history.edits = [one for one in history.edits if one.edit_id != edit.edit_id]
+        history.edits.popleft()  # each edit pays this once the journal is full: never a walk over the file's edits
         del self._edits[edit.edit_id]
         self._n_bytes -= _cost(edit) + len(history.contents.pop(edit.edit_id, b""))
         if not history.edits:

@@ -16,7 +16,7 @@ from fileops.ports import FolderWatch
 
 DEBOUNCE_S = 0.02  # an editor's save (truncate and write, unlink and create) is over by then
 SWEEP_S = 0.5  # what only the sweep can see is told within a second
-SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; with very many files it comes less often
+SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; many files are swept less often
 SWEEP_SLICE = 256  # files between two chances for a hint to be served
 REPAIR_EVERY = 4  # sweeps between two checks of all watches
 MAX_FOLDERS = 1000  # far below the kernel's own limit, which all programs of the user share

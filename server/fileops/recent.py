@@ -10,6 +10,7 @@ from fileops.model import Limits, Splice
 
 MAX_CONTENT_BYTES = 256 * 1024  # as large as a file may be that is read whole by default
 MAX_ALL_BYTES = 8 * 1024 * 1024
+ENTRY_BYTES = 250  # what an entry costs besides its content: a million of tiny ones is no small thing
 MAX_DIFF_BYTES = 100_000  # what changed since is a hint; past this one had better read the file
 
 
@@ -27,9 +28,12 @@ class RecentContents:
             self._contents.move_to_end(digest)
             return
         self._contents[digest] = content
-        self._n_bytes += len(content)
+        self._n_bytes += len(content) + ENTRY_BYTES
         while self._n_bytes > MAX_ALL_BYTES:
-            self._n_bytes -= len(self._contents.popitem(last=False)[1])
+            self._n_bytes -= len(self._contents.popitem(last=False)[1]) + ENTRY_BYTES
+
+    def __len__(self) -> int:
+        return len(self._contents)
 
     def get(self, digest: bytes | None) -> bytes | None:
         return self._contents.get(digest) if digest is not None else None

@@ -21,6 +21,7 @@ Json = dict[str, Any]
 BATCH = 40  # requests on their way at once
 N_SAMPLES = 30
 N_FILES = 12
+HISTORY_BYTES, HISTORY_PIECE_CHARS = 64 << 20, 1 << 20
 SESSIONS = ("one", "two", "three")
 WARM_UP = 1 / 3
 MAX_GROWTH_MB = 6.0  # behind the warm-up; an allocator's breath, and far less than 200,000 of anything
@@ -128,6 +129,7 @@ def run(n_requests: int, n_changes: int, n_sessions: int, say: Callable[[str], N
             capabilities = {"workspace": {"applyEdit": False}}
             daemon.exchange([("initialize", {"processId": os.getpid(), "capabilities": capabilities}, True)])
             daemon.exchange([("initialized", {}, False)])
+            _fill_history(daemon, Path(folder))
             phases = [
                 _soak(daemon, "mixed requests", n_requests, _mixed(Path(folder)), say),
                 _soak(daemon, "didChange", n_changes, _typing(Path(folder)), say),
@@ -141,6 +143,20 @@ def run(n_requests: int, n_changes: int, n_sessions: int, say: Callable[[str], N
             daemon.process.kill()
             daemon.process.communicate()
         return phases
+
+
+def _fill_history(daemon: Daemon, folder: Path) -> None:
+    """Large edits until the oldest are forgotten: what is kept to be taken back grows no further, then."""
+    path, text = folder / "f-filling.txt", "x" * HISTORY_PIECE_CHARS + "\n"
+    path.write_text("0" + text)
+    base: Json = {"file_path": str(path), "session_id": "filling"}
+    daemon.exchange([("fileops/read", {**base, "limit": 1}, True)])
+    for number in range(HISTORY_BYTES // HISTORY_PIECE_CHARS + 5):
+        wish = {"old_string": f"{number}{text}", "new_string": f"{number + 1}{text}"}
+        (answer,) = daemon.exchange([("fileops/edit", {**base, **wish}, True)]).values()
+        if answer["result"]["status"] != "success":
+            raise RuntimeError(f"filling the history: {str(answer)[:500]}")
+    daemon.exchange([("fileops/closeSession", {"session_id": "filling"}, True)])
 
 
 Batch = tuple[int, list[tuple[str, Json, bool]]]  # how many of what is counted, and the messages
