@@ -13,5 +13,6 @@ settings.load_profile("fileops")
 
 @pytest.fixture(scope="session")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Generator[ssh_server.Sshd]:
+    pytest.importorskip("sshfs")
     with ssh_server.running(tmp_path_factory.mktemp("sshd")) as server:
         yield server

@@ -17,6 +17,7 @@ VALUES = {"fileops.errors", "fileops.model"}
 MAY_IMPORT = {
     "core": VALUES,
     "fs": {*VALUES, "fileops.ports", "fileops.core"},
+    "executors": VALUES,
     "wire": {*VALUES, "fileops.requests", "fileops.core"},
     "lsp": {*VALUES, "fileops", "fileops.ports", "fileops.core", "fileops.wire", "fileops.requests", "fileops.service"},
     "service": {*VALUES, "fileops.ports", "fileops.core"},
@@ -110,7 +111,7 @@ def test_client_knows_nothing_of_the_server(path: pathlib.Path) -> None:
 
 
 def test_only_the_composition_root_names_concrete_adapters() -> None:
-    adapters = ("fileops.fs.local", "fileops.fs.memory", "fileops.fs.watcher")
+    adapters = ("fileops.fs.local", "fileops.fs.memory", "fileops.fs.watcher", "fileops.executors.shell")
     named = {
         name_of(path)
         for path in modules()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
-    from fileops.ports import Approver, Corrector, Events, FileSystem
+    from fileops.ports import Approver, CommandApprover, Corrector, Events, Executor, ExecutorChoice, FileSystem
     from fileops.service import FileOps
     from fileops.wire.types import FilesystemOptions
 
@@ -105,6 +105,7 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
+        from fileops.lsp.command_approver import LspCommandApprover
         from fileops.lsp.corrector import LspCorrector
         from fileops.lsp.sync import DocumentSync
 
@@ -122,6 +123,7 @@ def _serve() -> int:
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
             remote=remote, sinks=_telemetry(),
+            commands=LspCommandApprover(client, timeout_s=settings.approval_timeout_s) if wiring.options.bash else None,
         )  # fmt: skip
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
@@ -144,6 +146,23 @@ def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "
     return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
 
 
+def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
+    """Commands run where their working directory is: here, or on the host that it is mapped from."""
+    from fileops.errors import CommandNotStarted
+    from fileops.executors.shell import ShellExecutor
+
+    def executor_at(cwd: str) -> "tuple[Executor, str]":
+        if remote is None or not remote.is_remote(cwd):
+            return ShellExecutor(), cwd
+        host = remote.ssh_host(cwd)
+        if host is None:
+            raise CommandNotStarted(reason="no commands can be run in this filesystem")
+        command, there = host
+        return ShellExecutor(command), there
+
+    return executor_at
+
+
 def compose(
     settings: "Settings",
     folders: Sequence[str],
@@ -155,6 +174,7 @@ def compose(
     corrector: "Corrector | None" = None,
     remote: "RouterFileSystem | None" = None,
     sinks: "tuple[Sink, ...]" = (),
+    commands: "CommandApprover | None" = None,
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
     from fileops.freshness import Freshness
@@ -184,6 +204,8 @@ def compose(
         history=history,
         corrector=corrector,
         sinks=sinks,
+        executor_at=_executors(remote) if commands else None,
+        command_approver=commands,
     )
     return FileOps(world, settings, folders)
 

@@ -180,13 +180,17 @@ class StrategyFailed(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class Rejected(FileOpsError):
+    """what: "edit" or "command"."""
+
     code: ClassVar[str] = "rejected"
+    what: str = "edit"
 
 
 @dataclass(eq=False, kw_only=True)
 class ApprovalTimedOut(FileOpsError):
     code: ClassVar[str] = "approval_timeout"
     timeout_s: float
+    what: str = "edit"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -230,11 +234,23 @@ class ConnectionFailed(FileOpsError):
     is_unsure: bool = False
 
 
+@dataclass(eq=False, kw_only=True)
+class CommandTimedOut(FileOpsError):
+    code: ClassVar[str] = "command_timeout"
+    timeout_s: float
+
+
+@dataclass(eq=False, kw_only=True)
+class CommandNotStarted(FileOpsError):
+    code: ClassVar[str] = "command_failed"
+    reason: str
+
+
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut,
-    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
+    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip
 CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 

@@ -5,7 +5,7 @@ canonical: absolute, without a symlink in any component. It refuses to follow on
 decided about a canonical path holds for what is opened. OSErrors are translated to `FileOpsError`s inside it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -148,6 +148,39 @@ class EditJournal(Protocol):
         timestamp: float,
     ) -> None:
         """After each commit, from the worker thread that made it. Must not raise. timestamp: seconds."""
+        ...
+
+
+class Running(Protocol):
+    """A shell command at work."""
+
+    def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
+        """Its exit code, once all of it has ended; None if it was killed after timeout_s.
+
+        on_output: gets what it prints, stdout and stderr as they come, in the calling thread.
+        """
+        ...
+
+    def kill(self) -> None:
+        """End it and all that it started. From any thread, at any time; `wait` returns then."""
+        ...
+
+
+class Executor(Protocol):
+    def start(self, command: str, cwd: str) -> Running:
+        """Raises: CommandNotStarted."""
+        ...
+
+
+ExecutorChoice = Callable[[str], tuple[Executor, str]]  # working directory -> executor, the directory's name there
+
+
+class CommandApprover(Protocol):
+    @property
+    def can_ask(self) -> bool: ...
+
+    async def decide(self, command: str, cwd: str, session_id: str) -> Decision:
+        """Once, Always (this very command, in this session), Reject or TimedOut."""
         ...
 
 

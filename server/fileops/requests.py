@@ -7,6 +7,8 @@ from fileops.core.window import Window
 from fileops.errors import FileOpsError, NoMatch
 from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Source, TextFormat
 
+DEFAULT_COMMAND_TIMEOUT_S = 120.0
+
 Tool = Literal["read", "edit", "multi_edit"]
 
 
@@ -33,6 +35,29 @@ class EditRequest:
     dry_run: bool = False
     session_id: str = DEFAULT_SESSION
     no_matches: tuple[NoMatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRequest:
+    """cwd: absolute, None for the first workspace folder."""
+
+    command: str
+    timeout_s: float
+    cwd: str | None = None
+    session_id: str = DEFAULT_SESSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandOutcome:
+    """exit_code: 128 + number after a signal; None where the command did not run to its end."""
+
+    output: str
+    error: FileOpsError | None
+    exit_code: int | None
+    cwd: str
+    duration_s: float
+    n_output_bytes: int
+    is_clipped: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

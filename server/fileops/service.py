@@ -5,6 +5,7 @@ an outcome. Where a person has to be asked, it comes back with a proposal, asks 
 again. A cancel before the commit leaves everything as it was; later the caller gets the true result.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,7 +19,15 @@ from fileops.errors import FileOpsError
 from fileops.freshness import Freshness, TrackedFile
 from fileops.history import History
 from fileops.model import Always, AppliedEdit, ApprovalMode, ApprovalModeChanged, DidRead, Settings
-from fileops.ports import Approver, Clock, Corrector, Events, FileSystem
+from fileops.ports import (
+    Approver,
+    Clock,
+    CommandApprover,
+    Corrector,
+    Events,
+    ExecutorChoice,
+    FileSystem,
+)
 from fileops.reading import Reader
 from fileops.requests import (
     AgentPlace,
@@ -37,6 +46,7 @@ from fileops.undoing import Undoer, UndoProposal
 from fileops.workers import Workers
 
 if TYPE_CHECKING:
+    from fileops.bash import Bash
     from fileops.stats_outcome import StatsOutcome
 
 N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
@@ -54,6 +64,8 @@ class World:
     history: History
     corrector: Corrector | None = None
     sinks: tuple[Sink, ...] = ()  # of measured calls
+    executor_at: ExecutorChoice | None = None
+    command_approver: CommandApprover | None = None
 
 
 class FileOps:
@@ -80,6 +92,18 @@ class FileOps:
         self._roots = Roots(())
         self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
         self.set_folders(workspace_folders)
+        self.bash = self._new_bash()  # None where commands are not served
+
+    def _new_bash(self) -> "Bash | None":
+        world = self._world
+        if world.executor_at is None or world.command_approver is None:
+            return None
+        from fileops.bash import Bash
+
+        return Bash(
+            executor_at=world.executor_at, approver=world.command_approver, mode_of=self.approval_mode,
+            folders=lambda: self.folders, default_cwd=_own_folder(), recheck=world.freshness.sweep,
+        )  # fmt: skip
 
     # --- the tools -----------------------------------------------------------------------------------------
 
@@ -214,6 +238,8 @@ class FileOps:
     def close_session(self, session_id: str) -> None:
         """Forget all that this session has seen and was granted."""
         self._modes.pop(session_id, None)
+        if self.bash is not None:
+            self.bash.forget(session_id)
         self.files.reset(session_id)
         self._stats.drop_session(session_id)
 
@@ -233,6 +259,8 @@ class FileOps:
 
     def close(self) -> None:
         """Finish what is being committed, start nothing more."""
+        if self.bash is not None:
+            self.bash.close()
         self._workers.close()
         self._world.freshness.close()
         self.calls.close()
@@ -249,3 +277,10 @@ class FileOps:
             can_ask=self._world.approver.can_ask,
             can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
         )
+
+
+def _own_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return "/"

@@ -16,7 +16,11 @@ def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[s
         capabilities["window"] = {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}}}
     if "window/workDoneProgress/create" in handlers:
         capabilities.setdefault("window", {})["workDoneProgress"] = True
-    asked = {"fileops/confirmEdit": "confirm_edit", "fileops/correctEdit": "correct_edit"}
+    asked = {
+        "fileops/confirmEdit": "confirm_edit",
+        "fileops/correctEdit": "correct_edit",
+        "fileops/confirmCommand": "confirm_command",
+    }
     if any(method in handlers for method in asked):
         known = {capability: True for method, capability in asked.items() if method in handlers}
         capabilities["experimental"] = {"fileops": known}

@@ -1,6 +1,7 @@
 """The client an agent talks to: the daemon's life, any request, events. The protocol's methods are in requests.py."""
 
 import asyncio
+import itertools
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -14,9 +15,12 @@ from fileops_client.daemon import DEFAULT_COMMAND, Daemon
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.events import EventContext, EventHub, Listener, Subscription
 from fileops_client.requests import FilePath, Requests, uri_of
-from fileops_client.values import Answer, Misquote, Question
+from fileops_client.sender import given, path_or_none
+from fileops_client.values import Answer, CommandQuestion, Misquote, Notification, Question, ToolResult
 
 SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
+COMMAND_S = 120.0  # what the daemon gives a command that names no timeout
+CONSENT_S = 660.0  # a person may think for 600 s before it begins
 LOSS_GRACE_S = 2.0  # how long a daemon whose stdout has ended may take to leave, so that its exit code can be told
 
 
@@ -40,6 +44,7 @@ class FileOpsClient(Requests):
         self._connection = Connection(daemon.stdout, daemon.stdin, on_notification=self._publish, handlers=handlers)
         self._events = EventHub(self._connection.spawn)
         self._closing = False
+        self._tokens = itertools.count(1)
         self._running = asyncio.create_task(self._run())
 
     # --- life -----------------------------------------------------------------------------------------------
@@ -57,6 +62,7 @@ class FileOpsClient(Requests):
         handlers: Mapping[str, RequestHandler] | None = None,
         confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
         correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
+        confirm_command: Callable[[CommandQuestion], Awaitable[Answer]] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -72,6 +78,7 @@ class FileOpsClient(Requests):
             handlers=handlers,
             confirm_edit=confirm_edit,
             correct_edit=correct_edit,
+            confirm_command=confirm_command,
             env=env,
             cwd=cwd,
             timeout_s=timeout_s,
@@ -94,6 +101,7 @@ class FileOpsClient(Requests):
         handlers: Mapping[str, RequestHandler] | None = None,
         confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
         correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
+        confirm_command: Callable[[CommandQuestion], Awaitable[Answer]] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -105,7 +113,8 @@ class FileOpsClient(Requests):
         handlers: answer the daemon's own requests by method ("workspace/applyEdit", ...); what is handled is
         announced. confirm_edit: asked before each write. correct_edit: asked, with the option `correction`, for
         other strings (old, new) where an edit's text does not stand in the file. capabilities: laid over what is
-        announced. env: added to this process's environment. timeout_s: for each call that names none.
+        announced. confirm_command: asked before each shell command. env: added to this process's environment.
+        timeout_s: for each call that names none.
 
         Raises: ServerMissing, ResponseError (a bad initialization option), ConnectionLost, TimeoutError.
         """
@@ -114,6 +123,8 @@ class FileOpsClient(Requests):
             answering["fileops/confirmEdit"] = _confirming(confirm_edit)
         if correct_edit is not None:
             answering["fileops/correctEdit"] = _correcting(correct_edit)
+        if confirm_command is not None:
+            answering["fileops/confirmCommand"] = _allowing(confirm_command)
         folders = ([] if root is None else [root]) + list(roots)
         daemon = await Daemon.start(
             DEFAULT_COMMAND if command is None else command,
@@ -187,6 +198,38 @@ class FileOpsClient(Requests):
     def notify(self, method: str, params: Any = None) -> None:
         self._connection.notify(method, params)
 
+    # --- shell commands ---------------------------------------------------------------------------------------
+
+    async def bash(
+        self,
+        command: str,
+        *,
+        timeout_s: float | None = None,
+        cwd: FilePath | None = None,
+        session_id: str | None = None,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ToolResult:
+        """With the option `bash` only. timeout_s: of the command, by default 120. on_output: new output as it comes.
+
+        Cancelling the call ends the command.
+        """
+        params = given(command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), session_id=session_id)
+        patience_s = (COMMAND_S if timeout_s is None else timeout_s) + CONSENT_S
+        if on_output is None:
+            return await self._tool("fileops/bash", params, patience_s)
+        token = f"bash-{next(self._tokens)}"
+
+        def pass_on(event: Notification) -> None:
+            value = event.params["value"]
+            if event.params["token"] == token and value["kind"] == "report":
+                on_output(value["message"])
+
+        stop = self.on("$/progress", pass_on)
+        try:
+            return await self._tool("fileops/bash", {**params, "workDoneToken": token}, patience_s)
+        finally:
+            stop()
+
     # --- events ---------------------------------------------------------------------------------------------
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
@@ -240,6 +283,13 @@ def _correcting(correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | N
     async def handler(params: Any) -> Any:
         proposal = await correct_edit(msgspec.convert(params, Misquote))
         return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
+
+    return handler
+
+
+def _allowing(confirm_command: Callable[[CommandQuestion], Awaitable[Answer]]) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        return (await confirm_command(msgspec.convert(params, CommandQuestion))).as_json()
 
     return handler
 

@@ -105,6 +105,12 @@ class Details(TypedDict, total=False):
     mtime: float
     source: Literal["disk", "buffer"]
     document_version: int | None
+    # of a shell command
+    exit_code: int | None
+    cwd: str
+    duration_s: float
+    n_output_bytes: int
+    truncated: bool
     # of a read of an image
     mime_type: str
     width: int
@@ -294,6 +300,15 @@ class Question:
     hunks: tuple[Hunk, ...]
     original_text: str | None = None
     proposed_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandQuestion:
+    """A shell command that waits for a decision."""
+
+    command: str
+    cwd: str
+    session_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

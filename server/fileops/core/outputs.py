@@ -83,6 +83,20 @@ def with_user_change(output: str, unified_diff: str) -> str:
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
 
 
+def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, cwd: str) -> str:
+    """Of a shell command: what it printed, and how it ended where that was not well."""
+    match error:
+        case None if exit_code == 0:
+            return shown or "(no output)"
+        case None:
+            ending = f"Command exited with code {exit_code}"
+        case errors.CommandTimedOut(timeout_s=timeout_s):
+            ending = f"Command timed out after {timeout_s:g} seconds"
+        case _:
+            return f"<tool_use_error>{_told(error, 'read', cwd)}</tool_use_error>"
+    return f"{shown}\n\n{ending}" if shown else ending
+
+
 def question_texts(path: str, plan: Plan) -> tuple[str, str]:
     """Title and description of a proposal put before a person."""
     change = plan.change
@@ -212,10 +226,14 @@ def failure_message(error: FileOpsError) -> str:
             return f"The pattern cannot be used: {reason}."
         case errors.StrategyFailed(strategy=strategy, reason=reason):
             return f"The strategy {strategy} failed: {reason}."
-        case errors.Rejected():
-            return "The proposed edit was rejected."
-        case errors.ApprovalTimedOut(timeout_s=timeout_s):
-            return f"Nobody answered the proposed edit within {timeout_s:g} seconds."
+        case errors.Rejected(what=what):
+            return f"The proposed {what} was rejected."
+        case errors.CommandTimedOut(timeout_s=timeout_s):
+            return f"The command was ended after {timeout_s:g} seconds, with all that it had started."
+        case errors.CommandNotStarted(reason=reason):
+            return f"The command could not be started: {reason}."
+        case errors.ApprovalTimedOut(timeout_s=timeout_s, what=what):
+            return f"Nobody answered the proposed {what} within {timeout_s:g} seconds."
         case errors.ApplyRefused(reason=reason):
             return f"The editor did not apply the edit: {reason}."
         case errors.UndoConflict(reason=reason):

@@ -40,6 +40,9 @@ class AnyBackend:
     def label(self) -> str:
         return label_of(self._url)
 
+    def ssh_command(self) -> list[str] | None:
+        return None
+
     def look(self, paths: Sequence[str]) -> list[Entry | None]:
         """Object stores have no folders and none of these has links: only what stands at the end is looked at."""
         folder = Entry(kind="folder")

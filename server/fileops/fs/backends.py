@@ -56,6 +56,10 @@ class Backend(Protocol):
         """Whether there ever was a connection."""
         ...
 
+    def ssh_command(self) -> list[str] | None:
+        """How commands are run there, None where they cannot be."""
+        ...
+
     def look(self, paths: Sequence[str]) -> list[Entry | None]:
         """All of them, in one go where the far side can do that."""
         ...

@@ -72,6 +72,11 @@ class RemoteFileSystem:
         self._dev = zlib.crc32(f"{backend.label} {self._base}".encode("utf-8", "surrogateescape"))
         self._locks = LockTable()
 
+    def ssh_host(self, path: str) -> tuple[list[str], str] | None:
+        """The ssh command up to the host, and the path there; None where this is no host."""
+        command = self._backend.ssh_command()
+        return None if command is None else (command, self._far(path))
+
     # --- paths ------------------------------------------------------------------------------------------------
 
     def resolve(self, path: str) -> str:

@@ -21,6 +21,11 @@ class RouterFileSystem:
         """Of a canonical path."""
         return mount_of(path, self._mounts) is not None
 
+    def ssh_host(self, path: str) -> tuple[list[str], str] | None:
+        """The ssh command up to the host that a path is mapped from, and the path there; None where there is none."""
+        mount = mount_of(path, self._mounts)
+        return None if mount is None else mount.ssh_host(path)
+
     def resolve(self, path: str) -> str:
         normal = posixpath.normpath("/" + path.lstrip("/")) if path.startswith("/") else path
         mount = mount_of(normal, self._mounts)

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from fileops.errors import ConnectionFailed
 from fileops.fs.anywhere import label_of
@@ -47,6 +48,22 @@ class SftpBackend:
     @property
     def label(self) -> str:
         return label_of(self._url)
+
+    def ssh_command(self) -> list[str] | None:
+        """Of the system's own ssh, which asks nobody: keys and agents work, passwords do not."""
+        options = self._options
+        url = urlsplit(self._url)
+        command = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ServerAliveInterval={KEEPALIVE_S}"]
+        if (port := options.get("port") or url.port) is not None:
+            command += ["-p", str(port)]
+        if (user := options.get("username") or url.username) is not None:
+            command += ["-l", str(user)]
+        keys = options.get("client_keys")
+        for key in cast("list[object]", keys) if isinstance(keys, list) else [keys] if isinstance(keys, str) else []:
+            command += ["-i", str(key), "-o", "IdentitiesOnly=yes"]
+        if isinstance(known_hosts := options.get("known_hosts"), str):
+            command += ["-o", f"UserKnownHostsFile={known_hosts}"]
+        return [*command, "--", str(options.get("host") or url.hostname)]
 
     # --- looking and reading ----------------------------------------------------------------------------------
 

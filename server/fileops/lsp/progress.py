@@ -6,7 +6,7 @@ and writes; but not while the person himself is asked something: then nobody wai
 
 import asyncio
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from lsprotocol import types
@@ -33,17 +33,20 @@ class ProgressTokens:
         self._tasks: dict[Token, asyncio.Task[object]] = {}
 
     @contextmanager
-    def reporting(self, token: Token | None, method: str) -> Generator[None]:
-        """Around the work. token: what the request brought."""
+    def reporting(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
+        """Around the work. token: what the request brought.
+
+        What it gives passes a message on under the request's own token; None where it brought none.
+        """
         task = asyncio.current_task()
         if task is None or (token is None and not self._makes_own(method)):
-            yield
+            yield None
             return
         shown = token if token is not None else f"fileops-{uuid.uuid4().hex}"
         report = _Report(self._client, shown, TITLES.get(method, method), task, is_own=token is None)
         self._tasks[shown] = task
         try:
-            yield
+            yield None if token is None else report.say
         finally:
             self._tasks.pop(shown, None)
             report.end()
@@ -64,6 +67,11 @@ class _Report:
         self._has_begun = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
+
+    def say(self, message: str) -> None:
+        """At once, however short the work was so far."""
+        self._begin()
+        self._tell({"kind": "report", "message": message})
 
     def end(self) -> None:
         self._timer.cancel()
@@ -88,8 +96,9 @@ class _Report:
         self._begin()
 
     def _begin(self) -> None:
-        self._has_begun = True
-        self._tell({"kind": "begin", "title": self._title, "cancellable": True})
+        if not self._has_begun:
+            self._has_begun = True
+            self._tell({"kind": "begin", "title": self._title, "cancellable": True})
 
     def _tell(self, value: dict[str, object]) -> None:
         self._client.notify("$/progress", {"token": self._token, "value": value})

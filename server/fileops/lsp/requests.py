@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.core.matching import EXACT, STRATEGIES
 from fileops.lsp import session_files, views
-from fileops.wire import convert, session_types, tools, view_types
+from fileops.wire import command_types, convert, session_types, tools, view_types
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams
 
@@ -21,11 +21,15 @@ P = TypeVar("P", bound=wire.Params)
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[P]):
-    """handle: gets the service and the decoded params; what it returns is the JSON-RPC result."""
+    """handle: gets the service and the decoded params; what it returns is the JSON-RPC result.
+
+    One that `speaks` gets a third argument: what to tell while it works, None where the client did not ask for it.
+    """
 
     method: str
     params: type[P]
-    handle: "Callable[[FileOps, P], Awaitable[object]]"
+    handle: "Callable[..., Awaitable[object]]"
+    speaks: bool = False
 
 
 async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
@@ -40,11 +44,20 @@ async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.T
     return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
 
 
-async def list_tools(_service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
-    enabled = tools.ALL_TOOLS if params.enabled is None else params.enabled
+async def bash(
+    service: "FileOps", params: command_types.BashParams, say: Callable[[str], None] | None
+) -> wire.ToolResult:
+    if service.bash is None:
+        raise RuntimeError("commands are not served")
+    return convert.command_result(await service.bash.run(convert.command_request(params), say))
+
+
+async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
+    there = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
+    enabled = there if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):
-        if name not in tools.ALL_TOOLS:
-            raise InvalidParams(f"no such tool; there are {', '.join(tools.ALL_TOOLS)}", f".enabled[{index}]")
+        if name not in there:
+            raise InvalidParams(f"no such tool; there are {', '.join(there)}", f".enabled[{index}]")
     return wire.ToolsResult(tools=tools.tool_definitions(enabled))
 
 
@@ -101,6 +114,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo),
 )
+BASH = Request("fileops/bash", command_types.BashParams, bash, speaks=True)  # where the client asked for it
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",
     "fileops/didRead",

@@ -19,7 +19,7 @@ from fileops.lsp.converter import converter_factory
 from fileops.lsp.events import LoopEvents
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.protocol import Protocol
-from fileops.lsp.requests import NOTIFICATIONS, REQUESTS, Request, strategies
+from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
 from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.model import DEFAULT_SESSION, Event, Settings
 from fileops.ports import Events
@@ -72,6 +72,7 @@ class FileOpsServer(LanguageServer):
         self._build = build
         self._events: LoopEvents | None = None
         self._folders: dict[str, str] = {}
+        self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
         self.add_standard(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
@@ -90,10 +91,11 @@ class FileOpsServer(LanguageServer):
             session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
             with (
                 service.calls.measured(request.method, session_id, InvalidParams),
-                self._progress.reporting(params.work_done_token, request.method),
+                self._progress.reporting(params.work_done_token, request.method) as say,
             ):
-                return await request.handle(service, params)
+                return await request.handle(service, params, *([say] if request.speaks else []))
 
+        self.requests.append(request.method)
         self.protocol.raw_requests.add(request.method)
         self.protocol.register(request.method, handle)
 
@@ -116,6 +118,8 @@ class FileOpsServer(LanguageServer):
         self.close_service()
         self._events = LoopEvents(asyncio.get_running_loop(), self._tell)
         self.service = self._build(self._wiring(decoded, self._events))
+        if self.service.bash is not None:
+            self.add_request(BASH)
         self._warn_of(decoded.unknown_keys)
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
@@ -134,7 +138,7 @@ class FileOpsServer(LanguageServer):
     def experimental_capabilities(self) -> dict[str, object]:
         block = {
             "protocol_version": PROTOCOL_VERSION,
-            "requests": [request.method for request in REQUESTS],
+            "requests": self.requests,
             "notifications": list(NOTIFICATIONS),
             "strategies": strategies(),
         }

@@ -27,6 +27,9 @@ from fileops.model import (
     WatcherHealth,
 )
 from fileops.requests import (
+    DEFAULT_COMMAND_TIMEOUT_S,
+    CommandOutcome,
+    CommandRequest,
     EditOutcome,
     EditRequest,
     HistoryRequest,
@@ -37,6 +40,7 @@ from fileops.requests import (
     UndoRequest,
 )
 from fileops.wire import types as wire
+from fileops.wire.command_types import BashParams
 from fileops.wire.decode import InvalidParams
 
 # --- params → requests -------------------------------------------------------------------------------------------
@@ -107,6 +111,13 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
     )  # fmt: skip
 
 
+def command_request(params: BashParams) -> CommandRequest:
+    timeout_s = DEFAULT_COMMAND_TIMEOUT_S if params.timeout_s is None else params.timeout_s
+    return CommandRequest(
+        command=params.command, timeout_s=timeout_s, cwd=params.cwd, session_id=session_of(params)
+    )  # fmt: skip
+
+
 # --- outcomes → results ------------------------------------------------------------------------------------------
 
 
@@ -114,6 +125,17 @@ def read_result(outcome: ReadOutcome) -> wire.ToolResult:
     if outcome.picture is not None:
         return _image_result(outcome, outcome.picture)
     details = {} if outcome.window is None else _read_details(outcome)
+    return _result(outcome.output, outcome.error, None, details)
+
+
+def command_result(outcome: CommandOutcome) -> wire.ToolResult:
+    details: wire.JsonObject = {
+        "exit_code": outcome.exit_code,
+        "cwd": outcome.cwd,
+        "duration_s": outcome.duration_s,
+        "n_output_bytes": outcome.n_output_bytes,
+        "truncated": outcome.is_clipped,
+    }
     return _result(outcome.output, outcome.error, None, details)
 
 

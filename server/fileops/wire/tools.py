@@ -69,11 +69,42 @@ SURROUNDINGS: dict[str, Surroundings] = {
 ALL_TOOLS: tuple[str, ...] = tuple(SURROUNDINGS)
 
 
+BASH = "Bash"  # not of the order; there where the client asked for it
+_BASH_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "The shell command to run"},
+        "timeout_s": {"type": "number", "description": "Seconds after which it is killed (default: 120)"},
+        "cwd": {"type": "string", "description": "Absolute path of the folder to run it in (default: the workspace)"},
+    },
+    "required": ["command"],
+    "additionalProperties": False,
+}
+_BASH_DESCRIPTION = (
+    "Runs a shell command and returns what it prints, stdout and stderr together. Nothing can be typed into it. It is "
+    "killed after a timeout, and everything it started ends with it. No state is kept between commands: neither the "
+    "working directory nor variables. Of more than 512 KB of output only the beginning and the end are returned."
+)
+_BASH = Surroundings(
+    method="fileops/bash",
+    label="bash",
+    prompt_snippet="Run shell commands",
+    guidelines=(
+        Guideline(text="Change files with Edit rather than with sed, awk or redirections.", needs=("Edit",)),
+        Guideline(text="Each Bash command starts anew: put cd and what depends on it into one command."),
+    ),
+)
+
+
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
     """In the ordered sequence. enabled: tool names."""
-    return [
+    found = [
         _definition(ordered, SURROUNDINGS[ordered.name], enabled) for ordered in _ordered() if ordered.name in enabled
     ]
+    if BASH in enabled:
+        bash = _Ordered(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
+        found.append(_definition(bash, _BASH, enabled))
+    return found
 
 
 def _definition(ordered: _Ordered, around: Surroundings, enabled: Collection[str]) -> ToolDefinition:

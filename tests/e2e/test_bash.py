@@ -1,0 +1,224 @@
+"""Shell commands through the daemon. Requirements: R-BASH-* of docs/PROTOCOL.md."""
+
+import asyncio
+import os
+import pathlib
+import signal
+from typing import Any
+
+import pytest
+
+from fileops_client import Answer, CommandQuestion, FileOpsClient, ResponseError
+from support.sshd import Sshd, descendants_of, is_alive, wait_until
+
+BASH = {"bash": True}
+
+
+def pid_in(file: pathlib.Path) -> int:
+    wait_until(lambda: file.exists() and file.read_text().endswith("\n"))
+    return int(file.read_text())
+
+
+async def test_it_is_off_unless_asked_for(tmp_path: pathlib.Path) -> None:
+    """R-BASH-1"""
+    async with FileOpsClient.start(root=tmp_path) as client:
+        with pytest.raises(ResponseError) as refused:
+            await client.bash("echo hi")
+        assert refused.value.code == -32601
+        assert "fileops/bash" not in client.capabilities["experimental"]["fileops"]["requests"]
+        assert [tool.name for tool in await client.tools()] == ["Read", "Edit", "MultiEdit"]
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        assert "fileops/bash" in client.capabilities["experimental"]["fileops"]["requests"]
+        assert [tool.name for tool in await client.tools()] == ["Read", "Edit", "MultiEdit", "Bash"]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "code"),
+    [
+        ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n", 0),
+        ("true", "(no output)", 0),
+        ("echo no; exit 7", "no\n\n\nCommand exited with code 7", 7),
+        ("exit 1", "Command exited with code 1", 1),
+        ("kill -TERM $$", "Command exited with code 143", 143),
+        ("cat; echo end", "end\n", 0),
+        ("printf 'a\\377\\000b'", "a\ufffd\0b", 0),
+        ("[[ a == a ]] && echo bash", "bash\n", 0),
+        ("nonsense-of-a-command 2>/dev/null", "Command exited with code 127", 127),
+    ],
+)
+async def test_a_command_answers_with_what_it_printed(
+    tmp_path: pathlib.Path, command: str, output: str, code: int
+) -> None:
+    """R-BASH-2"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        result = await client.bash(command)
+        assert (result.ok, result.output, result.details.get("exit_code")) == (True, output, code)
+
+
+async def test_it_runs_in_the_workspace_and_keeps_no_state(tmp_path: pathlib.Path) -> None:
+    """R-BASH-2"""
+    (tmp_path / "below").mkdir()
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        assert (await client.bash("pwd -P")).output == f"{tmp_path.resolve()}\n"
+        await client.bash("cd below; export X=1")
+        assert (await client.bash("echo $X$(basename $PWD)")).output == f"{tmp_path.name}\n"
+        assert (await client.bash("basename $PWD", cwd=tmp_path / "below")).output == "below\n"
+        missing = await client.bash("true", cwd=tmp_path / "missing")
+        assert (missing.code, missing.details.get("exit_code")) == ("command_failed", None)
+        assert "No such file or directory" in missing.output
+        assert (await client.bash("true", cwd="below")).code == "not_absolute"
+        with pytest.raises(ResponseError):
+            await client.bash("")
+
+
+async def test_a_long_output_keeps_its_ends(tmp_path: pathlib.Path) -> None:
+    """R-BASH-3"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        result = await client.bash("seq 1 500000")
+        assert result.output.startswith("1\n2\n3\n")
+        assert result.output.endswith("\n499999\n500000\n")
+        assert "bytes of output are left out here" in result.output
+        assert len(result.output) < 525_000
+        assert result.details.get("truncated") is True
+        assert result.details.get("n_output_bytes") == len("".join(f"{i}\n" for i in range(1, 500_001)))
+
+
+async def test_output_is_streamed(tmp_path: pathlib.Path) -> None:
+    """R-BASH-4"""
+    heard: list[str] = []
+    begun = asyncio.Event()
+
+    def hear(message: str) -> None:
+        heard.append(message)
+        begun.set()
+
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        go = tmp_path / "go"
+        os.mkfifo(go)
+        running = asyncio.create_task(client.bash(f"echo first; cat {go}; echo last", on_output=hear))
+        async with asyncio.timeout(20):
+            await begun.wait()
+        assert not running.done()
+        await asyncio.to_thread(go.write_text, "")
+        assert (await running).output == "first\nlast\n"
+    assert "".join(heard) == "first\nlast\n"
+
+
+async def test_a_timeout_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        result = await client.bash("echo begun; (trap '' TERM; sleep 1000) & echo $! > pid; wait", timeout_s=0.5)
+        assert (result.code, result.output) == ("command_timeout", "begun\n\n\nCommand timed out after 0.5 seconds")
+        wait_until(lambda: not is_alive(pid_in(tmp_path / "pid")))
+        wait_until(lambda: descendants_of(client.pid) == [])
+
+
+async def test_what_a_command_leaves_behind_is_ended_with_it(tmp_path: pathlib.Path) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        assert (await client.bash("sleep 1000 & echo $! > pid; echo done")).output == "done\n"
+        wait_until(lambda: not is_alive(pid_in(tmp_path / "pid")))
+
+
+async def test_a_cancel_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait"})
+        pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
+        call.cancel()
+        with pytest.raises(ResponseError) as refused:
+            await call
+        assert refused.value.code == -32800
+        wait_until(lambda: not is_alive(pid))
+
+
+@pytest.mark.parametrize("how", ["shutdown", "SIGTERM", "SIGKILL"])
+async def test_the_end_of_the_daemon_is_the_end_of_its_commands(tmp_path: pathlib.Path, how: str) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait"})
+        pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
+        if how != "shutdown":
+            os.kill(client.pid, getattr(signal, how))
+    wait_until(lambda: not is_alive(pid))
+
+
+async def test_tracked_files_are_looked_at_afterwards(tmp_path: pathlib.Path) -> None:
+    """R-BASH-6"""
+    (tmp_path / "a.txt").write_text("one\n")
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        await client.read(tmp_path / "a.txt")
+        with client.events("fileops/didBecomeStale") as events:
+            await client.bash("echo two > a.txt")
+            assert [file.state for file in await client.tracked()] == ["stale"]
+            assert (await events.next(timeout_s=20)).file_path == str(tmp_path / "a.txt")
+        assert (await client.edit(tmp_path / "a.txt", "two", "x")).code == "modified_externally"
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcomes", "asked", "codes"),
+    [
+        ("default", ["proceed_once", "cancel"], 2, [None, "rejected"]),
+        ("auto_edit", ["proceed_always"], 1, [None, None]),
+        ("default", ["modify", "proceed_once"], 2, ["rejected", None]),
+        ("yolo", [], 0, [None, None]),
+    ],
+)
+async def test_a_person_is_asked(
+    tmp_path: pathlib.Path, mode: str, outcomes: list[Any], asked: int, codes: list[str | None]
+) -> None:
+    """R-BASH-7"""
+    questions: list[CommandQuestion] = []
+
+    async def confirm(question: CommandQuestion) -> Answer:
+        questions.append(question)
+        return Answer(outcome=outcomes[len(questions) - 1])
+
+    options = {**BASH, "approval_mode": mode}
+    async with FileOpsClient.start(root=tmp_path, initialization_options=options, confirm_command=confirm) as client:
+        results = [await client.bash("echo x >> said", session_id="me") for _ in range(2)]
+    assert [result.code for result in results] == codes
+    assert questions == [CommandQuestion(command="echo x >> said", cwd=str(tmp_path), session_id="me")] * asked
+    assert (tmp_path / "said").read_text() == "x\n" * codes.count(None)
+
+
+async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Path) -> None:
+    """R-BASH-7"""
+
+    async def think(_question: CommandQuestion) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    options = {**BASH, "approval_timeout_s": 0.2}
+    async with FileOpsClient.start(root=tmp_path, initialization_options=options, confirm_command=think) as client:
+        result = await client.bash("touch made")
+        assert result.code == "approval_timeout"
+        assert "Nobody answered the proposed command" in result.output
+    assert os.listdir(tmp_path) == []
+
+
+def far(sshd: Sshd, folder: pathlib.Path) -> dict[str, Any]:
+    return {**BASH, "filesystems": [{"prefix": "/far", "url": sshd.url(str(folder)), "options": sshd.options}]}
+
+
+async def test_in_a_folder_over_ssh_it_runs_on_that_host(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+    """R-BASH-8"""
+    (tmp_path / "it's").mkdir()
+    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
+        result = await client.bash("pwd; [ -n \"$SSH_CONNECTION\" ] && echo 'on a host'; exit 3", cwd="/far/it's")
+        assert result.output == f"{tmp_path}/it's\non a host\n\n\nCommand exited with code 3"
+        result = await client.bash("sleep 1000 & echo $! > pid; wait", cwd="/far", timeout_s=2)
+        assert result.code == "command_timeout"
+        wait_until(lambda: not is_alive(pid_in(tmp_path / "pid")))
+
+
+async def test_a_lost_connection_ends_the_command_over_there(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+    """R-BASH-8"""
+    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
+        call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait", "cwd": "/far"})
+        pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
+        for session in sshd.sessions():
+            os.kill(session, signal.SIGKILL)  # the connection alone; the command's own processes are not touched
+        result = await call
+        assert result["details"]["exit_code"] == 255
+        wait_until(lambda: not is_alive(pid))
