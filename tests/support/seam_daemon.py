@@ -5,6 +5,7 @@ import os
 import sys
 from typing import Any, cast
 
+from fileops.calls import Calls
 from fileops.lsp.requests import Request
 from fileops.lsp.server import FileOpsServer, Wiring
 from fileops.lsp.stdio import serve_stdio
@@ -33,6 +34,7 @@ class Seam:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
+        self.calls = Calls(())
         wiring.add_standard("textDocument/didSave", self._saved)
 
     def _saved(self, _params: object) -> None:

@@ -24,7 +24,7 @@ from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializePara
 from fileops.model import DEFAULT_SESSION, Event, Settings
 from fileops.ports import Events
 from fileops.wire.convert import notification_of
-from fileops.wire.decode import InvalidParams, decode, decoder_of
+from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
 from fileops.wire.uris import path_of
@@ -83,10 +83,9 @@ class FileOpsServer(LanguageServer):
 
     def add_request(self, request: Request[Any]) -> None:
         """A request of ours: raw params, strictly decoded into `request.params`."""
-        decoder = decoder_of(request.params)
 
         async def handle(raw: object) -> object:
-            params: Params = decoder({} if raw is None else raw)
+            params: Params = decode({} if raw is None else raw, request.params)
             service = self._ready()
             session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
             with (
