@@ -25,7 +25,7 @@ GOLDEN = HERE.parents[1] / "golden"
 EDITORS = PREFIX / "vscode"
 NODE = EDITORS / "node-floor" / "bin" / "node"
 PLATFORM = "linux-x64"
-MIN_LINE_COVERAGE = 85.0  # per cent; measured 94 when this was written
+MIN_LINE_COVERAGE = 85.0  # per cent; measured 90.8 when this was written
 
 # One at a time: two workbenches on two cores starve each other.
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("vscode")]
@@ -122,8 +122,8 @@ def protocol_ts(editors: None) -> dict[str, dict[str, bool]]:
 
 
 TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own; the language client adds them
-# Arguments of the server's own commands: the editor hands them back as they came.
-UNMIRRORED = {"Params", "UndoEditArgument", "UndoSessionArgument"}
+# The extension does not send these; arguments of the server's own commands are handed back as they came.
+UNMIRRORED = {"Params", "UndoEditArgument", "UndoSessionArgument", "LimitOptions", "FilesystemOptions"}
 RENAMED = {"ErrorInfo": "ToolError"}
 
 
@@ -137,11 +137,10 @@ def test_mirror_has_the_fields_of_the_server(
     server_type: type[msgspec.Struct], protocol_ts: dict[str, dict[str, bool]]
 ) -> None:
     name = RENAMED.get(server_type.__name__, server_type.__name__)
-    if name in {"Options", "LimitOptions"}:
-        theirs = {field.encode_name for field in msgspec.structs.fields(server_type)}
-        assert set(protocol_ts["InitializationOptions"]) <= theirs or name == "LimitOptions"
-        return
     theirs = {field.encode_name for field in msgspec.structs.fields(server_type)} - TOKENS
+    if name == "Options":  # each is optional; the extension sends those that it has a setting for
+        assert set(protocol_ts["InitializationOptions"]) <= theirs
+        return
     assert set(protocol_ts[name]) == theirs
     is_params = name.endswith("Params") or name == "EditStep"
     for field in msgspec.structs.fields(server_type):

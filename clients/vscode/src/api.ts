@@ -5,7 +5,7 @@
 import type { CancellationToken, Event } from 'vscode';
 import type {
   ApprovalMode, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
-  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
 } from './protocol';
 
 export type * from './protocol';
@@ -36,7 +36,7 @@ export interface FileopsApi extends FileopsSession {
   /** A session has its own memory of what was read; nothing of it is shared. */
   session(id: string): FileopsSession;
   /** Names, descriptions and schemas of the tools, to hand to a model. */
-  tools(): Promise<ToolDefinition[]>;
+  tools(params?: ToolsParams): Promise<ToolDefinition[]>;
   history(params?: HistoryParams): Promise<HistoryEntry[]>;
   undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
   readonly onDidRead: Event<DidReadParams>;

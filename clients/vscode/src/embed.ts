@@ -23,7 +23,7 @@ export function apiOf(daemon: Daemon): FileopsApi {
     get state() { return daemon.state; },
     onDidChangeState: daemon.onDidChangeState,
     session: id => sessionOf(daemon, id),
-    tools: async () => (await daemon.request('fileops/tools', {})).tools,
+    tools: async params => (await daemon.request('fileops/tools', params ?? {})).tools,
     history: async params => (await daemon.request('fileops/history', params ?? {})).edits,
     undo: params => daemon.request('fileops/undo', params),
     onDidRead: daemon.on('fileops/didRead'),

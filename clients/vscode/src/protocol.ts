@@ -52,6 +52,11 @@ export interface SessionParams {
   session_id?: string;
 }
 
+export interface ToolsParams {
+  /** Names of tools; the others are left out of the guidelines too. */
+  enabled?: string[];
+}
+
 export interface CloseSessionParams {
   session_id: string;
 }
@@ -178,6 +183,8 @@ export interface EditDetails {
 }
 
 export interface StepDetails {
+  /** 0-based. */
+  index: number;
   match: string;
   match_lines: number[];
 }
@@ -373,7 +380,7 @@ export interface Requests {
   'fileops/read': { params: ReadParams; result: ToolResult<ReadDetails> };
   'fileops/edit': { params: EditParams; result: ToolResult<EditDetails> };
   'fileops/multiEdit': { params: MultiEditParams; result: ToolResult<EditDetails> };
-  'fileops/tools': { params: Record<string, never>; result: ToolsResult };
+  'fileops/tools': { params: ToolsParams; result: ToolsResult };
   'fileops/tracked': { params: SessionParams; result: TrackedResult };
   'fileops/closeSession': { params: CloseSessionParams; result: null };
   'fileops/history': { params: HistoryParams; result: HistoryResult };
