@@ -32,6 +32,13 @@ async def test_it_is_off_unless_asked_for(tmp_path: pathlib.Path) -> None:
         assert [tool.name for tool in await client.tools()] == ["Read", "Edit", "MultiEdit", "Bash"]
 
 
+async def test_a_models_call_by_name_runs_it(tmp_path: pathlib.Path) -> None:
+    """R-BASH-1"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        assert (await client.call("Bash", {"command": "echo hi"})).output == "hi\n"
+        assert (await client.call("Bash", {"command": 3})).code == "invalid_params"
+
+
 @pytest.mark.parametrize(
     ("command", "output", "code"),
     [

@@ -214,9 +214,8 @@ class FileOpsClient(Requests):
         Cancelling the call ends the command.
         """
         params = given(command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), session_id=session_id)
-        patience_s = (COMMAND_S if timeout_s is None else timeout_s) + CONSENT_S
         if on_output is None:
-            return await self._tool("fileops/bash", params, patience_s)
+            return await self._tool("fileops/bash", params, None)
         token = f"bash-{next(self._tokens)}"
 
         def pass_on(event: Notification) -> None:
@@ -226,9 +225,15 @@ class FileOpsClient(Requests):
 
         stop = self.on("$/progress", pass_on)
         try:
-            return await self._tool("fileops/bash", {**params, "workDoneToken": token}, patience_s)
+            return await self._tool("fileops/bash", {**params, "workDoneToken": token}, None)
         finally:
             stop()
+
+    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
+        if method == "fileops/bash" and timeout_s is None:  # it ends by its own timeout, not by that of other calls
+            wanted = params.get("timeout_s")
+            timeout_s = (wanted if isinstance(wanted, (int, float)) else COMMAND_S) + CONSENT_S
+        return await super()._tool(method, params, timeout_s)
 
     # --- events ---------------------------------------------------------------------------------------------
 
