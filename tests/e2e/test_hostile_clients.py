@@ -164,6 +164,7 @@ def test_numbers_beyond_any_file_are_numbers(client: RawClient, file: Path) -> N
 NAMES_OF_NO_FILE = ["/a\0b", "/\ud800", "/" + "x" * 300, "/" + "x/" * 3000, "/" + "y" * 1_000_000]
 
 
+# R-NAME-1
 @pytest.mark.parametrize("path", NAMES_OF_NO_FILE, ids=lambda path: ascii(path[:4]) + str(len(path)))
 def test_name_that_no_file_can_have_is_missing_and_cannot_be_created(client: RawClient, path: str) -> None:
     assert read(client, path)["error"]["code"] == "not_found"
@@ -173,7 +174,7 @@ def test_name_that_no_file_can_have_is_missing_and_cannot_be_created(client: Raw
     assert "name" in refused["error"]["message"]
 
 
-# R-RPC-2
+# R-NAME-2
 def test_lone_surrogates_go_everywhere_and_match_nothing(client: RawClient, file: Path) -> None:
     read(client, file, session_id="\ud800")
     assert len(client.result("fileops/tracked", {"session_id": "\ud800"})["files"]) == 1
@@ -191,6 +192,7 @@ def test_lone_surrogates_go_everywhere_and_match_nothing(client: RawClient, file
     assert names_in(file.parent) == {"f.txt"}
 
 
+# R-NAME-1
 def test_name_that_is_not_utf_8_is_a_name_from_end_to_end(tmp_path: Path) -> None:
     folder = os.path.join(str(tmp_path), os.fsdecode(b"d\xe9"))
     os.mkdir(folder)

@@ -102,6 +102,7 @@ def check_that_changes_are_seen(client: RawClient, paths: list[Path]) -> None:
         stale(client, path)
 
 
+# R-WATCH-1, R-WATCH-2
 @needs_namespaces
 @pytest.mark.parametrize(("limit", "value"), [(WATCHES, 2), (WATCHES, 0), (INSTANCES, 0)])
 def test_exhausted_limit_is_told_once_and_the_sweep_does_the_work(tmp_path: Path, limit: str, value: int) -> None:
@@ -117,6 +118,7 @@ def test_exhausted_limit_is_told_once_and_the_sweep_does_the_work(tmp_path: Path
         check_that_changes_are_seen(client, paths)
 
 
+# R-WATCH-2
 def test_overflowing_queue_is_told_and_caught_up_with(tmp_path: Path) -> None:
     with open("/proc/sys/fs/inotify/max_queued_events", encoding="ascii") as file:
         n_queued = int(file.read())
@@ -249,6 +251,7 @@ def store(path: Path, data: bytes) -> None:
         memory[:] = data
 
 
+# R-WATCH-1
 @pytest.mark.parametrize("write", [rewrite, store])
 def test_change_right_behind_a_read_is_never_edited_over(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
     """In the same tick of the clock, with the same size: again and again, so that some share the stamp."""

@@ -141,6 +141,17 @@ def test_dry_run_is_refused_alike_and_leaves_no_trace(world: World) -> None:
     assert [file.read_at for file in world.freshness.tracked("a")] == [before[0].read_at]
 
 
+def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_content: World) -> None:
+    by_content.a.read("/w/f")
+    by_content.fs.put("/w/f", b"two\n")
+    by_content.freshness.sweep()
+    by_content.fs.put("/w/f", b"one\n")
+    by_content.a.require_fresh("/w/f", dry_run=True)
+    assert state(by_content) == [("/w/f", "stale", "modified")]
+    by_content.a.require_fresh("/w/f")
+    assert state(by_content) == [("/w/f", "fresh", None)]
+
+
 def test_read_repairs_what_was_stale(world: World) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
