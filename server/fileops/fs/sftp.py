@@ -49,7 +49,7 @@ class SftpBackend:
     def label(self) -> str:
         return label_of(self._url)
 
-    def ssh_command(self) -> list[str] | None:
+    def ssh_command(self) -> list[str]:
         """Of the system's own ssh, which asks nobody: keys and agents work, passwords do not."""
         options = self._options
         url = urlsplit(self._url)

@@ -1,0 +1,69 @@
+"""A folder over SSH when the connection goes at the worst moments, and what its options become."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from contract.recording import RecordingHooks
+from fileops.errors import Cancelled, ConnectionFailed
+from fileops.fs.anywhere import folder_in, label_of
+from fileops.fs.remote import RemoteFileSystem
+from fileops.fs.sftp import SftpBackend
+from fileops.model import Splice
+from support.sshd import Sshd, wait_until
+
+
+@pytest.fixture
+def far(sshd: Sshd, tmp_path: Path) -> RemoteFileSystem:
+    (tmp_path / "f").write_bytes(b"old")
+    return RemoteFileSystem("/far", str(tmp_path), SftpBackend(sshd.url(str(tmp_path)), sshd.options))
+
+
+def test_a_cut_between_upload_and_rename_leaves_one_whole_file(
+    far: RemoteFileSystem, sshd: Sshd, tmp_path: Path
+) -> None:
+    snapshot = far.read("/far/f")
+    try:
+        far.replace(snapshot, [Splice(0, 3, b"new")], RecordingHooks(before=sshd.cut))
+    except ConnectionFailed:
+        assert (tmp_path / "f").read_bytes() == b"old"
+    else:
+        assert (tmp_path / "f").read_bytes() == b"new"
+    far.stat("/far/f")
+    wait_until(lambda: os.listdir(tmp_path) == ["f"])
+
+
+def test_what_a_cut_kept_from_being_removed_is_removed_after_the_next_connection(
+    far: RemoteFileSystem, sshd: Sshd, tmp_path: Path
+) -> None:
+    def cut_and_give_up() -> None:
+        sshd.cut()
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        far.replace(far.read("/far/f"), [Splice(0, 3, b"new")], RecordingHooks(before=cut_and_give_up))
+    assert far.read("/far/f").data == b"old"
+    wait_until(lambda: os.listdir(tmp_path) == ["f"])
+
+
+@pytest.mark.parametrize(
+    ("url", "label", "folder"),
+    [
+        ("sftp://me:secret@host:22/a/b/", "sftp://host:22", "/a/b"),
+        ("ssh://host", "ssh://host", "/"),
+        ("memory://a/b", "memory://a", "/a/b"),
+        ("s3://bucket/key/", "s3://bucket", "bucket/key"),
+    ],
+)
+def test_a_url_gives_a_label_without_secrets_and_a_folder(url: str, label: str, folder: str) -> None:
+    assert (label_of(url), folder_in(url)) == (label, folder)
+
+
+def test_the_ssh_command_takes_what_the_filesystem_was_given() -> None:
+    options: dict[str, object] = {"client_keys": ["/k"], "known_hosts": "/h", "port": 2222, "password": "secret"}
+    command = SftpBackend("sftp://me@host:22/a", options).ssh_command()
+    assert command[-2:] == ["--", "host"]
+    assert "secret" not in command
+    for pair in (["-p", "2222"], ["-l", "me"], ["-i", "/k"], ["-o", "UserKnownHostsFile=/h"]):
+        assert " ".join(pair) in " ".join(command)
