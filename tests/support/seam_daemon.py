@@ -35,6 +35,7 @@ class Seam:
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
         self.calls = Calls(())
+        self.bash = None
         wiring.add_standard("textDocument/didSave", self._saved)
 
     def _saved(self, _params: object) -> None:
