@@ -34,6 +34,7 @@ class Seam:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
+        self.bash = None
         self.calls = Calls(())
         self.bash = None
         wiring.add_standard("textDocument/didSave", self._saved)
@@ -87,8 +88,8 @@ async def ask(seam: Any, params: AskParams) -> object:
 async def state(seam: Any, _params: EchoParams) -> object:
     server = cast("FileOpsServer", SERVER[0])
     return {
-        "folders": seam.folders, "n_saved": seam.n_saved, "n_in_flight": len(server.protocol.in_flight()),
-        "n_questions": len(server.protocol.questions), "settings": repr(seam.wiring.settings),
+        "folders": seam.folders, "n_saved": seam.n_saved, "n_in_flight": len(server.connection.in_flight()),
+        "n_questions": len(server.connection.questions), "settings": repr(seam.wiring.settings),
     }  # fmt: skip
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
-
+from fileops.lsp import methods
 from fileops.lsp.client import Client
 from fileops.lsp.standard import CodeActionParams, CodeLensParams, ExecuteCommandParams
 from fileops.requests import AgentPlace, UndoRequest
@@ -27,19 +26,17 @@ class AgentEdits:
         self._service, self._client = service, client
 
     def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
-        commands = types.ExecuteCommandOptions(commands=[UNDO_EDIT, UNDO_SESSION])
-        add_standard(types.WORKSPACE_EXECUTE_COMMAND, self.execute, commands)
-        actions = types.CodeActionOptions(code_action_kinds=[ACTION_KIND])
-        add_standard(types.TEXT_DOCUMENT_CODE_ACTION, self.code_actions, actions)
+        add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})
+        add_standard(methods.TEXT_DOCUMENT_CODE_ACTION, self.code_actions, {"codeActionKinds": [ACTION_KIND]})
         if code_lens:
-            add_standard(types.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, types.CodeLensOptions())
+            add_standard(methods.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, {"resolveProvider": False})
 
     async def execute(self, params: ExecuteCommandParams) -> ToolResult:
         outcome = await self._service.undo(_undo_request(params))
         result = convert.undo_result(outcome)
         if result.error is not None:
-            message = {"type": int(types.MessageType.Error), "message": f"fileops: {result.error.message}"}
-            self._client.notify(types.WINDOW_SHOW_MESSAGE, message)
+            message = {"type": methods.ERROR, "message": f"fileops: {result.error.message}"}
+            self._client.notify(methods.WINDOW_SHOW_MESSAGE, message)
         return result
 
     async def code_actions(self, params: CodeActionParams) -> list[dict[str, object]]:

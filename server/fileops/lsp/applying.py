@@ -3,9 +3,8 @@
 import asyncio
 from typing import cast
 
-from lsprotocol import types
-
 from fileops.errors import ApplyRefused
+from fileops.lsp import methods
 from fileops.lsp.buffers import BufferEdit
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
@@ -30,7 +29,7 @@ class LspEditor:
     async def _ask(self, edit: BufferEdit) -> None:
         params = {"label": LABEL, "edit": self._workspace_edit(edit)}
         try:
-            answer = await self._client.ask(types.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s)
+            answer = await self._client.ask(methods.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s)
         except TimeoutError:
             raise ApplyRefused(reason=f"the editor did not answer within {self._timeout_s:g} s") from None
         except ClientGone:

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import cast
 
-from lsprotocol import types
-
+from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
 from fileops.wire.convert import confirm_params
@@ -50,11 +49,11 @@ class LspApprover:
 
     async def _ask_by_message(self, question: Question) -> Decision:
         params = {
-            "type": int(types.MessageType.Info),
+            "type": methods.INFO,
             "message": f"{question.title}\n{question.description}",
             "actions": [{"title": title} for title in (APPLY, ALWAYS, REJECT)],
         }
-        answer = await self._client.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=self._timeout_s)
+        answer = await self._client.ask(methods.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=self._timeout_s)
         chosen = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
         if chosen == APPLY:
             return Once()

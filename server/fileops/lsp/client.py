@@ -1,55 +1,48 @@
 """The client as the rest of `lsp/` sees it: what it can do, asking it something, telling it something."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
-from lsprotocol import types
-
+from fileops.lsp.capabilities import position_encoding, value_at
+from fileops.lsp.connection import Connection
 from fileops.lsp.documents import PositionEncoding
-from fileops.lsp.protocol import Protocol
 from fileops.lsp.questions import ClientGone, ClientRefused
 
 __all__ = ["Client", "ClientGone", "ClientRefused"]
 
-_POSITION_ENCODINGS: dict[types.PositionEncodingKind, PositionEncoding] = {
-    types.PositionEncodingKind.Utf8: "utf-8",
-    types.PositionEncodingKind.Utf16: "utf-16",
-    types.PositionEncodingKind.Utf32: "utf-32",
-}
-
 
 class Client:
-    """Belongs to the event loop. Standing before `initialize` is over, it knows nothing of the client."""
+    """Belongs to the event loop. Standing before `initialize` is over, it knows nothing of the client.
 
-    def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
+    position_encoding: as negotiated.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.capabilities: dict[str, object] = {}
+        self.position_encoding: PositionEncoding = "utf-16"
         self._asking: set[asyncio.Task[object]] = set()
+
+    def begin(self, capabilities: dict[str, object]) -> None:
+        self.capabilities = capabilities
+        self.position_encoding = position_encoding(capabilities)
 
     def capability(self, dotted: str) -> object:
         """A value of the client's capabilities as it sent them ("workspace.applyEdit"), None where absent."""
-        value: object = self._protocol.initialize_params.get("capabilities")
-        for key in dotted.split("."):
-            value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
-        return value
-
-    @property
-    def position_encoding(self) -> PositionEncoding:
-        """As negotiated."""
-        negotiated = self._protocol.server_capabilities.position_encoding
-        return "utf-16" if negotiated is None else _POSITION_ENCODINGS[types.PositionEncodingKind(negotiated)]
+        return value_at(self.capabilities, dotted)
 
     async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
 
-        params: JSON types, a msgspec Struct or an lsprotocol value.
+        params: JSON types or a msgspec Struct.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         task = asyncio.current_task()
         if task is None:
-            return await self._protocol.ask(method, params, timeout_s)
+            return await self._connection.questions.ask(method, params, timeout_s)
         self._asking.add(task)
         try:
-            return await self._protocol.ask(method, params, timeout_s)
+            return await self._connection.questions.ask(method, params, timeout_s)
         finally:
             self._asking.discard(task)
 
@@ -58,4 +51,4 @@ class Client:
         return task in self._asking
 
     def notify(self, method: str, params: Any) -> None:
-        self._protocol.notify(method, params)
+        self._connection.notify(method, params)

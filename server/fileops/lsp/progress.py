@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from lsprotocol import types
-
+from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
 QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
@@ -90,7 +89,7 @@ class _Report:
 
     async def _create(self) -> None:
         try:
-            await self._client.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": self._token}, timeout_s=CREATE_S)
+            await self._client.ask(methods.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": self._token}, timeout_s=CREATE_S)
         except (TimeoutError, ClientGone, ClientRefused):
             return
         self._begin()

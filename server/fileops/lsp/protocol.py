@@ -1,32 +1,32 @@
-"""The pygls seam: messages in and out, lifecycle, and exactly one answer to every request.
+"""The pygls seam: standard messages past the handshake, as features of a pygls server. Loaded with the first of them.
 
-pygls keeps what it does well: the table of features, running handlers, cancelling them, capabilities. Replaced is what
-docs/adr/0010-pygls-seam.md lists: parsing (no object hook, no converter for our own params), errors (nothing of our
-insides reaches the client), requests to the client (`questions.py`) and book-keeping (nothing is kept once it is
-answered). This names private parts of pygls 2.1; tests/unit/lsp/test_pygls_seam.py holds them.
+pygls keeps what it does well: the table of features, running handlers, cancelling them, capabilities, lsprotocol's
+types. Replaced is what docs/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (nothing of our insides
+reaches the client), requests to the client and book-keeping (nothing is kept once it is answered). This names private
+parts of pygls 2.1; tests/unit/lsp/test_pygls_seam.py holds them.
 """
 
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, cast
-from typing import Protocol as Interface
 
 from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
-from fileops.errors import Cancelled
-from fileops.lsp import envelopes, rpc_errors
-from fileops.lsp.converter import structure
-from fileops.lsp.envelopes import Malformed, Notification, Reply, Request
-from fileops.lsp.questions import ClientRefused, Questions
+from fileops import __version__
+from fileops.lsp import rpc_errors
+from fileops.lsp.capabilities import SERVER_NAME, Feature
+from fileops.lsp.connection import Connection, error_of
+from fileops.lsp.converter import converter_factory, structure
+from fileops.lsp.questions import ClientRefused
 from fileops.lsp.rpc_errors import MessageId, RpcError
 from fileops.lsp.standard import STANDARD_PARAMS
-from fileops.wire import codec
 from fileops.wire.decode import InvalidParams, decode
 
 log = logging.getLogger(__name__)
@@ -36,113 +36,84 @@ _REPLACED = frozenset({
     types.NOTEBOOK_DOCUMENT_DID_OPEN, types.NOTEBOOK_DOCUMENT_DID_CHANGE, types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, types.WORKSPACE_EXECUTE_COMMAND,
 })  # fmt: skip  # pygls' document mirror splits lines where LSP does not; ours are registered as features
+_OPTIONS: dict[str, type] = {
+    types.TEXT_DOCUMENT_DID_SAVE: types.SaveOptions, types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions,
+    types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions, types.WORKSPACE_EXECUTE_COMMAND: types.ExecuteCommandOptions,
+}  # fmt: skip
+_OF_THE_CONNECTION = frozenset({types.INITIALIZE, types.INITIALIZED, types.SHUTDOWN, types.EXIT})
 
 
-class Lifecycle(Interface):
-    """What the seam asks of the server around `initialize`."""
+def load(connection: Connection, features: Mapping[str, Feature], client_capabilities: object) -> "Protocol":
+    """A pygls server that has these features and is past `initialize`."""
+    server = StandardServer(connection)
+    for method, feature in features.items():
+        server.protocol.register(method, feature)
+    server.protocol.begin(client_capabilities)
+    return server.protocol
 
-    def begin(self, params: dict[str, object]) -> None:
-        """Get ready to serve. Raises: InvalidParams; then `initialize` failed and may come again."""
-        ...
 
-    def experimental_capabilities(self) -> dict[str, object]: ...
+class StandardServer(LanguageServer):
+    protocol: "Protocol"  # pyright: ignore[reportIncompatibleVariableOverride]  # what protocol_cls makes it
 
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            SERVER_NAME, __version__, types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol, converter_factory=converter_factory,
+        )  # fmt: skip
 
-class FrameSink(Interface):
-    def write(self, body: bytes) -> None: ...
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """To the log. What pygls has here shows every fault to the person."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
 
 
 class Protocol(LanguageServerProtocol):
-    """on_exit: called with the exit status when the client says `exit`. sink: where messages go; None: nowhere.
+    """See connection.Standard."""
 
-    on_less_work: called whenever `n_working` has become smaller.
-    """
-
-    def __init__(self, server: Any, converter: Converter) -> None:
-        # Before pygls' own: it looks at every attribute of this object for handlers, properties included.
-        self.lifecycle: Lifecycle = server
-        self.sink: FrameSink | None = None
-        self.raw_requests: set[str] = set()
-        self.initialize_params: dict[str, object] = {}
-        self.on_exit: Callable[[int], None] = lambda _code: None
-        self.on_less_work: Callable[[], None] = lambda: None
-        self.questions = Questions(self._send_data, self._less_work)
-        self._started = False
+    def __init__(self, server: StandardServer, converter: Converter) -> None:
+        self._connection = server.connection
         super().__init__(server, converter)
         for method in _REPLACED:
             self._builtins.pop(method, None)
 
+    def begin(self, client_capabilities: object) -> types.ServerCapabilities:
+        """As `initialize` does. The connection has answered it from `capabilities.py`, in the same words."""
+        capabilities = self._converter.structure(client_capabilities, types.ClientCapabilities)
+        steps = self.lsp_initialize(types.InitializeParams(capabilities=capabilities))
+        for _ in steps:
+            raise RuntimeError("a feature named initialize")
+        return self.server_capabilities
+
     # --- in ------------------------------------------------------------------------------------------------------
 
-    def feed(self, body: bytes) -> None:
-        """Take one message. Whatever it is, nothing is raised and the next one can be taken."""
-        match envelopes.parse(body):
-            case Request(msg_id, method, params):
-                self._take_request(msg_id, method, params)
-            case Notification(method, params):
-                self._take_notification(method, params)
-            case Reply(msg_id, message):
-                self.questions.take_reply(msg_id, message)
-            case Malformed(msg_id, error):
-                self._refuse(msg_id, error)
+    def is_request(self, method: str) -> bool:
+        return self._is_handled(method) and types.METHOD_TO_TYPES.get(method, (None, None))[1] is not None
 
-    def refuse_frame(self, reason: str) -> None:
-        """Answer to a frame from which no message could be had."""
-        self._refuse(None, rpc_errors.parse_error(reason))
+    def is_notification(self, method: str) -> bool:
+        return self._is_handled(method) and not self.is_request(method)
 
-    def _take_request(self, msg_id: MessageId, method: str, params: object) -> None:
-        refusal = self._refusal(msg_id, method)
-        if refusal is not None:
-            return self._refuse(msg_id, refusal)
+    def _is_handled(self, method: str) -> bool:
+        return method not in _OF_THE_CONNECTION and (method in self._features or method in self._builtins)
+
+    def take_request(self, msg_id: MessageId, method: str, params: object) -> None:
         try:
-            decoded = params if method in self.raw_requests else self._standard(method, params)
+            decoded = self._decoded(method, params)
         except InvalidParams as fault:
-            return self._refuse(msg_id, rpc_errors.invalid_params(fault))
+            return self._connection.refuse(msg_id, rpc_errors.invalid_params(fault))
         return contextvars.copy_context().run(self._handle_request, msg_id, method, decoded)
 
-    def _refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
-        if not self._started and method != types.INITIALIZE:
-            return rpc_errors.not_initialized()
-        if self._started and method == types.INITIALIZE:
-            return rpc_errors.invalid_request("already initialized")
-        if self._shutdown:
-            return rpc_errors.invalid_request("shut down; only exit can follow")
-        if msg_id in self._request_futures:
-            return rpc_errors.invalid_request("a request with this id is in flight")
-        if not self._is_request(method):
-            return rpc_errors.method_not_found(method)
-        return None
-
-    def _take_notification(self, method: str, params: object) -> None:
-        if method == types.EXIT:
-            return self.on_exit(0 if self._shutdown else 1)
-        if not self._started or self._shutdown or not self._is_notification(method):
-            return log.debug("notification %.100s ignored", method)
+    def take_notification(self, method: str, params: object) -> None:
         try:
-            decoded = self._standard(method, params)
+            decoded = self._decoded(method, params)
         except InvalidParams as fault:
             return log.warning("notification %.100s ignored: %s %s", method, fault.path, fault.reason)
         return contextvars.copy_context().run(self._handle_notification, method, decoded)
 
-    def _is_request(self, method: str) -> bool:
-        if method in self.raw_requests:
-            return True
-        return self._is_handled(method) and types.METHOD_TO_TYPES.get(method, (None, None))[1] is not None
-
-    def _is_notification(self, method: str) -> bool:
-        return method == types.CANCEL_REQUEST or (self._is_handled(method) and not self._is_request(method))
-
-    def _is_handled(self, method: str) -> bool:
-        return method in self._features or method in self._builtins
-
-    def _standard(self, method: str, params: object) -> object:
-        """Params of a standard message: as lsp/standard.py has them, else as lsprotocol has them."""
+    def _decoded(self, method: str, params: object) -> object:
+        """As lsp/standard.py has it, else as lsprotocol has it. Raises: InvalidParams."""
         given: object = {} if params is None else params
-        checked = decode(given, STANDARD_PARAMS[method]) if method in STANDARD_PARAMS else None
-        if method == types.INITIALIZE:
-            self.initialize_params = cast("dict[str, object]", given)
-        elif checked is not None:
-            return checked
+        if method in STANDARD_PARAMS:
+            return decode(given, STANDARD_PARAMS[method])
         if not isinstance(given, dict):
             raise InvalidParams("must be an object")
         envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method}
@@ -155,11 +126,13 @@ class Protocol(LanguageServerProtocol):
     def _send_handler_result(self, future: "Future[Any]", *, msg_id: MessageId) -> None:
         self._request_futures.pop(msg_id, None)
         if future.cancelled():
-            self._refuse(msg_id, rpc_errors.cancelled())
+            self._connection.refuse(msg_id, rpc_errors.cancelled())
         elif (fault := future.exception()) is None:
             self._send_response(msg_id, future.result())
+        elif isinstance(fault, JsonRpcException):
+            self._connection.refuse(msg_id, RpcError(fault.code, fault.message, fault.data))
         else:
-            self._refuse(msg_id, _error_of(fault))
+            self._connection.refuse(msg_id, error_of(fault))
 
     def _check_handler_result(self, future: "Future[Any]") -> None:
         if not future.cancelled() and (fault := future.exception()) is not None:
@@ -167,18 +140,15 @@ class Protocol(LanguageServerProtocol):
 
     def _send_response(self, msg_id: MessageId, result: Any = None, error: Any = None) -> None:
         if error is not None:
-            return self._refuse(msg_id, RpcError(error.code, error.message, error.data))
+            return self._connection.refuse(msg_id, RpcError(error.code, error.message, error.data))
         try:
-            return self._send_data({"jsonrpc": "2.0", "id": msg_id, "result": self._plain(result)})
+            plain = self._plain(result)
         except (TypeError, ValueError, RecursionError) as fault:
-            return self._refuse(msg_id, rpc_errors.incident(fault))
-
-    def _refuse(self, msg_id: MessageId | None, error: RpcError) -> None:
-        self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": error.to_json()})
+            return self._connection.refuse(msg_id, rpc_errors.incident(fault))
+        return self._connection.answer(msg_id, plain)
 
     def _send_data(self, data: Any) -> None:
-        if self.sink is not None:
-            self.sink.write(codec.dumps(data))
+        self._connection.send(data)
 
     def _plain(self, value: Any) -> Any:
         """JSON types and Structs of ours as they are; lsprotocol's classes under their names on the wire."""
@@ -187,19 +157,16 @@ class Protocol(LanguageServerProtocol):
         return value
 
     def notify(self, method: str, params: Any | None = None) -> None:
-        """params: JSON types, a msgspec Struct or an lsprotocol value."""
-        message: dict[str, object] = {"jsonrpc": "2.0", "method": method}
-        self._send_data(message if params is None else {**message, "params": self._plain(params)})
-
-    async def ask(self, method: str, params: Any, timeout_s: float | None = None) -> object:
-        """See Questions.ask. params: as for `notify`."""
-        return await self.questions.ask(method, self._plain(params), timeout_s)
+        self._connection.notify(method, self._plain(params))
 
     async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, method: str, params: Any = None, msg_id: MessageId | None = None
     ) -> Any:
-        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out. Raises: as `ask`."""
-        result = await self.ask(method, params)
+        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out.
+
+        Raises: as Questions.ask.
+        """
+        result = await self._connection.questions.ask(method, self._plain(params), None)
         envelope_type = self.get_result_type(method)
         if envelope_type is None:
             return result
@@ -214,13 +181,14 @@ class Protocol(LanguageServerProtocol):
 
     # --- handlers ----------------------------------------------------------------------------------------
 
-    def register(self, method: str, handle: Callable[[Any], Any], options: Any = None) -> None:
+    def register(self, method: str, feature: Feature) -> None:
         """As pygls' `feature`, but a later registration replaces an earlier one, and nothing is guessed from names."""
-        self._features[method] = handle
-        if options is not None:
+        self._features[method] = feature.handle
+        if feature.options is not None:
+            options = cast("Any", self._converter).structure(feature.options, _OPTIONS[method])
             cast("dict[str, Any]", self.fm.feature_options)[method] = options
-        if isinstance(options, types.ExecuteCommandOptions):  # pygls announces the commands that it finds here
-            cast("dict[str, Any]", self.fm.commands).update(dict.fromkeys(options.commands, handle))
+            if isinstance(options, types.ExecuteCommandOptions):  # pygls announces the commands that it finds here
+                cast("dict[str, Any]", self.fm.commands).update(dict.fromkeys(options.commands, feature.handle))
 
     @property
     def _features(self) -> dict[str, Callable[[Any], Any]]:
@@ -230,9 +198,8 @@ class Protocol(LanguageServerProtocol):
     def _builtins(self) -> dict[str, Callable[[Any], Any]]:
         return cast("dict[str, Callable[[Any], Any]]", self.fm.builtin_features)
 
-    @property
-    def is_shut_down(self) -> bool:
-        return self._shutdown
+    def is_in_flight(self, msg_id: MessageId) -> bool:
+        return msg_id in self._request_futures
 
     def in_flight(self) -> "list[asyncio.Future[Any]]":
         """What is being worked on. pygls keeps asyncio's futures and the other kind in one table."""
@@ -240,9 +207,12 @@ class Protocol(LanguageServerProtocol):
         return [asyncio.wrap_future(future) if isinstance(future, Future) else future for future in futures]
 
     @property
-    def n_working(self) -> int:
-        """Requests in flight that do not wait for an answer of the client."""
-        return len(self._request_futures) - len(self.questions)
+    def n_in_flight(self) -> int:
+        return len(self._request_futures)
+
+    def cancel(self, msg_id: MessageId) -> None:
+        if (future := self._request_futures.get(msg_id)) is not None:  # stays there until it is answered
+            future.cancel()
 
     def _execute_handler(
         self, msg_id: MessageId, handler: Any, callback: Any, args: Any = None, kwargs: Any = None
@@ -254,42 +224,4 @@ class Protocol(LanguageServerProtocol):
 
     def _forget(self, msg_id: MessageId) -> None:
         self._request_futures.pop(msg_id, None)
-        self._less_work()
-
-    def _less_work(self) -> None:
-        self.on_less_work()
-
-    def _handle_cancel_notification(self, msg_id: MessageId) -> None:
-        future = self._request_futures.get(msg_id)  # stays there until it is answered
-        if future is not None:
-            future.cancel()
-
-    # --- lifecycle -----------------------------------------------------------------------------------------------
-
-    @lsp_method(types.INITIALIZE)
-    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        self.lifecycle.begin(self.initialize_params)
-        result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = self.lifecycle.experimental_capabilities()
-        self._started = True
-        return result
-
-    @lsp_method(types.SHUTDOWN)
-    async def lsp_shutdown(self, *_args: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Everything else in flight is cancelled and answered before this is."""
-        self._shutdown = True
-        this = asyncio.current_task()
-        others = [future for future in self.in_flight() if future is not this]
-        for future in others:
-            future.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-
-
-def _error_of(fault: BaseException) -> RpcError:
-    if isinstance(fault, InvalidParams):
-        return rpc_errors.invalid_params(fault)
-    if isinstance(fault, Cancelled):
-        return rpc_errors.cancelled()
-    if isinstance(fault, JsonRpcException):
-        return RpcError(fault.code, fault.message, fault.data)
-    return rpc_errors.incident(fault)
+        self._connection.less_work()

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import cast
 
-from lsprotocol import types
+from fileops.lsp import methods
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Questions:
             async with asyncio.timeout(timeout_s):
                 return await question
         except (TimeoutError, asyncio.CancelledError):
-            self._send({"jsonrpc": "2.0", "method": types.CANCEL_REQUEST, "params": {"id": msg_id}})
+            self._send({"jsonrpc": "2.0", "method": methods.CANCEL_REQUEST, "params": {"id": msg_id}})
             raise
         finally:
             del self._open[msg_id]

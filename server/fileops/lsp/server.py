@@ -5,20 +5,20 @@ composition root, makes the service once the client has said what it wants.
 """
 
 import asyncio
+import gc
+import importlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lsprotocol import types
-from pygls.lsp.server import LanguageServer
-
 from fileops import __version__
+from fileops.lsp import methods
+from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
-from fileops.lsp.converter import converter_factory
+from fileops.lsp.connection import Connection, Standard
 from fileops.lsp.events import LoopEvents
 from fileops.lsp.progress import ProgressTokens
-from fileops.lsp.protocol import Protocol
 from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
 from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.model import DEFAULT_SESSION, Event, Settings
@@ -55,29 +55,24 @@ class Wiring:
 Build = Callable[[Wiring], "FileOps"]
 
 
-class FileOpsServer(LanguageServer):
+class FileOpsServer:
     """on_parent: called at `initialize` with the process to live no longer than."""
 
-    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # what protocol_cls makes it
-
     def __init__(self, build: Build) -> None:
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            "fileops-server", __version__, types.TextDocumentSyncKind.Incremental,
-            protocol_cls=Protocol, converter_factory=converter_factory,
-        )  # fmt: skip
+        self.connection = Connection(self)
         self.on_parent: Callable[[int], None] = lambda _pid: None
         self.service: FileOps | None = None
-        self.client = Client(self.protocol)
+        self.client = Client(self.connection)
         self._progress = ProgressTokens(self.client)
         self._build = build
         self._events: LoopEvents | None = None
+        self._features: dict[str, Feature] = {}
         self._folders: dict[str, str] = {}
         self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
-        self.add_standard(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
-        self.add_standard(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
-        self.add_standard(types.INITIALIZED, self._initialized)
+        self.add_standard(methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
+        self.add_standard(methods.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
 
     # --- registration ------------------------------------------------------------------------------------------
 
@@ -95,25 +90,26 @@ class FileOpsServer(LanguageServer):
                 return await request.handle(service, params, *([say] if request.speaks else []))
 
         self.requests.append(request.method)
-        self.protocol.raw_requests.add(request.method)
-        self.protocol.register(request.method, handle)
+        self.connection.register(request.method, handle)
 
-    def add_standard(self, method: str, handle: Callable[[Any], Any], options: Any = None) -> None:
+    def add_standard(self, method: str, handle: Callable[[Any], Any], options: dict[str, object] | None = None) -> None:
         """A message of LSP's own. Its params come as lsp/standard.py has them, else as lsprotocol has them.
 
-        options: registration options, as pygls takes them; they show in the server's capabilities.
+        options: registration options, as LSP writes them; they show in the server's capabilities. Register before
+        `initialize` is over.
         """
-        self.protocol.register(method, handle, options)
+        self._features[method] = Feature(handle, options)
 
     # --- lifecycle ---------------------------------------------------------------------------------------------
 
-    def begin(self, params: dict[str, object]) -> None:
+    def begin(self, params: object) -> dict[str, object]:
         """`initialize`: build the service. Raises: InvalidParams; then nothing has begun."""
         checked = decode(params, InitializeParams)
         decoded = decode_options(checked.initialization_options)
         if checked.process_id is not None and checked.process_id < 1:
             raise InvalidParams("must be a process id", ".processId")
         self._folders = _folders_of(checked)
+        self.client.begin(checked.capabilities)
         self.close_service()
         self._events = LoopEvents(asyncio.get_running_loop(), self._tell)
         self.service = self._build(self._wiring(decoded, self._events))
@@ -122,6 +118,19 @@ class FileOpsServer(LanguageServer):
         self._warn_of(decoded.unknown_keys)
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
+        log.info("serving %d workspace folders", len(self._folders))
+        capabilities = server_capabilities(checked.capabilities, self._features, self._experimental_capabilities())
+        return {"capabilities": capabilities, "serverInfo": {"name": SERVER_NAME, "version": __version__}}
+
+    async def load_standard(self) -> Standard:
+        """Raises: ImportError."""
+        gc.disable()  # as at the start: classes by the thousand, and none of them is garbage
+        try:
+            protocol = await asyncio.to_thread(importlib.import_module, "fileops.lsp.protocol")
+        finally:
+            gc.freeze()
+            gc.enable()
+        return protocol.load(self.connection, self._features, self.client.capabilities)
 
     def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
         return Wiring(
@@ -132,9 +141,9 @@ class FileOpsServer(LanguageServer):
     def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:
         for key in unknown_keys:
             text = f"fileops-server: unknown initializationOptions key ignored: {key}"
-            self.client.notify(types.WINDOW_SHOW_MESSAGE, {"type": int(types.MessageType.Warning), "message": text})
+            self.client.notify(methods.WINDOW_SHOW_MESSAGE, {"type": methods.WARNING, "message": text})
 
-    def experimental_capabilities(self) -> dict[str, object]:
+    def _experimental_capabilities(self) -> dict[str, object]:
         block = {
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
@@ -161,9 +170,6 @@ class FileOpsServer(LanguageServer):
             raise RuntimeError("a request came past the lifecycle check")
         return self.service
 
-    def _initialized(self, _params: object) -> None:
-        log.info("serving %d workspace folders", len(self._folders))
-
     def _folders_changed(self, params: DidChangeWorkspaceFoldersParams) -> None:
         for folder in params.event.removed:
             self._folders.pop(folder.uri, None)
@@ -178,10 +184,6 @@ class FileOpsServer(LanguageServer):
     def _tell(self, event: Event) -> None:
         method, params = notification_of(event)
         self.client.notify(method, params)
-
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """To the log. What pygls has here shows every fault to the person."""
-        log.error("%s: %s", getattr(source, "__name__", source), error)
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:

@@ -4,8 +4,11 @@ The converter coerces (null becomes "None", "3" becomes 3), so the parts that we
 Keys that LSP knows and we do not look at pass unchecked; that is what LSP asks of a server.
 """
 
+from typing import Literal
+
 import msgspec
-from lsprotocol import types
+
+from fileops.lsp import methods
 
 Uri = str
 
@@ -19,6 +22,11 @@ class WorkspaceFolder(_Lsp, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ClientInfo(_Lsp, frozen=True, kw_only=True):
+    name: str
+    version: str | None = None
+
+
 class InitializeParams(_Lsp, frozen=True, kw_only=True):
     """initialization_options are checked by what decodes them."""
 
@@ -28,7 +36,8 @@ class InitializeParams(_Lsp, frozen=True, kw_only=True):
     capabilities: dict[str, object]
     initialization_options: object = None
     workspace_folders: list[WorkspaceFolder] | None = None
-    trace: str | None = None
+    trace: Literal["off", "messages", "verbose"] | None = None
+    client_info: ClientInfo | None = None
     work_done_token: str | int | None = None
 
 
@@ -124,16 +133,14 @@ class CodeLensParams(_Lsp, frozen=True, kw_only=True):
 
 
 STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
-    types.INITIALIZE: InitializeParams,
-    types.CANCEL_REQUEST: CancelParams,
-    types.SET_TRACE: SetTraceParams,
-    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: DidChangeWorkspaceFoldersParams,
-    types.TEXT_DOCUMENT_DID_OPEN: DidOpenParams,
-    types.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
-    types.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
-    types.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
-    types.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
-    types.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
-    types.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,
+    methods.SET_TRACE: SetTraceParams,
+    methods.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
+    methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: DidChangeWorkspaceFoldersParams,
+    methods.TEXT_DOCUMENT_DID_OPEN: DidOpenParams,
+    methods.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
+    methods.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
+    methods.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
+    methods.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
+    methods.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
+    methods.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,
 }

@@ -59,7 +59,7 @@ def _take_standard_descriptors() -> tuple[int, int]:
 class _Connection:
     def __init__(self, server: FileOpsServer, for_reading: int, for_writing: int, *, watch_parent: bool) -> None:
         self._server = server
-        self._protocol = server.protocol
+        self._connection = server.connection
         self._for_reading = for_reading
         self._for_writing = for_writing
         self._watch_parent = watch_parent
@@ -70,8 +70,8 @@ class _Connection:
         self._room = asyncio.Event()
         self._inbox = Inbox(loop, self._for_reading, self._take)
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
-        self._protocol.on_exit = self._end_with
-        self._protocol.on_less_work = self._room.set
+        self._connection.on_exit = self._end_with
+        self._connection.on_less_work = self._room.set
         self._server.on_parent = parent.watch if self._watch_parent else lambda _pid: None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end_with, 128 + number, f"signal {number}")
@@ -82,7 +82,7 @@ class _Connection:
         )
         self._writer = writer
         self._loop = loop
-        self._protocol.sink = writer
+        self._connection.sink = writer
         self._inbox.open()
         code = await self._end
         self._inbox.close()
@@ -109,10 +109,11 @@ class _Connection:
         """One message. What is returned has to be awaited before the next one."""
         match frame:
             case bytes(body):
-                self._protocol.feed(body)
+                if (pause := self._connection.feed(body)) is not None:
+                    return pause
             case BadFrame(reason):
                 log.warning("bad frame: %s", reason)
-                self._protocol.refuse_frame(reason)
+                self._connection.refuse_frame(reason)
             case StreamBroken() as broken:
                 return self._run_dry(BROKEN, str(broken))
             case None:
@@ -120,7 +121,7 @@ class _Connection:
         return None if self._has_room() else self._wait_for_room()
 
     def _has_room(self) -> bool:
-        return self._writer.n_pending_bytes <= MAX_PENDING_BYTES and self._protocol.n_working <= MAX_WORKING
+        return self._writer.n_pending_bytes <= MAX_PENDING_BYTES and self._connection.n_working <= MAX_WORKING
 
     async def _wait_for_room(self) -> None:
         """Backpressure: memory stays bounded when a client floods, or does not read.
@@ -134,10 +135,10 @@ class _Connection:
 
     async def _run_dry(self, code: int, reason: str) -> None:
         """No more input: what was asked is still answered, if that needs nothing of the client."""
-        self._protocol.questions.lose_client()
-        if in_flight := self._protocol.in_flight():
+        self._connection.questions.lose_client()
+        if in_flight := self._connection.in_flight():
             await asyncio.wait(in_flight, timeout=FINISH_S)
-        if self._protocol.is_shut_down:
+        if self._connection.is_shut_down:
             self._end_with(0)
         else:
             self._end_with(code, reason)
@@ -146,8 +147,8 @@ class _Connection:
 
     async def _finish(self, code: int) -> None:
         """Nothing half done is left: no temporary file, no lock, no answer or notification unsent."""
-        self._protocol.questions.lose_client()
-        in_flight = self._protocol.in_flight()
+        self._connection.questions.lose_client()
+        in_flight = self._connection.in_flight()
         for future in in_flight:
             future.cancel()
         stuck: set[Any] = set()

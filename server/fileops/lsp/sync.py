@@ -5,8 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from lsprotocol import types
-
+from fileops.lsp import methods
 from fileops.lsp.buffers import EditorBuffers
 from fileops.lsp.documents import Position
 from fileops.lsp.standard import ContentChange, DidChangeParams, DidCloseParams, DidOpenParams, DidSaveParams
@@ -22,10 +21,10 @@ class DocumentSync:
         self._buffers = buffers
 
     def register(self, add_standard: Callable[..., None]) -> None:
-        add_standard(types.TEXT_DOCUMENT_DID_OPEN, self.did_open)
-        add_standard(types.TEXT_DOCUMENT_DID_CHANGE, self.did_change)
-        add_standard(types.TEXT_DOCUMENT_DID_SAVE, self.did_save, types.SaveOptions(include_text=False))
-        add_standard(types.TEXT_DOCUMENT_DID_CLOSE, self.did_close)
+        add_standard(methods.TEXT_DOCUMENT_DID_OPEN, self.did_open)
+        add_standard(methods.TEXT_DOCUMENT_DID_CHANGE, self.did_change)
+        add_standard(methods.TEXT_DOCUMENT_DID_SAVE, self.did_save, {"includeText": False})
+        add_standard(methods.TEXT_DOCUMENT_DID_CLOSE, self.did_close)
 
     def did_open(self, params: DidOpenParams) -> None:
         document = params.text_document

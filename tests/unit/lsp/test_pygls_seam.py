@@ -7,17 +7,21 @@ import pytest
 from lsprotocol import types
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 
-from fileops.lsp.protocol import Protocol
-from fileops.lsp.server import FileOpsServer
+from fileops.lsp.connection import Connection
+from fileops.lsp.protocol import Protocol, load
 
 
-def _build(*_: object) -> object:
-    raise AssertionError("not initialized")
+class _NoLifecycle:
+    def begin(self, params: object) -> dict[str, object]:
+        raise AssertionError("not initialized")
+
+    async def load_standard(self) -> Protocol:
+        raise AssertionError("not initialized")
 
 
 @pytest.fixture
-def server() -> FileOpsServer:
-    return FileOpsServer(_build)  # pyright: ignore[reportArgumentType]
+def protocol() -> Protocol:
+    return load(Connection(_NoLifecycle()), {}, {})
 
 
 @pytest.mark.parametrize(
@@ -26,7 +30,6 @@ def server() -> FileOpsServer:
         ("_execute_handler", ["self", "msg_id", "handler", "callback", "args", "kwargs"]),
         ("_handle_request", ["self", "msg_id", "method_name", "params"]),
         ("_handle_notification", ["self", "method_name", "params"]),
-        ("_handle_cancel_notification", ["self", "msg_id"]),
         ("_send_handler_result", ["self", "future", "msg_id"]),
         ("_check_handler_result", ["self", "future"]),
         ("_send_response", ["self", "msg_id", "result", "error"]),
@@ -39,10 +42,9 @@ def test_method_that_we_call_or_replace_is_as_it_was(method: str, parameters: li
     assert list(inspect.signature(getattr(JsonRPCProtocol, method)).parameters) == parameters
 
 
-def test_state_that_we_use_is_there(server: FileOpsServer) -> None:
-    assert isinstance(server.protocol, Protocol)
-    for name in ("_request_futures", "_shutdown", "_converter", "fm"):
-        assert hasattr(server.protocol, name)
+def test_state_that_we_use_is_there(protocol: Protocol) -> None:
+    for name in ("_request_futures", "_converter", "fm", "server_capabilities"):
+        assert hasattr(protocol, name)
 
 
 def test_initialize_is_a_generator_that_we_can_delegate_to() -> None:
@@ -50,11 +52,11 @@ def test_initialize_is_a_generator_that_we_can_delegate_to() -> None:
     assert hasattr(pygls.protocol, "default_converter")
 
 
-def test_document_mirror_of_pygls_is_out(server: FileOpsServer) -> None:
+def test_document_mirror_of_pygls_is_out(protocol: Protocol) -> None:
     for method in (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE):
-        assert method not in server.protocol.fm.builtin_features  # pyright: ignore[reportUnknownMemberType]
+        assert method not in protocol.fm.builtin_features  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_request_that_could_block_a_thread_is_not_to_be_had(server: FileOpsServer) -> None:
+def test_request_that_could_block_a_thread_is_not_to_be_had(protocol: Protocol) -> None:
     with pytest.raises(NotImplementedError):
-        server.protocol.send_request("client/confirm")
+        protocol.send_request("client/confirm")

@@ -1,0 +1,28 @@
+"""LSP's names and numbers that are needed before lsprotocol is loaded, or without it.
+
+tests/unit/lsp/test_methods.py holds them against lsprotocol's.
+"""
+
+INITIALIZE = "initialize"
+INITIALIZED = "initialized"
+SHUTDOWN = "shutdown"
+EXIT = "exit"
+CANCEL_REQUEST = "$/cancelRequest"
+SET_TRACE = "$/setTrace"
+PROGRESS = "$/progress"
+WINDOW_SHOW_MESSAGE = "window/showMessage"
+WINDOW_SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
+WINDOW_WORK_DONE_PROGRESS_CANCEL = "window/workDoneProgress/cancel"
+WINDOW_WORK_DONE_PROGRESS_CREATE = "window/workDoneProgress/create"
+WORKSPACE_APPLY_EDIT = "workspace/applyEdit"
+WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS = "workspace/didChangeWorkspaceFolders"
+WORKSPACE_EXECUTE_COMMAND = "workspace/executeCommand"
+TEXT_DOCUMENT_DID_OPEN = "textDocument/didOpen"
+TEXT_DOCUMENT_DID_CHANGE = "textDocument/didChange"
+TEXT_DOCUMENT_DID_SAVE = "textDocument/didSave"
+TEXT_DOCUMENT_DID_CLOSE = "textDocument/didClose"
+TEXT_DOCUMENT_CODE_ACTION = "textDocument/codeAction"
+TEXT_DOCUMENT_CODE_LENS = "textDocument/codeLens"
+
+ERROR, WARNING, INFO = 1, 2, 3  # MessageType
+INCREMENTAL = 2  # TextDocumentSyncKind

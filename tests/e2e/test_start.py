@@ -1,0 +1,122 @@
+"""The start: a reader does not wait for pygls; what needs it loads it, and nothing is lost or passed by meanwhile."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, frame, raw_client
+
+COUNTING_IMPORTS = (sys.executable, "-X", "importtime", "-m", "fileops")
+HELLO: list[object] = [
+    {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {"capabilities": {}}},
+    {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+def _opened(file: Path, text: str) -> dict[str, object]:
+    document = {"uri": file.as_uri(), "languageId": "text", "version": 1, "text": text}
+    return {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": document}}
+
+
+def _changed(file: Path, version: int, text: str) -> dict[str, object]:
+    params = {"textDocument": {"uri": file.as_uri(), "version": version}, "contentChanges": [{"text": text}]}
+    return {"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}
+
+
+def _read(msg_id: str, file: Path) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": msg_id, "method": "fileops/read", "params": {"file_path": str(file)}}
+
+
+def _code_actions(msg_id: object, file: Path) -> dict[str, object]:
+    nowhere = {"line": 0, "character": 0}
+    params = {"textDocument": {"uri": file.as_uri()}, "range": {"start": nowhere, "end": nowhere}, "context": {}}
+    return {"jsonrpc": "2.0", "id": msg_id, "method": "textDocument/codeAction", "params": params}
+
+
+def _send(client: RawClient, *messages: object) -> None:
+    """All in one write."""
+    client.send_bytes(b"".join(frame(message) for message in messages))
+
+
+def _loaded(client: RawClient) -> set[str]:
+    return set(re.findall(r"\| +([\w.]+)$", client.stderr, re.MULTILINE))
+
+
+def test_reading_and_editing_loads_no_pygls(file: Path) -> None:
+    with raw_client(COUNTING_IMPORTS) as client:
+        client.initialize()
+        client.result("fileops/read", {"file_path": str(file)})
+        edit = {"file_path": str(file), "old_string": "one", "new_string": "1"}
+        assert client.result("fileops/edit", edit)["error"] is None
+        assert client.shut_down() == 0
+        loaded = _loaded(client)
+    assert "fileops.lsp.connection" in loaded  # the list is what we think it is
+    assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
+
+
+def test_first_standard_message_loads_pygls(file: Path) -> None:
+    with raw_client(COUNTING_IMPORTS) as client:
+        client.initialize()
+        _send(client, _code_actions("actions", file))
+        assert client.answer("actions")["result"] == []
+        assert client.shut_down() == 0
+        assert {"pygls", "lsprotocol"} <= _loaded(client)
+
+
+def test_read_behind_the_first_didopen_sees_the_document(file: Path) -> None:
+    with raw_client() as client:
+        _send(client, *HELLO, _opened(file, "typed\n"), _changed(file, 2, "typed more\n"), _read("after", file))
+        assert "typed more" in client.answer("after")["result"]["output"]
+
+
+def test_read_before_the_first_didopen_sees_the_disk(file: Path) -> None:
+    with raw_client() as client:
+        _send(client, *HELLO, _read("before", file), _opened(file, "typed\n"), _read("after", file))
+        assert "one" in client.answer("before")["result"]["output"]
+        assert "typed" in client.answer("after")["result"]["output"]
+
+
+def test_messages_behind_a_loading_one_are_all_served_in_order(file: Path) -> None:
+    with raw_client(SEAM_DAEMON) as client:
+        saved = {"jsonrpc": "2.0", "method": "textDocument/didSave", "params": {"textDocument": {"uri": file.as_uri()}}}
+        states = [{"jsonrpc": "2.0", "id": n, "method": "test/state"} for n in range(50)]
+        _send(client, *HELLO, *(message for state in states for message in (saved, state)))
+        assert [client.answer(n)["result"]["n_saved"] for n in range(50)] == list(range(1, 51))
+
+
+def test_request_in_flight_is_answered_while_pygls_loads_behind_it(file: Path) -> None:
+    with raw_client(SEAM_DAEMON) as client:
+        asked = {"jsonrpc": "2.0", "id": "ask", "method": "test/ask", "params": {"method": "x/y"}}
+        _send(client, *HELLO, asked, {"jsonrpc": "2.0", "id": "odd", "method": "textDocument/hover"})
+        question = client.question("x/y")
+        client.reply(question["id"], 5)
+        assert client.answer("ask")["result"] == {"reply": 5}
+        assert client.answer("odd")["error"]["code"] == -32601
+
+
+def test_request_is_answered_though_the_client_stops_sending_while_pygls_loads(file: Path) -> None:
+    with raw_client(DAEMON) as client:
+        _send(client, *HELLO, _code_actions("last", file))
+        client.close_stdin()
+        assert client.answer("last")["result"] == []
+        assert client.wait() == 1
+
+
+@pytest.mark.parametrize("msg_id", [1, "a"])
+def test_standard_request_is_cancelled_or_answered_once(file: Path, msg_id: object) -> None:
+    with raw_client(DAEMON) as client:
+        cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": msg_id}}
+        _send(client, *HELLO, _code_actions(msg_id, file), cancel)
+        answer = client.answer(msg_id)
+        assert answer.get("result") == [] or answer["error"]["code"] == -32800
+        assert client.shut_down() == 0
+        assert not [message for message in client.received if message.get("id") == msg_id]

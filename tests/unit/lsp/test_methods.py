@@ -1,0 +1,22 @@
+"""Our names and numbers of LSP are lsprotocol's."""
+
+from lsprotocol import types
+
+from fileops.lsp import methods
+from fileops.lsp.capabilities import position_encoding
+
+
+def test_method_names_are_those_of_lsp() -> None:
+    names = {name: value for name, value in vars(methods).items() if isinstance(value, str) and name.isupper()}
+    assert names == {name: getattr(types, name) for name in names}
+
+
+def test_numbers_are_those_of_lsp() -> None:
+    kinds = types.MessageType
+    assert [kinds.Error, kinds.Warning, kinds.Info] == [methods.ERROR, methods.WARNING, methods.INFO]
+    assert types.TextDocumentSyncKind.Incremental.value == methods.INCREMENTAL
+
+
+def test_position_encodings_are_those_of_lsp() -> None:
+    for encoding in types.PositionEncodingKind:
+        assert position_encoding({"general": {"positionEncodings": [encoding.value]}}) == encoding.value
