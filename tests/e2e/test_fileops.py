@@ -272,7 +272,7 @@ async def test_name_that_is_not_utf_8_is_read(client: FileOpsClient, tmp_path: P
         ("read", {"file_path": "/a", "limit": 0}, "$.limit"),
         ("edit", {"file_path": "/a", "old_string": None, "new_string": ""}, "$.old_string"),
         ("multiEdit", {"file_path": "/a", "edits": []}, "$.edits"),
-        ("tools", {"enabled": []}, "$.enabled"),
+        ("tools", {"no_such_key": []}, "$.no_such_key"),
         ("tracked", {"session_id": 5}, "$.session_id"),
         ("closeSession", {}, "$.session_id"),
     ],
