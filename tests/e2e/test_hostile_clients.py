@@ -412,6 +412,59 @@ def test_client_that_closes_only_its_reading_end_in_the_middle_of_edits(tmp_path
     assert litter_in(tmp_path, 1) == set()
 
 
+# --- replies ---------------------------------------------------------------------------------------------------------
+
+YES, NO = {"outcome": "proceed_once"}, {"outcome": "cancel"}
+REPLIES: dict[str, tuple[list[Message], str | None]] = {
+    "no, then yes": ([{"result": NO}, {"result": YES}], "rejected"),
+    "yes, then no": ([{"result": YES}, {"result": NO}], None),
+    "yes and an error at once": ([{"result": YES, "error": {"code": 1, "message": "no"}}], "rejected"),
+    "yes beside a null error": ([{"result": YES, "error": None}], None),
+    "neither": ([{}], "rejected"),
+    "a list of yes": ([{"result": [YES]}], "rejected"),
+    "yes in words": ([{"result": "proceed_once"}], "rejected"),
+    "a text that no file can hold": ([{"result": {"outcome": "modify", "text": "\udce9"}}], "not_encodable"),
+    "everything at once": ([{"result": {**YES, "text": "x", "hunk_ids": ["0"]}}], "rejected"),
+}
+
+
+# R-ASK-1
+@pytest.mark.parametrize("name", REPLIES)
+def test_replies_to_one_question_count_once_and_only_a_clear_yes_writes(file: Path, name: str) -> None:
+    replies, code = REPLIES[name]
+    with raw_client() as client:
+        client.initialize(CONFIRM)
+        read(client, file)
+        for wrong_id in (1, "1", None, "fileops-2"):  # before there is a question: the next one's id is no secret
+            client.send({"jsonrpc": "2.0", "id": wrong_id, "result": YES})
+        asked = client.request("fileops/edit", edit(file))
+        question = client.question("fileops/confirmEdit")
+        for reply in replies:
+            client.send({"jsonrpc": "2.0", "id": question["id"], **reply})
+        result = client.answer(asked)["result"]
+        assert (result["error"] or {"code": None})["code"] == code
+        assert file.read_bytes() == (b"one\n2\nthree\n" if code is None else b"one\ntwo\nthree\n")
+        assert client.result("fileops/tools")["tools"]
+        assert "Traceback" not in client.stderr
+        assert client.shut_down() == 0
+
+
+def test_question_that_nobody_answers_holds_up_nothing_else(file: Path) -> None:
+    """Not other edits of the same file, not the end."""
+    with raw_client() as client:
+        client.initialize(CONFIRM)
+        read(client, file)
+        forgotten = [client.request("fileops/edit", edit(file)) for _ in range(600)]
+        for _ in forgotten:
+            client.question("fileops/confirmEdit")
+        assert read(client, file)["status"] == "success"
+        client.result("fileops/setApprovalMode", {"mode": "yolo"})
+        assert client.result("fileops/edit", edit(file, "one", "1"))["status"] == "success"
+        assert client.shut_down() == 0
+        assert all(client.answer(one)["error"]["code"] == -32800 for one in forgotten)
+        assert file.read_bytes() == b"1\ntwo\nthree\n"
+
+
 # --- clients that are too much ---------------------------------------------------------------------------------------
 
 
