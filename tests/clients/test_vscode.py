@@ -17,6 +17,9 @@ import msgspec
 import pytest
 
 from clients.places import PREFIX, missing
+from fileops.errors import CODES
+from fileops.lsp.requests import NOTIFICATIONS, REQUESTS
+from fileops.wire import session_types, stats_types, view_types
 from fileops.wire import types as wire
 
 HERE = Path(__file__).parent / "vscode"
@@ -115,21 +118,37 @@ def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def protocol_ts(editors: None) -> dict[str, dict[str, bool]]:
+def declared(editors: None) -> dict[str, Any]:
     done = node("fields.mjs")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["interfaces"]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def protocol_ts(declared: dict[str, Any]) -> dict[str, dict[str, bool]]:
+    return declared["interfaces"]
+
+
+def test_mirror_has_the_methods_and_codes_of_the_server(declared: dict[str, Any]) -> None:
+    requests = {request.method for request in REQUESTS}
+    assert set(declared["methods"]) == requests | set(NOTIFICATIONS)
+    assert set(declared["codes"]) == set(CODES.values())
 
 
 TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own; the language client adds them
 # The extension does not send these; arguments of the server's own commands are handed back as they came.
-UNMIRRORED = {"Params", "UndoEditArgument", "UndoSessionArgument", "LimitOptions", "FilesystemOptions"}
+UNMIRRORED = {"Params", "UndoEditArgument", "UndoSessionArgument", "LimitOptions", "FilesystemOptions", "GivenResult"}
 RENAMED = {"ErrorInfo": "ToolError"}
 
 
 def server_types() -> list[type[msgspec.Struct]]:
-    found = [t for t in vars(wire).values() if isinstance(t, type) and issubclass(t, msgspec.Struct)]
-    return [t for t in found if t.__module__ == wire.__name__ and t.__struct_fields__ and t.__name__ not in UNMIRRORED]
+    return [
+        found
+        for module in (wire, session_types, stats_types, view_types)
+        for found in vars(module).values()
+        if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
+        if found.__struct_fields__ and found.__name__ not in UNMIRRORED
+    ]
 
 
 @pytest.mark.parametrize("server_type", server_types(), ids=lambda t: t.__name__)

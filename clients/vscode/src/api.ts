@@ -5,7 +5,7 @@
 import type { CancellationToken, Event } from 'vscode';
 import type {
   ApprovalMode, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
-  HistoryParams, MultiEditParams, ReadDetails, ReadParams, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
 } from './protocol';
 
 export type * from './protocol';
@@ -38,6 +38,8 @@ export interface FileopsApi extends FileopsSession {
   /** Names, descriptions and schemas of the tools, to hand to a model. */
   tools(params?: ToolsParams): Promise<ToolDefinition[]>;
   history(params?: HistoryParams): Promise<HistoryEntry[]>;
+  /** Any request of the wire, with its own types. */
+  request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: CancellationToken): Promise<Requests[M]['result']>;
   undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
   readonly onDidRead: Event<DidReadParams>;
   readonly onDidEdit: Event<DidEditParams>;

@@ -25,6 +25,7 @@ export function apiOf(daemon: Daemon): FileopsApi {
     session: id => sessionOf(daemon, id),
     tools: async params => (await daemon.request('fileops/tools', params ?? {})).tools,
     history: async params => (await daemon.request('fileops/history', params ?? {})).edits,
+    request: (method, params, token) => daemon.request(method, params, token),
     undo: params => daemon.request('fileops/undo', params),
     onDidRead: daemon.on('fileops/didRead'),
     onDidEdit: daemon.on('fileops/didEdit'),

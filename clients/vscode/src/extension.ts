@@ -9,7 +9,7 @@ import { fragments } from './hunks';
 import { History } from './history';
 import { ManualCommands } from './manual';
 import { Marks } from './marks';
-import type { EditDetails, EditParams, ToolResult, UndoDetails } from './protocol';
+import type { EditDetails, EditParams, SessionParams, ToolResult, UndoDetails } from './protocol';
 import { onDidSelectInterpreter } from './server';
 import { StaleFiles } from './stale';
 import { Status } from './status';
@@ -49,7 +49,9 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
         void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, panes);
       }
       unmark(result as Partial<ToolResult<UndoDetails>> | null, marks);
-      if (method === 'fileops/closeSession') stale.clearSession((params as { session_id: string }).session_id);
+      if (method === 'fileops/closeSession' || method === 'fileops/resetSession') {
+        stale.clearSession((params as SessionParams).session_id ?? 'default');
+      }
     }),
     daemon.onDidChangeState(state => {
       if (state === 'running' || state === 'starting') return;

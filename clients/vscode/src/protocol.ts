@@ -174,8 +174,10 @@ export interface EditDetails {
   /** Null where nothing was written. */
   edit_id?: string | null;
   dry_run?: boolean;
-  /** Of a multiEdit: how each step found its text. */
+  /** Of a multiEdit: what came of each step. */
   edits?: StepDetails[];
+  /** What was matched and written in place of what was given, where `correction` is on. */
+  corrected?: CorrectedStep[];
   commit?: Commit;
   /** "external", "buffer" or a session. */
   changed_by?: string;
@@ -186,8 +188,17 @@ export interface EditDetails {
 export interface StepDetails {
   /** 0-based. */
   index: number;
-  match: string;
-  match_lines: number[];
+  status: 'ok' | 'failed' | 'not_tried';
+  /** These where all steps were applied. */
+  replacements?: number;
+  match?: string;
+  match_lines?: number[];
+}
+
+export interface CorrectedStep {
+  edit_index: number;
+  old_string: string;
+  new_string: string;
 }
 
 export interface UndoDetails {
@@ -353,6 +364,141 @@ export interface HistoryResult {
   edits: HistoryEntry[];
 }
 
+// --- what a session knows of its files, figures, drawing -------------------------------------------------------
+
+export interface FileParams {
+  file_path: string;
+  session_id?: string;
+}
+
+export interface RecordReadResult {
+  recorded: boolean;
+  error: ToolError | null;
+  size_bytes: number | null;
+  mtime: number | null;
+}
+
+export interface ForgetResult {
+  forgotten: boolean;
+}
+
+/** `last_*` as the session saw the file; the other figures are null where it is gone. */
+export interface Conflict {
+  file_path: string;
+  reason: 'modified' | 'deleted' | 'replaced';
+  source: string;
+  last_read: number;
+  last_modified: number;
+  current_modified: number | null;
+  size_diff: number | null;
+}
+
+export interface ConflictsResult {
+  conflicts: Conflict[];
+}
+
+export interface SessionFilesParams {
+  session_id?: string;
+  limit?: number;
+}
+
+export interface SessionFile {
+  file_path: string;
+  state: 'fresh' | 'stale' | 'untracked';
+  reason: string | null;
+  n_reads: number;
+  n_edits: number;
+  n_conflicts: number;
+  read_at: number | null;
+  edited_at: number | null;
+  conflicted_at: number | null;
+}
+
+export interface SessionFilesResult {
+  files: SessionFile[];
+}
+
+/** Milliseconds, without the time for which a person thought. */
+export interface Latency {
+  n: number;
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+}
+
+export interface EditStats {
+  applied: number;
+  modified_by_user: number;
+  undone: number;
+  share_modified: number;
+  share_undone: number;
+}
+
+export interface StatsResult {
+  session_id: string | null;
+  since: number;
+  calls: Record<string, number>;
+  outcomes: Record<string, number>;
+  matches: Record<string, number>;
+  lines: Stats;
+  edits: EditStats;
+  latency_ms: Record<string, Latency>;
+}
+
+/** `arguments`: as far as they have come. */
+export interface DescribeParams {
+  method: string;
+  arguments?: Record<string, unknown>;
+}
+
+export interface RenderParams extends DescribeParams {
+  result?: Partial<ToolResult>;
+  is_partial?: boolean;
+  expanded?: boolean;
+}
+
+export interface Location {
+  path: string;
+  line: number | null;
+}
+
+export interface DescribeResult {
+  title: string;
+  locations: Location[];
+}
+
+export interface ViewLine {
+  number: number | null;
+  text: string;
+}
+
+export interface DiffRow {
+  kind: 'hunk' | ' ' | '-' | '+';
+  old_line: number | null;
+  new_line: number | null;
+  text: string;
+  no_newline: boolean;
+}
+
+export interface DiffView {
+  title: string;
+  operation: Operation;
+  added: number;
+  removed: number;
+  truncated: boolean;
+  rows: DiffRow[];
+}
+
+export interface RenderResult {
+  call: string;
+  state: 'pending' | 'success' | 'error';
+  lines: ViewLine[];
+  diff: DiffView | null;
+  n_more: number;
+  more: string;
+}
+
 // --- initialize -----------------------------------------------------------------------------------------------
 
 export interface InitializationOptions {
@@ -384,6 +530,14 @@ export interface Requests {
   'fileops/tools': { params: ToolsParams; result: ToolsResult };
   'fileops/tracked': { params: SessionParams; result: TrackedResult };
   'fileops/closeSession': { params: CloseSessionParams; result: null };
+  'fileops/recordRead': { params: FileParams; result: RecordReadResult };
+  'fileops/forget': { params: FileParams; result: ForgetResult };
+  'fileops/conflicts': { params: SessionParams; result: ConflictsResult };
+  'fileops/sessionFiles': { params: SessionFilesParams; result: SessionFilesResult };
+  'fileops/resetSession': { params: SessionParams; result: null };
+  'fileops/stats': { params: SessionParams; result: StatsResult };
+  'fileops/describe': { params: DescribeParams; result: DescribeResult };
+  'fileops/render': { params: RenderParams; result: RenderResult };
   'fileops/history': { params: HistoryParams; result: HistoryResult };
   'fileops/undo': { params: UndoParams; result: ToolResult<UndoDetails> };
   'fileops/approvalMode': { params: SessionParams; result: ApprovalModeResult };

@@ -1,4 +1,5 @@
-// node fields.mjs: what protocol.ts declares, as JSON: {interfaces: {name: {field: is optional}}, methods: [...]}.
+// node fields.mjs: what protocol.ts declares, as JSON: {interfaces: {name: {field: is optional}}, methods: [...],
+// codes: [...]}.
 // node fields.mjs FILE: checks golden messages against it; FILE holds [{name, type, message}], type an interface
 // of protocol.ts. Prints the compiler's complaints, one a line; the exit code says whether there were any.
 import fs from 'node:fs';
@@ -15,13 +16,15 @@ function declared() {
   const checker = program.getTypeChecker();
   const interfaces = {};
   const methods = [];
+  let codes = [];
   program.getSourceFile(protocol).forEachChild(node => {
+    if (ts.isTypeAliasDeclaration(node) && node.name.text === 'ErrorCode') codes = checker.getTypeAtLocation(node).types.map(t => t.value);
     if (!ts.isInterfaceDeclaration(node)) return;
     const properties = checker.getTypeAtLocation(node).getProperties();
     if (['Requests', 'Notifications'].includes(node.name.text)) methods.push(...properties.map(p => p.getName()));
     else interfaces[node.name.text] = Object.fromEntries(properties.map(p => [p.getName(), Boolean(p.flags & ts.SymbolFlags.Optional)]));
   });
-  return { interfaces, methods };
+  return { interfaces, methods, codes };
 }
 
 /** The compiler decodes: a literal with a missing, a wrong or an unknown key is an error. */
