@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
     from fileops.model import Settings
-    from fileops.ports import Approver, CommandApprover, Corrector, Events, Executor, ExecutorChoice, FileSystem
+    from fileops.ports import (
+        Approver,
+        CommandApprover,
+        Corrector,
+        Events,
+        Executor,
+        ExecutorChoice,
+        FileSystem,
+        HistoryStore,
+    )
     from fileops.service import FileOps
     from fileops.wire.types import FilesystemOptions
 
@@ -94,7 +103,6 @@ def _serve() -> int:
     import asyncio
 
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
-    from fileops.fs.history_store import DiskHistoryStore, default_folder
     from fileops.fs.local import LocalFileSystem
     from fileops.history import History
     from fileops.lsp.server import FileOpsServer, Wiring
@@ -117,8 +125,7 @@ def _serve() -> int:
         falls_back = wiring.options.approval_fallback == "message"
         approver = LspApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
         DocumentSync(buffers).register(wiring.add_standard)
-        is_kept = wiring.options.history == "persistent"
-        history = History(DiskHistoryStore(default_folder()) if is_kept else None)
+        history = History(_history_store() if wiring.options.history == "persistent" else None)
         service = compose(
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
@@ -161,6 +168,12 @@ def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
         return ShellExecutor(command), there
 
     return executor_at
+
+
+def _history_store() -> "HistoryStore":
+    from fileops.fs.history_store import DiskHistoryStore, default_folder
+
+    return DiskHistoryStore(default_folder())
 
 
 def compose(

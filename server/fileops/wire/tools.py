@@ -7,7 +7,6 @@ speaks of a tool that is not there.
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
@@ -121,5 +120,7 @@ def _definition(ordered: _Ordered, around: Surroundings, enabled: Collection[str
 
 @cache
 def _ordered() -> list[_Ordered]:
+    from importlib.resources import files  # 4 ms of a start that most clients spare themselves
+
     text = (files("fileops.wire") / "tool_definitions.json").read_bytes()
     return msgspec.json.decode(text, type=list[_Ordered])
