@@ -213,6 +213,13 @@ async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path
     assert closed["error"]["code"] == "not_read"
 
 
+async def test_closed_session_leaves_its_mode_behind(client: FileOpsClient) -> None:
+    await client.start_session()
+    await client.call("setApprovalMode", session_id="one", mode="yolo")
+    await client.call("closeSession", session_id="one")
+    assert (await client.call("approvalMode", session_id="one"))["mode"] == "default"
+
+
 # R-TOOLS-1
 async def test_tools_are_listed(client: FileOpsClient) -> None:
     await client.start_session()
