@@ -5,10 +5,8 @@ Nothing heavy is imported before it is known to be needed: `--version` and `--he
 
 import argparse
 import gc
-import logging
 import os
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -68,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     parser.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", prog=parser.prog
+    )  # else it lays out a help text
     demo = commands.add_parser(
         "demo",
         help="show the daemon at work",
@@ -84,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _log_to(log_file: str | None, level: str) -> None:
+    import logging
+
     handler: logging.Handler
     if log_file is None:
         handler = logging.StreamHandler(sys.stderr)
@@ -101,6 +103,7 @@ def _log_to(log_file: str | None, level: str) -> None:
 
 def _serve() -> int:
     import asyncio
+    import threading
 
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
     from fileops.fs.local import LocalFileSystem
