@@ -18,4 +18,4 @@ def test_null_for_a_required_key_is_refused() -> None:
 
 
 def test_keys_that_nobody_looks_at_are_passed_over() -> None:
-    assert decode({"capabilities": {}, "clientInfo": {"name": 5}}, InitializeParams).capabilities == {}
+    assert decode({"capabilities": {}, "locale": 5}, InitializeParams).capabilities == {}
