@@ -20,7 +20,7 @@ from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
 MAX_CONTENT_BYTES = 8 << 20  # of a file whose content is kept; edits of larger ones undo only from where they left it
-ENTRY_BYTES = 600  # what an entry costs besides its texts
+ENTRY_BYTES = 900  # what an entry costs besides its texts
 MAX_SUMMARY_CHARS = 80
 
 

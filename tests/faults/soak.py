@@ -21,10 +21,10 @@ Json = dict[str, Any]
 BATCH = 40  # requests on their way at once
 N_SAMPLES = 30
 N_FILES = 12
-HISTORY_BYTES, HISTORY_PIECE_CHARS = 64 << 20, 1 << 20
 SESSIONS = ("one", "two", "three")
 WARM_UP = 1 / 3
 MAX_GROWTH_MB = 6.0  # behind the warm-up; an allocator's breath, and far less than 200,000 of anything
+JOURNAL_BYTES = 1100  # that an applied edit costs, so that it can be taken back, until 64 MB of them are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Sample:
     resident_mb: float
     n_descriptors: int
     n_threads: int
+    n_edits: int = 0  # applied, since the start
+
+    @property
+    def net_mb(self) -> float:
+        return self.resident_mb - self.n_edits * JOURNAL_BYTES / 1e6
 
 
 @dataclass(slots=True)
@@ -46,9 +51,9 @@ class Phase:
 
     @property
     def growth_mb(self) -> float:
-        """How much higher the last quarter lies than the first, behind the warm-up; peaks against peaks."""
+        """How much higher the last quarter lies than the first, without the journal; peaks against peaks."""
         settled, n = self.settled, max(1, len(self.settled) // 4)
-        return max(one.resident_mb for one in settled[-n:]) - max(one.resident_mb for one in settled[:n])
+        return max(one.net_mb for one in settled[-n:]) - max(one.net_mb for one in settled[:n])
 
     def faults(self, max_growth_mb: float = MAX_GROWTH_MB) -> list[str]:
         descriptors, threads = ({getattr(one, name) for one in self.settled} for name in ("n_descriptors", "n_threads"))
@@ -64,8 +69,8 @@ class Phase:
         first, last = self.settled[0], self.samples[-1]
         return (
             f"{self.name}: {last.n_done:,}; memory {first.resident_mb:.1f} → {last.resident_mb:.1f} MB "
-            f"(growth {self.growth_mb:+.1f}), descriptors {first.n_descriptors} → {last.n_descriptors}, "
-            f"threads {first.n_threads} → {last.n_threads}"
+            f"with {last.n_edits - first.n_edits:,} more edits kept (growth beside those {self.growth_mb:+.1f}), "
+            f"descriptors {first.n_descriptors} → {last.n_descriptors}, threads {first.n_threads} → {last.n_threads}"
         )
 
 
@@ -79,6 +84,7 @@ class Daemon:
         self._in = cast("BinaryIO", self.process.stdin)
         self._out = cast("BinaryIO", self.process.stdout)
         self._n_sent = 0
+        self.n_edits = 0
 
     def exchange(self, messages: list[tuple[str, Json, bool]]) -> dict[int, Json]:
         """(method, params, is a request) in; id → answer, notifications passed over."""
@@ -98,6 +104,7 @@ class Daemon:
             if "method" not in answer:
                 waiting.remove(answer["id"])
                 answers[answer["id"]] = answer
+                self.n_edits += _is_applied(answer)
         return answers
 
     def _receive(self) -> Json:
@@ -112,13 +119,22 @@ class Daemon:
         with open(f"{proc}/status", encoding="ascii", errors="replace") as status:
             facts = dict(line.split(":", 1) for line in status)
         return Sample(
-            n_done, int(facts["VmRSS"].split()[0]) / 1024, len(os.listdir(f"{proc}/fd")), int(facts["Threads"])
+            n_done,
+            int(facts["VmRSS"].split()[0]) / 1024,
+            len(os.listdir(f"{proc}/fd")),
+            int(facts["Threads"]),
+            self.n_edits,
         )
 
     def end(self) -> int:
         self.exchange([("shutdown", {}, True)])
         self.exchange([("exit", {}, False)])
         return self.process.wait(20)
+
+
+def _is_applied(answer: Json) -> bool:
+    result = answer.get("result")
+    return isinstance(result, dict) and bool(cast("Json", result).get("details", {}).get("edit_id"))
 
 
 def run(n_requests: int, n_changes: int, n_sessions: int, say: Callable[[str], None]) -> list[Phase]:
@@ -129,7 +145,6 @@ def run(n_requests: int, n_changes: int, n_sessions: int, say: Callable[[str], N
             capabilities = {"workspace": {"applyEdit": False}}
             daemon.exchange([("initialize", {"processId": os.getpid(), "capabilities": capabilities}, True)])
             daemon.exchange([("initialized", {}, False)])
-            _fill_history(daemon, Path(folder))
             phases = [
                 _soak(daemon, "mixed requests", n_requests, _mixed(Path(folder)), say),
                 _soak(daemon, "didChange", n_changes, _typing(Path(folder)), say),
@@ -143,20 +158,6 @@ def run(n_requests: int, n_changes: int, n_sessions: int, say: Callable[[str], N
             daemon.process.kill()
             daemon.process.communicate()
         return phases
-
-
-def _fill_history(daemon: Daemon, folder: Path) -> None:
-    """Large edits until the oldest are forgotten: what is kept to be taken back grows no further, then."""
-    path, text = folder / "f-filling.txt", "x" * HISTORY_PIECE_CHARS + "\n"
-    path.write_text("0" + text)
-    base: Json = {"file_path": str(path), "session_id": "filling"}
-    daemon.exchange([("fileops/read", {**base, "limit": 1}, True)])
-    for number in range(HISTORY_BYTES // HISTORY_PIECE_CHARS + 5):
-        wish = {"old_string": f"{number}{text}", "new_string": f"{number + 1}{text}"}
-        (answer,) = daemon.exchange([("fileops/edit", {**base, **wish}, True)]).values()
-        if answer["result"]["status"] != "success":
-            raise RuntimeError(f"filling the history: {str(answer)[:500]}")
-    daemon.exchange([("fileops/closeSession", {"session_id": "filling"}, True)])
 
 
 Batch = tuple[int, list[tuple[str, Json, bool]]]  # how many of what is counted, and the messages
