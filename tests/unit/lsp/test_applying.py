@@ -1,0 +1,95 @@
+"""What an editor's answer to `workspace/applyEdit` means, and what no answer means."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fileops.errors import ApplyRefused
+from fileops.lsp.applying import LspEditor
+from fileops.lsp.buffers import BufferEdit
+from fileops.lsp.client import Client, ClientGone, ClientRefused
+from fileops.lsp.documents import Position
+from fileops.lsp.textedits import DocumentEdit
+
+EDIT = BufferEdit(uri="file:///w/f", version=7, edits=(DocumentEdit(Position(0, 1), Position(0, 2), "x"),))
+CAN_APPLY = {"workspace.applyEdit": True, "workspace.workspaceEdit.documentChanges": True}
+
+
+class FakeClient(Client):
+    """answer: called with the params; what it returns or raises is the client's reply."""
+
+    def __init__(self, capabilities: dict[str, Any], answer: Callable[[Any], Any]) -> None:
+        self._capabilities, self._answer = capabilities, answer
+        self.asked: list[Any] = []
+
+    def capability(self, dotted: str) -> object:
+        return self._capabilities.get(dotted)
+
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+        self.asked.append(params)
+        async with asyncio.timeout(timeout_s):
+            answer = self._answer(params)
+            return await answer if isinstance(answer, asyncio.Future) else answer
+
+
+async def apply(client: FakeClient, *, timeout_s: float = 10) -> None:
+    editor = LspEditor(client, asyncio.get_running_loop(), timeout_s=timeout_s)
+    await asyncio.to_thread(editor.apply, EDIT)
+
+
+def replies(value: Any) -> Callable[[Any], Any]:
+    def answer(params: Any) -> Any:
+        del params
+        return value
+
+    return answer
+
+
+def fails(failure: Exception) -> Callable[[Any], Any]:
+    def answer(params: Any) -> Any:
+        raise failure
+
+    return answer
+
+
+async def test_the_edit_names_document_and_version():
+    client = FakeClient(CAN_APPLY, lambda params: {"applied": True})
+    await apply(client)
+    (change,) = client.asked[0]["edit"]["documentChanges"]
+    assert change["textDocument"] == {"uri": "file:///w/f", "version": 7}
+    assert change["edits"][0]["newText"] == "x"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        replies({"applied": False}), replies({"applied": "true"}), replies(None),
+        replies({"applied": False, "failureReason": 3}), fails(ClientRefused("no", -32601)), fails(ClientGone()),
+    ],
+)  # fmt: skip
+async def test_what_is_no_clear_yes_is_a_refusal(answer: Callable[[Any], Any]):
+    with pytest.raises(ApplyRefused):
+        await apply(FakeClient(CAN_APPLY, answer))
+
+
+async def test_the_editors_reason_is_told():
+    with pytest.raises(ApplyRefused) as refusal:
+        await apply(FakeClient(CAN_APPLY, lambda params: {"applied": False, "failureReason": "read-only window"}))
+    assert refusal.value.reason == "read-only window"
+
+
+async def test_no_answer_in_time_is_a_refusal():
+    unanswered = asyncio.get_running_loop().create_future()
+    with pytest.raises(ApplyRefused):
+        await apply(FakeClient(CAN_APPLY, lambda params: unanswered), timeout_s=0.01)
+    assert unanswered.cancelled()
+
+
+@pytest.mark.parametrize("lacking", CAN_APPLY)
+async def test_a_client_that_cannot_is_not_asked(lacking: str):
+    client = FakeClient(CAN_APPLY | {lacking: False}, lambda params: {"applied": True})
+    with pytest.raises(ApplyRefused):
+        await apply(client)
+    assert client.asked == []
