@@ -1,6 +1,6 @@
 """docs/PROTOCOL.md, executed: its requests go to a real daemon, whose answers must be those of the page.
 
-Each `##` section with examples gets a daemon of its own, in a folder that stands for /work/project.
+Each `##` section with examples gets a daemon of its own, in a folder that stands for /home/you/project.
 """
 
 import json
@@ -17,7 +17,7 @@ from support.rawclient import RawClient, raw_client
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "PROTOCOL.md"
-SHOWN_FOLDER = "/work/project"
+SHOWN_FOLDER = "/home/you/project"
 ANY = "…"
 REQUIREMENT = re.compile(r"\bR-[A-Z]+-\d+\b")
 BLOCK = re.compile(r"^```(?P<info>[^\n]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

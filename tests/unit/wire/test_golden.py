@@ -34,11 +34,11 @@ from fileops.wire import types as wire
 from fileops.wire.tools import tool_definitions
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-PATH = "/work/a.txt"
+PATH = "/shop/a.txt"
 
 CHANGE = Change(
     operation="modify",
-    unified="--- /work/a.txt\n+++ /work/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+2\n",
+    unified="--- /shop/a.txt\n+++ /shop/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+2\n",
     exact=True,
     truncated=False,
     hunks=(
