@@ -30,8 +30,8 @@ class FakeClient(Client):
     async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
         self.asked.append(params)
         async with asyncio.timeout(timeout_s):
-            answer = self._answer(params)
-            return await answer if isinstance(answer, asyncio.Future) else answer
+            answer: Any = self._answer(params)
+            return await answer if asyncio.isfuture(answer) else answer
 
 
 async def apply(client: FakeClient, *, timeout_s: float = 10) -> None:
