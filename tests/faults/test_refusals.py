@@ -55,6 +55,8 @@ def sweep(shim: Shim, client: RawClient, scene: Scene, folder: str, number: int,
         if not shim.has_fired:
             return n_points
         n_points += 1
+        if "unlinkat" in shim.fired_at:  # what could not be removed goes at the next use of the folder
+            client.result("fileops/read", {"file_path": scene.path(folder)})
         judge(answer, scene, folder, number, shim.fired_at)
 
 
