@@ -6,6 +6,7 @@ By default a sample of the points, another one in each scene; all of them with F
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,18 +68,23 @@ def points_of(calls: list[str], name: str) -> list[tuple[Action, int]]:
 
 
 @pytest.mark.parametrize("name", list(SCENES))
-def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(shim: Shim, folder: str, name: str) -> None:
-    scene = SCENES[name]
+def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
+    shim: Shim, folder: str, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    scene, n_killed = SCENES[name], 0
     before = ""
     for action, at in points_of(calls_of(shim, scene, folder), name):
         with daemon(folder, env=shim.environment) as client:  # looks after the one before, and is killed itself
             look_after(client, scene, folder)
             assert not before or (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
             is_dead = die(shim, client, scene, folder, action, at)
+            n_killed += is_dead
             before = f"{action.name} at {shim.fired_at}" if is_dead else ""
     with daemon(folder) as client:
         look_after(client, scene, folder)
     assert (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
+    record_property("n_points", n_killed)
+    assert n_killed > 5
 
 
 @pytest.mark.parametrize("name", ["multi-in-place", "edit-in-place"] if IS_COMPLETE else ["multi-in-place"])

@@ -250,8 +250,6 @@ def _filled(temp: _Temp, data: bytes, gate: Gate) -> Generator[_Temp]:
         if not temp.is_in_place:
             try:
                 os.unlink(temp.name, dir_fd=temp.dir_fd)
-            except FileNotFoundError:
-                pass
             except OSError:
                 gate.on_kept()
         descriptors.close(temp.fd)

@@ -128,8 +128,8 @@ class LocalFileSystem:
             for i in range(_MAX_TRIES):
                 taken_ns = time.time_ns()
                 fd, status = opening.open_regular(path, self._opener)
-                if status.st_nlink > 1 and status.st_size <= _MAX_WAITED_FOR_BYTES:
-                    wait_for_writers(fd)  # a file with several names is written in place
+                if _may_be_at_work(status, taken_ns):
+                    wait_for_writers(fd, is_kept=status.st_nlink > 1)
                     taken_ns, status = time.time_ns(), _status_or_closed(fd)
                 if status.st_nlink or i == _MAX_TRIES - 1:
                     return fd, status, taken_ns
@@ -328,6 +328,12 @@ def _region(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:
         end = splices[-1].end
         return Region(start, end, end, len(old), len(new))
     return Region(start, len(old), len(new), len(old), len(new))
+
+
+def _may_be_at_work(status: os.stat_result, now_ns: int) -> bool:
+    """Whether a daemon may be in the middle of a write in place, or about to take an exchange back."""
+    is_young = now_ns - max(status.st_mtime_ns, status.st_ctime_ns) < _LATELY_NS
+    return (is_young or status.st_nlink > 1) and status.st_size <= _MAX_WAITED_FOR_BYTES
 
 
 def _status_or_closed(fd: int) -> os.stat_result:

@@ -13,7 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Generator, Hashable
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 LOCK_WAIT_S = 10.0  # a commit takes milliseconds; who holds the file longer is a foreign program
@@ -73,19 +73,24 @@ def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
-def wait_for_writers(fd: int, wait_s: float = READ_WAIT_S) -> None:
-    """Have no other daemon, nor this one, in the middle of a write in place, until `fd` is closed.
+def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> None:
+    """Have no other daemon, nor this one, in the middle of a commit; until `fd` is closed where the lock is kept.
 
     A courtesy with a bound: whoever keeps the lock longer is a foreign program, and its file is read all the same.
     """
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            return fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in {errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR} or time.monotonic() > deadline:
-                return None
+                return
+        else:
+            break
         time.sleep(0.0005)
+    if not is_kept:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def try_lock(fd: int) -> bool:
