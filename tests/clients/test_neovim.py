@@ -31,7 +31,7 @@ def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.Completed
         env=nvim.environment | {"FILEOPS_TEST_DAEMON": json.dumps(daemon)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=180,
         check=False,
     )
 
@@ -41,6 +41,7 @@ def test_versions_are_the_floor_and_a_newer_one(tmp_path: Path) -> None:
     assert neovim("new", tmp_path).version[:2] >= (0, 12)
 
 
+@pytest.mark.timeout(200)
 @pytest.mark.parametrize("spec", SPECS)
 def test_spec(nvim: Neovim, spec: str) -> None:
     done = run_spec(nvim, spec, [sys.executable, "-m", "fileops"])
@@ -50,6 +51,7 @@ def test_spec(nvim: Neovim, spec: str) -> None:
     assert "\n1..0\n" not in done.stdout
 
 
+@pytest.mark.timeout(200)  # nine Neovims one after the other, on whatever machine
 def test_panes_look_as_they_should(nvim: Neovim) -> None:
     minitest = editor("nvim-new/usr/share/neovim-mini.test")
     done = subprocess.run(
@@ -58,7 +60,7 @@ def test_panes_look_as_they_should(nvim: Neovim) -> None:
         env=nvim.environment | {"FILEOPS_MINITEST": minitest, "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=180,
         check=False,
         stdin=subprocess.DEVNULL,
     )

@@ -23,6 +23,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "ToolResult": wire.ToolResult,
     "Attachment": wire.Attachment,
     "ConfirmEditParams": wire.ConfirmEditParams,
+    "HistoryEntry": wire.HistoryEntry,
     "ApprovalMode": wire.ApprovalModeResult,
     "ReadParams": wire.ReadParams,
     "EditParams": wire.EditParams,

@@ -70,7 +70,7 @@ class Terminal:
 
 
 @contextmanager
-def terminal(nvim: Neovim, workspace: Path, *arguments: str, columns: int = 110, rows: int = 32) -> Generator[Terminal]:
+def terminal(nvim: Neovim, workspace: Path, *arguments: str, columns: int = 116, rows: int = 32) -> Generator[Terminal]:
     """Neovim with the plugin, in `workspace`; ended at the end."""
     program("tmux")
     socket = str(workspace.parent / f"{workspace.name}.sock")

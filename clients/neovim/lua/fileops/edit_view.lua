@@ -71,13 +71,13 @@ local function look()
   }
 end
 
---- Not while a review is shown: the person is busy with that.
+--- Not while a review waits or the history is looked at: the person is busy with that.
 ---@param extra fileops.UiExtra
 ---@param label string such as "Edited", "Preview"
 ---@return boolean shown
 function M.show(extra, label)
   last = { extra = extra, label = label }
-  if #require('fileops.review').waiting() > 0 then return false end
+  if #require('fileops.review').waiting() > 0 or require('fileops.history').is_open() then return false end
   n_shown = n_shown + 1
   if shown and shown:is_open() then
     shown:update(look())

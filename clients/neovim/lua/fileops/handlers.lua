@@ -6,22 +6,38 @@ local protocol = require('fileops.protocol')
 
 local M = {}
 
+local BUSY_RETRY_MS = 50 -- an autocmd that waits in the main loop is rare, and ends
+
 local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
+
+--- The daemon wrote a file: bring its buffer to it and mark what changed. Told by the answer to an edit and by
+--- `fileops/didEdit`, whichever comes first.
+---@param path string
+---@return string? why not: "modified", "gone", or "busy" (then it is tried again)
+function M.file_written(path)
+  local buf = files.buffer_of(path)
+  if not buf then return nil end
+  local regions, why = require('fileops.reload').reload(buf)
+  if regions then require('fileops.marks').show(buf, regions) end
+  if why == 'busy' then vim.defer_fn(function() M.file_written(path) end, BUSY_RETRY_MS) end
+  return why
+end
 
 ---@param event fileops.DidEdit
 local function on_edit(event)
   require('fileops.stale').became_fresh(event.file_path, event.session_id)
   local buf = files.buffer_of(event.file_path)
-  if not buf then return end
-  local regions, why = require('fileops.reload').reload(buf)
-  if regions then return require('fileops.marks').show(buf, regions) end
-  if why == 'modified' and not through_editor[buf] then
-    vim.notify(
-      ('fileops: %s changed on disk beside your unsaved changes'):format(files.short(event.file_path)),
-      vim.log.levels.WARN
-    )
+  if buf and through_editor[buf] then
+    through_editor[buf] = nil
+    return
   end
-  through_editor[buf] = nil
+  local why = M.file_written(event.file_path)
+  local name = files.short(event.file_path)
+  if why == 'gone' then
+    vim.notify(('fileops: %s was removed; its buffer stays'):format(name))
+  elseif why == 'modified' then
+    vim.notify(('fileops: %s changed on disk beside your unsaved changes'):format(name), vim.log.levels.WARN)
+  end
 end
 
 local on_notification = {

@@ -14,9 +14,11 @@ local ns = vim.api.nvim_create_namespace('fileops.history')
 ---@field diff_win integer
 ---@field list integer buffer
 ---@field diff integer buffer
----@field entries table[]
+---@field entries fileops.HistoryEntry[]
 ---@field params table of the request
 ---@field came_from integer
+
+local LIST_WIDTH = 44 -- the diff needs the room more
 
 local view ---@type fileops.HistoryView?
 
@@ -24,19 +26,13 @@ local view ---@type fileops.HistoryView?
 ---@param level? integer
 local function say(sentence, level) vim.notify('fileops: ' .. sentence, level or vim.log.levels.INFO) end
 
----@param entry table
+---@param entry fileops.HistoryEntry
 ---@return string
 function M.line(entry)
-  local time = os.date('%H:%M:%S', math.floor(entry.timestamp or 0))
-  local stats = hunks.summary(hunks.stats(hunks.parse(entry.diff or '')))
-  local state = entry.undone and 'undone' or entry.undoable == false and 'fixed' or ''
-  return ('%s  %-7s %-24s %-10s %s'):format(
-    time,
-    stats,
-    files.short(entry.file_path),
-    entry.session_id,
-    state
-  )
+  local time = os.date('%H:%M', math.floor(entry.timestamp))
+  local mark = entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' '
+  local name = vim.fs.basename(entry.file_path)
+  return ('%s %s  %-10s %-10s %s'):format(mark, time, name, entry.session_id, hunks.summary(entry.stats))
 end
 
 ---@param buf integer
@@ -48,7 +44,7 @@ local function put(buf, lines)
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
 end
 
----@return table? entry under the cursor
+---@return fileops.HistoryEntry? entry under the cursor
 local function selected()
   if not view then return nil end
   return view.entries[vim.api.nvim_win_get_cursor(view.list_win)[1]]
@@ -57,7 +53,7 @@ end
 local function draw_diff()
   if not view then return end
   local entry = selected()
-  local page = render.inline(entry and hunks.parse(entry.diff or '') or {})
+  local page = render.inline(entry and hunks.parse(entry.diff) or {})
   put(view.diff, #page.lines > 0 and page.lines or { entry and 'no text changed' or '' })
   pane.decorate(page, view.diff, ns)
   vim.api.nvim_win_set_cursor(view.diff_win, { 1, 0 })
@@ -68,7 +64,7 @@ local function draw()
   local lines = vim.tbl_map(M.line, view.entries)
   put(view.list, #lines > 0 and lines or { 'no agent has edited anything yet' })
   for i, entry in ipairs(view.entries) do
-    local muted = entry.undone or entry.undoable == false
+    local muted = entry.undone_by or not entry.undoable
     local group = muted and 'FileopsMuted' or nil
     if group then
       vim.api.nvim_buf_set_extmark(view.list, ns, i - 1, 0, { end_col = #lines[i], hl_group = group })
@@ -87,6 +83,9 @@ local function refresh()
   end)
 end
 
+---@return boolean
+function M.is_open() return view ~= nil end
+
 function M.close()
   if not view then return end
   local closing = view
@@ -104,7 +103,8 @@ local function undo(params)
     if result.status == 'error' then
       say(result.error.message, vim.log.levels.ERROR)
     else
-      say(vim.split(result.output, '\n')[1])
+      local n_undone = #result.details.undone
+      say(n_undone == 1 and 'one edit was taken back' or ('%d edits were taken back'):format(n_undone))
     end
     refresh()
   end)
@@ -181,7 +181,8 @@ function M.open(path)
   local height = math.max(4, math.min(config.get().pane.height, math.floor(vim.o.lines / 2)))
   local list, diff = scratch('history/edits'), scratch('history/diff')
   local list_win = vim.api.nvim_open_win(list, true, { split = 'below', win = -1, height = height })
-  local diff_win = vim.api.nvim_open_win(diff, false, { split = 'right', win = list_win })
+  local width = math.max(vim.o.columns - LIST_WIDTH - 1, math.floor(vim.o.columns / 2))
+  local diff_win = vim.api.nvim_open_win(diff, false, { split = 'right', win = list_win, width = width })
   local keys = config.get().keys
   dress(
     list_win,
@@ -223,7 +224,7 @@ function M.undo_last(edit_id)
   require('fileops').edits({ file_path = path }, function(err, result)
     if err then return say(err.message, vim.log.levels.ERROR) end
     for _, entry in ipairs(result.edits) do
-      if entry.undoable ~= false then return undo({ edit_id = entry.edit_id }) end
+      if entry.undoable then return undo({ edit_id = entry.edit_id }) end
     end
     say('no agent edit of this file to take back')
   end)

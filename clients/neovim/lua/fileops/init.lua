@@ -15,22 +15,26 @@ local M = {}
 local NOT_AVAILABLE = -32001 -- no daemon; in JSON-RPC's range for implementations
 local sessions = {} ---@type table<string, fileops.Session>
 
---- A result that was written somewhere: mark it where no buffer shows it yet, and show its diff.
+local labels = { create = 'Created', modify = 'Edited' }
+
+--- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff.
 ---@param params table
 ---@param result fileops.ToolResult
 local function after_edit(params, result)
-  local extra = result.ui_extra
-  if not extra or result.status ~= 'success' then return end
-  if params.dry_run then return end
-  local settings = require('fileops.config').get()
-  if not require('fileops.files').buffer_of(params.file_path or extra.file_path) then
-    require('fileops.marks').remember(extra.file_path, extra.hunks)
-  end
-  if settings.pane.show_edits then
-    local label = extra.operation == 'create' and 'Created'
-      or extra.operation == 'modify' and 'Edited'
-      or 'Changed'
-    require('fileops.edit_view').show(extra, label)
+  if result.status ~= 'success' or params.dry_run then return end
+  -- an undo may touch several files, and lists them
+  for _, file in ipairs(result.details.files or { vim.tbl_extend('force', result.details, result) }) do
+    local extra = file.ui_extra ---@type fileops.UiExtra?
+    if not extra then return end
+    local is_open = require('fileops.files').buffer_of(extra.file_path) ~= nil
+    if not is_open then
+      require('fileops.marks').remember(extra.file_path, extra.hunks)
+    elseif file.applied_to ~= 'buffer' then
+      require('fileops.handlers').file_written(extra.file_path)
+    end
+    if require('fileops.config').get().pane.show_edits then
+      require('fileops.edit_view').show(extra, labels[extra.operation] or 'Removed')
+    end
   end
 end
 

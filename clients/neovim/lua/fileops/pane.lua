@@ -51,12 +51,8 @@ end
 ---@param buf integer
 ---@param namespace integer
 function M.decorate(page, buf, namespace)
-  for _, decoration in ipairs(page.decorations) do
-    local opts = decoration.opts
-    if opts.end_row and opts.end_row >= #page.lines then -- the last line has none behind it
-      opts = vim.tbl_extend('force', opts, { end_row = #page.lines - 1, end_col = #page.lines[#page.lines] })
-    end
-    vim.api.nvim_buf_set_extmark(buf, namespace, decoration.row, decoration.col or 0, opts)
+  for _, each in ipairs(page.decorations) do
+    vim.api.nvim_buf_set_extmark(buf, namespace, each.row, each.col or 0, each.opts)
   end
 end
 

@@ -236,6 +236,19 @@ M.fields = {
   DidEdit = { 'file_path', 'session_id', 'timestamp', 'content_length', 'source', 'edit_id' },
   DidConflict = { 'file_path', 'session_id', 'last_read', 'last_modified', 'current_modified?', 'size_diff' },
   ApprovalMode = { 'session_id', 'mode' },
+  HistoryEntry = {
+    'edit_id',
+    'file_path',
+    'session_id',
+    'timestamp',
+    'operation',
+    'summary',
+    'diff',
+    'stats',
+    'undoable',
+    'undone_by?',
+    'undoes',
+  },
   WatcherHealth = { 'state', 'reason' },
 }
 

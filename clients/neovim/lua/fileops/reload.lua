@@ -65,26 +65,56 @@ local function restore_autoread(buf, was)
   end
 end
 
---- Vim looks at the file and takes note of its time. '' leaves the text alone; 'edit' reads it, and finds out its
---- encoding and line ends anew ('autoread' alone would keep those, and put `?` for what does not fit).
+--- Run with an autocmd in place, and without 'eventignore' in its way.
+---@param event string
 ---@param buf integer
----@param choice ''|'edit'
-local function look_at_file(buf, choice)
+---@param callback fun()
+---@param body string an Ex command in that buffer
+local function answering(event, buf, callback, body)
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = ''
+  local id = vim.api.nvim_create_autocmd(event, { buffer = buf, callback = callback })
+  vim.api.nvim_buf_call(buf, function() vim.cmd(body) end)
+  vim.api.nvim_del_autocmd(id)
+  vim.o.eventignore = ignored
+end
+
+--- Vim takes note of the file's time as one that it has read, so that neither `:checktime` (W11, W12) nor `:write`
+--- warns. The only way to that without reading or writing: a `:write` that an autocmd claims to have done.
+---@param buf integer
+local function acknowledge(buf)
+  answering('BufWriteCmd', buf, function() end, 'silent keepalt write!')
+end
+
+--- Vim reads the file, and finds out its encoding and line ends anew ('autoread' alone would keep those, and put `?`
+--- for what does not fit).
+---@param buf integer
+local function read_anew(buf)
   local autoread = vim.bo[buf].autoread
   vim.bo[buf].autoread = false
-  local id = vim.api.nvim_create_autocmd('FileChangedShell', {
-    buffer = buf,
-    callback = function() vim.v.fcs_choice = choice end,
-  })
-  vim.cmd(('silent! checktime %d'):format(buf))
-  vim.api.nvim_del_autocmd(id)
+  answering(
+    'FileChangedShell',
+    buf,
+    function() vim.v.fcs_choice = 'edit' end,
+    ('silent! checktime %d'):format(buf)
+  )
   restore_autoread(buf, autoread)
 end
 
---- What comes next is undone by itself, not together with what was typed just before.
+--- What comes next is undone by itself, not together with what was typed just before. Returns whether autocmds run
+--- now: inside another autocmd they do not, and then Vim's questions could not be answered.
 ---@param buf integer
+---@return boolean
 local function start_undo_step(buf)
+  local ran = false
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = ''
+  local id =
+    vim.api.nvim_create_autocmd('OptionSet', { pattern = 'undolevels', callback = function() ran = true end })
   vim.api.nvim_buf_call(buf, function() vim.cmd('let &l:undolevels = &l:undolevels') end)
+  vim.api.nvim_del_autocmd(id)
+  vim.o.eventignore = ignored
+  return ran
 end
 
 ---@param buf integer
@@ -107,7 +137,7 @@ local function reread(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   end
-  look_at_file(buf, 'edit')
+  read_anew(buf)
   for win, view in pairs(views) do
     vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
   end
@@ -125,21 +155,22 @@ local function take(buf, data)
   if not text then return reread(buf) end
   local modifiable, readonly = options.modifiable, options.readonly
   options.modifiable, options.readonly = true, false
-  start_undo_step(buf)
   splice(buf, text.lines)
   options.endofline = text.final_newline
   options.modifiable, options.readonly = modifiable, readonly
-  look_at_file(buf, '')
+  acknowledge(buf)
   options.modified = false
 end
 
 local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
 
---- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "gone".
+--- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "gone",
+--- "busy" (inside an autocmd; call again later).
 ---@param buf integer
 ---@return fileops.Region[]? regions, string? why
 function M.reload(buf)
   if vim.bo[buf].modified then return nil, 'modified' end
+  if not start_undo_step(buf) then return nil, 'busy' end
   local path = vim.api.nvim_buf_get_name(buf)
   local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   for _ = 1, MAX_LOOKS do

@@ -63,10 +63,10 @@ local function add_heading(page, hunk, index, total, verdicts)
   decorate(page, { virt_text = { { rejected and ' rejected' or ' accepted', group } }, hl_mode = 'combine' })
 end
 
-local groups = { add = 'FileopsAdd', delete = 'FileopsDelete', change = 'FileopsChange' }
+local groups = { add = 'FileopsAdd', delete = 'FileopsDelete' }
 
 ---@param page fileops.Page
----@param kind string of the line: 'same', 'add', 'delete', 'change'
+---@param kind string of the line: 'same', 'add', 'delete'
 ---@param rejected boolean?
 local function paint(page, kind, rejected)
   if rejected and kind ~= 'same' then
@@ -151,8 +151,8 @@ function M.side_by_side(edit_hunks, verdicts)
       decorate(page, { virt_text = { { FILLER, 'FileopsFiller' } }, virt_text_win_col = 5 })
     end
     for _, row in ipairs(hunks.rows(hunk)) do
-      put(left, row.old, row.old_line, row.kind)
-      put(right, row.new, row.new_line, row.kind)
+      put(left, row.old, row.old_line, row.kind == 'same' and 'same' or 'delete')
+      put(right, row.new, row.new_line, row.kind == 'same' and 'same' or 'add')
       if row.kind == 'change' and not rejected and hunks.are_alike(row.old, row.new) then
         local old_from, old_to, new_from, new_to = hunks.changed_words(row.old, row.new)
         paint_words(left, old_from, old_to)

@@ -84,6 +84,45 @@ t.it('undo goes back over the reload to what was typed before', function()
   t.eq(lines_of(buf), numbered(5))
 end)
 
+t.it('writing afterwards asks nothing', function()
+  local path, buf = open(numbered(3))
+  vim.o.eventignore = 'BufWriteCmd'
+  t.write(path, 'theirs\nline 2\nline 3\n')
+  reload.reload(buf)
+  t.eq(vim.o.eventignore, 'BufWriteCmd')
+  vim.o.eventignore = ''
+  vim.api.nvim_buf_set_lines(buf, 2, 3, true, { 'mine' })
+  vim.cmd('silent write') -- it would hang in a question
+  t.eq(t.contents(path), 'theirs\nline 2\nmine\n')
+end)
+
+t.it('the file itself is not touched', function()
+  local path, buf = open(numbered(3))
+  t.write(path, 'theirs\n')
+  local function state() return vim.tbl_extend('force', vim.uv.fs_stat(path), { atime = 'of reading' }) end
+  local before, wrote = state(), false
+  vim.api.nvim_create_autocmd(
+    { 'BufWritePre', 'BufWritePost' },
+    { buffer = buf, callback = function() wrote = true end }
+  )
+  reload.reload(buf)
+  t.eq({ state(), wrote }, { before, false })
+end)
+
+t.it('inside an autocmd nothing is done yet', function()
+  local path, buf = open(numbered(3))
+  t.write(path, 'theirs\n')
+  local before, why = vim.uv.fs_stat(path), nil
+  vim.api.nvim_create_autocmd(
+    'BufEnter',
+    { once = true, callback = function() why = select(2, reload.reload(buf)) end }
+  )
+  vim.cmd.new()
+  t.eq({ why, lines_of(buf), vim.uv.fs_stat(path) }, { 'busy', numbered(3), before })
+  reload.reload(buf)
+  t.eq(lines_of(buf), { 'theirs' })
+end)
+
 t.it('unsaved changes are left alone', function()
   local path, buf = open(numbered(3))
   vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'mine' })

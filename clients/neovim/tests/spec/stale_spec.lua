@@ -49,3 +49,21 @@ t.it('is shown when the file is opened later, and known by a link too', function
   t.eq(shown(), 'stale for s1: modified by another program')
   stale.forget()
 end)
+
+t.it('an agent whose file another agent edits hears by whom, although the buffer is reloaded too', function()
+  if not t.daemon() then return end
+  local world, fileops = require('world'), require('fileops')
+  local path, first = world.new('one\ntwo\n')
+  local second = fileops.session('second')
+  local heard = {}
+  local off = fileops.on('stale', function(data) table.insert(heard, { data.session_id, data.source }) end)
+  t.async(function()
+    world.succeeded(first:read({ file_path = path }))
+    world.succeeded(second:read({ file_path = path }))
+    world.succeeded(second:edit({ file_path = path, old_string = 'two', new_string = '2' }))
+  end)
+  t.wait(function() return #heard > 0 end, 'the stale event')
+  off()
+  t.eq(heard, { { first.id, 'session:second' } })
+  t.eq(vim.b.fileops_stale, ('stale for %s: modified by session second'):format(first.id))
+end)

@@ -1,0 +1,148 @@
+local t = require('harness')
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
+
+local fileops = require('fileops')
+local history = require('fileops.history')
+local world = require('world')
+
+local TEXT = 'one\ntwo\nthree\nfour\nfive\n'
+
+---@param agent fileops.Session
+---@param path string
+---@param ... string[] pairs of old and new
+local function edited(agent, path, ...)
+  local steps = { ... }
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    for _, step in ipairs(steps) do
+      world.succeeded(agent:edit({ file_path = path, old_string = step[1], new_string = step[2] }))
+    end
+  end)
+  require('fileops.edit_view').close()
+end
+
+local function list() return vim.api.nvim_buf_get_lines(vim.fn.bufnr('fileops://history/edits'), 0, -1, true) end
+
+---@param n integer
+local function opened(n)
+  t.wait(function() return #list() == n and list()[1]:find('%d:%d') end, 'the list')
+end
+
+local function keys(text) vim.api.nvim_feedkeys(vim.keycode(text), 'xt', false) end
+
+t.it('edits are listed, the newest first, with the diff of the one under the cursor', function()
+  local path, agent = world.new(TEXT)
+  edited(agent, path, { 'two', 'TWO' }, { 'four', 'FOUR' })
+  local win = vim.api.nvim_get_current_win()
+  vim.cmd('Fileops history ' .. path)
+  opened(2)
+  assert(list()[1]:find('demo.py', 1, true) and list()[1]:find('+1 −1', 1, true), vim.inspect(list()))
+  local function diff()
+    return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('fileops://history/diff'), 0, -1, true), '\n')
+  end
+  assert(diff():find('+FOUR', 1, true), diff())
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  vim.api.nvim_exec_autocmds('CursorMoved', { buffer = vim.api.nvim_get_current_buf() })
+  assert(diff():find('+TWO', 1, true), diff())
+  keys('q')
+  t.eq({ #world.own_windows(), vim.api.nvim_get_current_win() }, { 0, win })
+end)
+
+t.it('one edit is taken back, and what was typed since stays', function()
+  local path, agent, buf = world.new(TEXT)
+  edited(agent, path, { 'two', 'TWO' }, { 'four', 'FOUR' })
+  vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
+  vim.cmd('silent write')
+  vim.cmd('Fileops history ' .. path)
+  opened(2)
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  t.eq(
+    t.said(function(said)
+      keys('u')
+      t.wait(function() return #said == 1 and #list() == 3 end, 'the undo')
+    end),
+    { 'fileops: one edit was taken back' }
+  )
+  t.eq(t.contents(path), 'typed\none\ntwo\nthree\nFOUR\nfive\n')
+  t.eq({ world.text_of(buf), vim.bo[buf].modified }, { t.contents(path), false })
+  t.eq({ vim.startswith(list()[3], '↶'), vim.startswith(list()[1], '↷') }, { true, true })
+  history.close()
+end)
+
+t.it('an undo in a buffer with unsaved changes stays unsaved', function()
+  local path, agent, buf = world.new(TEXT)
+  edited(agent, path, { 'two', 'TWO' })
+  vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
+  t.said(function(said)
+    vim.cmd('Fileops undo')
+    t.wait(function() return #said == 1 end, 'the undo')
+  end)
+  t.eq({ world.text_of(buf), vim.bo[buf].modified }, { 'typed\n' .. TEXT, true })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
+end)
+
+t.it('a whole session is taken back, in all its files', function()
+  local path, agent, buf = world.new(TEXT)
+  local other = t.write(vim.fs.dirname(path) .. '/other.py', TEXT)
+  local new = vim.fs.dirname(path) .. '/new.py'
+  edited(agent, path, { 'two', 'TWO' }, { 'four', 'FOUR' })
+  edited(agent, other, { 'one', 'ONE' })
+  t.async(
+    function() world.succeeded(agent:edit({ file_path = new, old_string = '', new_string = 'x\n' })) end
+  )
+  t.eq(
+    t.said(function(said)
+      vim.cmd('Fileops undo-session ' .. agent.id)
+      t.wait(function() return #said == 1 end, 'the undo')
+    end),
+    { 'fileops: 4 edits were taken back' }
+  )
+  t.eq({ t.contents(path), t.contents(other), world.text_of(buf) }, { TEXT, TEXT, TEXT })
+  t.eq((vim.uv.fs_stat(new)), nil)
+end)
+
+t.it('what cannot be taken back without losing later changes is left, and said', function()
+  local path, agent, buf = world.new(TEXT)
+  edited(agent, path, { 'two', 'TWO' })
+  vim.api.nvim_buf_set_lines(buf, 1, 2, true, { 'TWOish of mine' })
+  vim.cmd('silent write')
+  local before = t.contents(path)
+  local said = t.said(function(said)
+    vim.cmd('Fileops undo')
+    t.wait(function() return #said == 1 end, 'the refusal')
+  end)
+  assert(said[1]:find('cannot be taken back', 1, true), said[1])
+  t.eq({ t.contents(path), world.text_of(buf) }, { before, before })
+end)
+
+t.it('an undo is reviewed like any edit, where edits are', function()
+  local path, agent = world.new(TEXT)
+  edited(agent, path, { 'two', 'TWO' })
+  local result
+  fileops.request(
+    'fileops/setApprovalMode',
+    { mode = 'default', session_id = agent.id },
+    function() result = true end
+  )
+  t.wait(function() return result end)
+  local answer
+  fileops.undo({ session_id = agent.id }, function(_, value) answer = value end)
+  t.wait(function() return #require('fileops.review').waiting() == 1 end, 'the review')
+  fileops.answer('reject')
+  t.wait(function() return answer end, 'the answer')
+  t.eq({ answer.error.code, t.contents(path) }, { 'rejected', (TEXT:gsub('two', 'TWO')) })
+end)
+
+t.it('a session without edits, and a file without any, are said to have none', function()
+  local path = world.new(TEXT)
+  t.eq(
+    t.said(function(said)
+      vim.cmd('Fileops undo')
+      t.wait(function() return #said == 1 end)
+    end),
+    { 'fileops: no agent edit of this file to take back' }
+  )
+  vim.cmd('Fileops history ' .. path)
+  t.wait(function() return list()[1] == 'no agent has edited anything yet' end, 'the empty list')
+  keys('q')
+end)

@@ -1,0 +1,22 @@
+-- An agent inside Neovim, told from outside what to do (`nvim --server … --remote-expr 'v:lua.Agent.multi_edit(…)'`).
+_G.Agent = { results = {} }
+
+---@param session_id string
+---@param file_path string
+---@param steps string JSON
+---@return integer number of the result that will come
+function Agent.multi_edit(session_id, file_path, steps)
+  local session = require('fileops').session(session_id)
+  local slot = #Agent.results + 1
+  Agent.results[slot] = ''
+  coroutine.wrap(function()
+    session:read({ file_path = file_path })
+    local result, err = session:multi_edit({ file_path = file_path, edits = vim.json.decode(steps) })
+    Agent.results[slot] = err and err.message or result.error and result.error.code or result.status
+  end)()
+  return slot
+end
+
+---@param slot integer
+---@return string "" while it is not there
+function Agent.result(slot) return Agent.results[slot] end

@@ -1,0 +1,98 @@
+"""A small project in Neovim in a terminal, with a daemon and an agent that can be told what to propose."""
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clients.neovim.terminal import Terminal, terminal
+from clients.neovim.world import Neovim
+
+AGENT = Path(__file__).parent / "agent.lua"
+CART = '''"""A cart and what it costs."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Line:
+    name: str
+    price: float
+    count: int = 1
+
+
+def total(lines):
+    sum = 0
+    for line in lines:
+        sum = sum + line.price * line.count
+    return sum
+
+
+def describe(lines):
+    return ", ".join(line.name for line in lines)
+
+
+def is_free(lines):
+    return total(lines) == 0
+'''
+SHORTER_TOTAL = (
+    """def total(lines):
+    sum = 0
+    for line in lines:
+        sum = sum + line.price * line.count
+    return sum
+""",
+    """def total(lines: list[Line]) -> float:
+    return sum(line.price * line.count for line in lines)
+""",
+)
+NO_FLOATS = ("    return total(lines) == 0\n", "    return not any(line.price for line in lines)\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    terminal: Terminal
+    cart: Path
+
+    def propose(self, session: str, *steps: tuple[str, str], path: Path | None = None) -> int:
+        """The number of the result."""
+        edits = json.dumps([{"old_string": old, "new_string": new} for old, new in steps])
+        arguments = ", ".join(quoted(text) for text in (session, str(path or self.cart), edits))
+        return int(self.terminal.ask(f"v:lua.Agent.multi_edit({arguments})"))
+
+    def result(self, number: int) -> str:
+        """Waits for it."""
+        self.terminal.until(f"v:lua.Agent.result({number}) !=# ''")
+        return self.terminal.ask(f"v:lua.Agent.result({number})")
+
+
+def quoted(text: str) -> str:
+    """As a literal string of Vim script."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@contextmanager
+def scene(
+    nvim: Neovim, folder: Path, *arguments: str, approval_mode: str = "default", columns: int = 116, rows: int = 46
+) -> Generator[Scene]:
+    workspace = folder / "shop"
+    workspace.mkdir()
+    cart = workspace / "cart.py"
+    cart.write_text(CART)
+    settings = {
+        "cmd": [sys.executable, "-m", "fileops"],
+        "autostart": True,
+        "server": {"approval_mode": approval_mode},
+        "pane": {"close_after_s": 0, "height": 24},
+    }
+    with terminal(
+        nvim, workspace,
+        "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(settings)}]==])",
+        "--cmd", f"luafile {AGENT}",
+        *arguments, "cart.py",
+        columns=columns, rows=rows,
+    ) as running:  # fmt: skip
+        running.until('luaeval(\'require("fileops.daemon").state.status\') ==# "running"')
+        yield Scene(terminal=running, cart=cart)

@@ -1,0 +1,97 @@
+"""The pictures of Neovim in docs/images, made from the real thing.
+
+Each scene is played and its text checked on every run. The pictures are taken anew by
+`FILEOPS_WRITE_IMAGES=1 pytest tests/clients/test_neovim_pictures.py`.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.terminal import DARK, LIGHT, picture
+from clients.neovim.world import REPOSITORY, neovim
+
+IMAGES = REPOSITORY / "docs" / "images"
+RENAMED = (
+    '    return ", ".join(line.name for line in lines)\n',
+    '    return ", ".join(sorted(line.name for line in lines))\n',
+)
+
+
+def review(shop: Scene) -> None:
+    """The second of two hunks was rejected."""
+    shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
+    shop.terminal.shows("Review")
+    shop.terminal.command("Fileops review")
+    shop.terminal.keys("]", "c", "Space")
+    shop.terminal.shows("✓ hunk 1/2", "✗ hunk 2/2", "accept", "reject", "agent-1", "not any(line.price")
+
+
+def review_side_by_side(shop: Scene) -> None:
+    review(shop)
+    shop.terminal.keys("Space", "s")
+    shop.terminal.until('winnr("$") == 3')
+    shop.terminal.shows("✓ hunk 1/2", "✓ hunk 2/2", "╱╱╱")
+
+
+def marks(shop: Scene) -> None:
+    """What agents changed in the buffer."""
+    assert shop.result(shop.propose("agent-1", SHORTER_TOTAL, RENAMED)) == "success"
+    shop.terminal.command("Fileops close")
+    shop.terminal.until('winnr("$") == 1')
+    shop.terminal.shows("▎", "sum = sum + line.price * line.count", "for line in lines)")
+
+
+def stale(shop: Scene) -> None:
+    """Another program wrote the file that an agent has read."""
+    marks(shop)
+    shop.cart.write_text(shop.cart.read_text() + "# written by a formatter\n")
+    shop.terminal.shows("stale for agent-1: modified by another program")
+
+
+def history(shop: Scene) -> None:
+    """Three edits, one of them taken back; the cursor is on the first."""
+    for session, step in (("agent-1", SHORTER_TOTAL), ("agent-2", RENAMED), ("agent-1", NO_FLOATS)):
+        assert shop.result(shop.propose(session, step)) == "success"
+    shop.terminal.command("Fileops history")
+    shop.terminal.shows("History", "agent-2", "+2 −5", "not any")
+    shop.terminal.keys("u")
+    shop.terminal.shows("↶", "one edit was taken back")
+    shop.terminal.keys("G")
+    shop.terminal.shows("def total(lines: list[Line]) -> float:")
+
+
+SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
+    "review": (review, "default"),
+    "review-side-by-side": (review_side_by_side, "default"),
+    "marks": (marks, "yolo"),
+    "stale": (stale, "yolo"),
+    "history": (history, "yolo"),
+}
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("name", SCENES)
+def test_scene(name: str, theme: str, tmp_path: Path) -> None:
+    play, approval_mode = SCENES[name]
+    nvim = neovim("new", tmp_path)
+    columns = 132 if name == "review-side-by-side" else 116
+    with scene(
+        nvim, tmp_path, "--cmd", f"set background={theme}", approval_mode=approval_mode, columns=columns
+    ) as shop:
+        assert shop.cart.read_text() == CART
+        play(shop)
+        if os.environ.get("FILEOPS_WRITE_IMAGES"):
+            shop.terminal.keys("C-l")
+            shop.terminal.shows_no(":Fileops")
+            picture(shop.terminal, DARK if theme == "dark" else LIGHT, IMAGES / f"neovim-{name}-{theme}.png")
+
+
+def test_a_picture_can_be_taken(tmp_path: Path) -> None:
+    with scene(neovim("new", tmp_path), tmp_path) as shop:
+        target = tmp_path / "shot.png"
+        picture(shop.terminal, DARK, target)
+        assert target.read_bytes().startswith(b"\x89PNG")
