@@ -118,6 +118,14 @@ class Freshness:
             same_bytes_suffice=self._same_bytes_suffice(snapshot.path),
         )  # fmt: skip
 
+    def note_unseen_write(self, session_id: str, committed: Committed) -> None:
+        """As `note_write`, of a session that had not seen what stood: stale for everyone who had."""
+        snapshot = committed.snapshot
+        if snapshot.stamp is None:
+            self._sightings.record_removal(session_id, snapshot.path)
+        else:
+            self._sightings.record_unseen_write(session_id, snapshot.path, snapshot.stamp)
+
     def note_missing(self, session_id: str, path: str) -> None:
         """The session was told that the file does not exist: nothing of it counts as seen any more."""
         self._sightings.record_missing(session_id, path)

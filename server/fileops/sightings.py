@@ -92,6 +92,17 @@ class Sightings:
                     elif not is_unmoved(known.stamp, seen.stamp):  # else it was read before we could note the write
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
+    def record_unseen_write(self, session_id: str, path: str, stamp: Stamp) -> None:
+        """A write by a session that had not seen what stood: stale for everyone who had."""
+        with self._lock:
+            for name in (path, *self._aliases(path, stamp)):
+                readers = tuple(self._readers.get(name, ()))
+                if readers:
+                    self._writers[name] = session_id, stamp
+                for reader in readers:
+                    if not is_unmoved(self._trackers[reader].seen(name).stamp, stamp):
+                        self._mark_stale(reader, name, "modified", f"session:{session_id}")
+
     def record_removal(self, session_id: str, path: str) -> None:
         with self._lock:
             self._drop(session_id, path)

@@ -319,7 +319,9 @@ class Undoer:
     def _note_own(self, request: UndoRequest, file: FilePlan, committed: Committed) -> None:
         self.freshness.note_write(request.by_session or "", file.file_path, committed)
 
-    def _note(self, _request: UndoRequest, _file: FilePlan, committed: Committed) -> None:
+    def _note(self, request: UndoRequest, _file: FilePlan, committed: Committed) -> None:
+        if request.by_session is not None and committed.snapshot.source == "disk":
+            self.freshness.note_unseen_write(request.by_session, committed)
         self.freshness.hint(committed.snapshot.path)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from fileops.errors import ApplyRefused, OutsideRoots, Rejected, UndoConflict
+from fileops.errors import ApplyRefused, NotRead, OutsideRoots, Rejected, UndoConflict
 from fileops.model import BecameStale, DidEdit, LineRange, Modify, Reject, SomeHunks
 from fileops.requests import HistoryRequest, UndoOutcome
 from support.in_process import Desk
@@ -262,6 +262,15 @@ async def test_the_session_that_undoes_can_go_on_and_others_are_stale(desk: Desk
     assert [event.edit_id for event in desk.events.published if isinstance(event, DidEdit)][1] == outcome.files[
         0
     ].edit_id
+
+
+async def test_those_who_saw_the_file_are_told_which_session_took_an_edit_back(desk: Desk):
+    edit_id = await desk.applied(PATH, "two", "TWO", "a")
+    await desk.read(PATH, "b")
+    assert (await desk.undo(edit_id, session_id="c")).error is None
+    stale = [event for event in desk.events.published if isinstance(event, BecameStale)]
+    assert {(event.session_id, event.source) for event in stale} == {("a", "session:c"), ("b", "session:c")}
+    assert isinstance((await desk.edit(PATH, "two", "2", "c")).error, NotRead)
 
 
 # --- history ----------------------------------------------------------------------------------------------------
