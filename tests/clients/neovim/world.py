@@ -53,5 +53,5 @@ def neovim(name: str, home: Path) -> Neovim:
     program = editor(f"nvim-{name}/bin/nvim")
     homes = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NVIM", "VIM", "FILEOPS_"))}
-    log = {"FILEOPS_LOG": str(home / "fileops.log")}
+    log = {"FILEOPS_LOG": str(home / "fileops.log"), "NVIM_LOG_FILE": str(home / "nvim.log")}
     return Neovim(name=name, program=program, environment=kept | homes | log)
