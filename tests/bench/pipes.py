@@ -5,7 +5,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Protocol, cast
 
+import msgspec
+
 Message = dict[str, Any]
+_decoder = msgspec.json.Decoder()  # the caller's own decoding of a large answer must not be what is measured
 
 
 class Rpc(Protocol):
@@ -94,7 +97,7 @@ class LspPipe(_Child):
                 n_bytes = int(value)
         if not n_bytes:
             raise EOFError("the server has gone")
-        return cast("Message", json.loads(self._out.read(n_bytes)))
+        return cast("Message", _decoder.decode(self._out.read(n_bytes)))
 
 
 class LinePipe(_Child):
@@ -110,4 +113,4 @@ class LinePipe(_Child):
         line = self._out.readline()
         if not line:
             raise EOFError("the server has gone")
-        return cast("Message", json.loads(line))
+        return cast("Message", _decoder.decode(line))
