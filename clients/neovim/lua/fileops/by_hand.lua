@@ -47,10 +47,11 @@ function M.read(path)
       local lines = vim.split(result.output, '\n', { plain = true })
       local details = result.details
       local of = details.source == 'buffer' and 'the open buffer' or 'disk'
-      float(
-        ('%s · %s lines from %s'):format(files.short(file_path), details.total_lines or 'many', of),
-        lines
-      )
+      local call = { method = 'fileops/read', arguments = { file_path = file_path } }
+      require('fileops').request('fileops/render', call, function(err, view)
+        local name = err and files.short(file_path) or view.call:gsub('^read ', '')
+        float(('%s · %s lines from %s'):format(name, details.total_lines or 'many', of), lines)
+      end)
     end)
   )
 end
