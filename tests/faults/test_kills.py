@@ -64,7 +64,8 @@ def points_of(calls: list[str], name: str) -> list[tuple[Action, int]]:
     offset = list(SCENES).index(name)
     quiet = [point for point in whole if calls[point[1] - 1] not in _CHANGES]
     loud = [point for point in whole if calls[point[1] - 1] in _CHANGES] + halves
-    return [*quiet[offset::15], *loud[offset % 3 :: 3], loud[-1]]
+    sample = loud[offset % 3 :: 3] if len(loud) > 12 else loud
+    return [*quiet[offset::15], *sample, loud[-1]]
 
 
 @pytest.mark.parametrize("name", list(SCENES))
@@ -73,7 +74,8 @@ def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
 ) -> None:
     scene, n_killed = SCENES[name], 0
     before = ""
-    for action, at in points_of(calls_of(shim, scene, folder), name):
+    points = points_of(calls_of(shim, scene, folder), name)
+    for action, at in points:
         with daemon(folder, env=shim.environment) as client:  # looks after the one before, and is killed itself
             look_after(client, scene, folder)
             assert not before or (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
@@ -84,7 +86,7 @@ def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
         look_after(client, scene, folder)
     assert (fault := scene.fault(folder, may_be_new=True)) is None, f"{before}: {fault}"
     record_property("n_points", n_killed)
-    assert n_killed > 5
+    assert n_killed > len(points) // 2  # an edit may take a way with fewer calls than the one that was counted
 
 
 @pytest.mark.parametrize("name", ["multi-in-place", "edit-in-place"] if IS_COMPLETE else ["multi-in-place"])

@@ -30,7 +30,7 @@ export class ManualCommands implements vscode.Disposable {
     }
     const { details } = result;
     const lines = details.total_lines == null ? '' : `, ${details.total_lines} lines`;
-    const { call } = await this.daemon.request('fileops/render', { method: 'fileops/read', arguments: { file_path: file }, result });
+    const { call } = await this.daemon.request('fileops/render', { method: 'fileops/read', arguments: { file_path: file } });
     vscode.window.setStatusBarMessage(`$(check) ${call} from the ${details.source ?? 'disk'}${lines}`, 5000);
     await this.panes.showText(`${file}.txt`, result.output);
     return result;
