@@ -441,16 +441,16 @@ def curve_by_tracked(folder: Path, runs: Runs, peers: Peers) -> list[Result]:
     results: list[Result] = []
     ours, probe = Ours(str(folder)), _file(folder, "probe.txt", _lines(200))
     ours.read(probe)
+    calls: dict[str, Callable[[], object]] = {
+        "read": lambda: ours.read(probe),
+        "edit": _toggler(lambda old, new: ours.edit(probe, old, new), "0000100 the", "0000100 THE"),
+    }
     n_tracked = 1
     for wanted in (1, 10, 100, 1000, 10_000):
         for n in range(n_tracked, wanted):
             (folder / f"t{n % 100}").mkdir(exist_ok=True)
             ours.read(_file(folder / f"t{n % 100}", f"{n}.txt", "one\n"))
         n_tracked = max(n_tracked, wanted)
-        calls: dict[str, Callable[[], object]] = {
-            "read": lambda: ours.read(probe),
-            "edit": _toggler(lambda old, new: ours.edit(probe, old, new), "0000100 the", "0000100 THE"),
-        }
         rows = interleaved(calls, n_rounds=runs * 2, n_warm=5)
         results.append(Result(scenario=str(wanted), title=f"{wanted} tracked files", rows=rows))
     ours.close()
