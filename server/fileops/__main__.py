@@ -137,6 +137,10 @@ def _serve() -> int:
         )  # fmt: skip
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
+        if wiring.options.code_lens:
+            from fileops.lsp.lens_refresh import LensRefresh
+
+            wiring.listen(LensRefresh(client).heard)
         return service
 
     gc.freeze()

@@ -34,7 +34,7 @@ class Client:
     async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
 
-        params: JSON types or a msgspec Struct.
+        params: JSON types or a msgspec Struct; None for none.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         task = asyncio.current_task()

@@ -43,6 +43,7 @@ class Questions:
     async def ask(self, method: str, params: object, timeout_s: float | None) -> object:
         """The client's result, as plain JSON. If given up, by timeout or cancel, the client is told so.
 
+        params: None for a request that has none.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         if self._client_gone:
@@ -50,7 +51,8 @@ class Questions:
         msg_id = f"fileops-{next(self._next_id)}"
         question = self._open[msg_id] = asyncio.get_running_loop().create_future()
         try:
-            self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+            message: dict[str, object] = {"jsonrpc": "2.0", "id": msg_id, "method": method}
+            self._send(message if params is None else {**message, "params": params})
             self._on_asked()
             async with asyncio.timeout(timeout_s):
                 return await question

@@ -41,7 +41,8 @@ PROTOCOL_VERSION = 1
 class Wiring:
     """What the composition root needs of this connection to build the service.
 
-    folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard.
+    folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard. listen: to what the
+    client is told, on the loop and after it.
     """
 
     settings: Settings
@@ -50,6 +51,7 @@ class Wiring:
     events: Events
     client: Client
     add_standard: "Callable[..., None]"
+    listen: "Callable[[Callable[[Event], None]], None]"
 
 
 Build = Callable[[Wiring], "FileOps"]
@@ -66,6 +68,7 @@ class FileOpsServer:
         self._progress = ProgressTokens(self.client)
         self._build = build
         self._events: LoopEvents | None = None
+        self._listeners: list[Callable[[Event], None]] = []
         self._features: dict[str, Feature] = {}
         self._folders: dict[str, str] = {}
         self.requests: list[str] = []
@@ -111,6 +114,7 @@ class FileOpsServer:
         self._folders = _folders_of(checked)
         self.client.begin(checked.capabilities)
         self.close_service()
+        self._listeners.clear()
         self._events = LoopEvents(asyncio.get_running_loop(), self._tell)
         self.service = self._build(self._wiring(decoded, self._events))
         if self.service.bash is not None:
@@ -135,7 +139,7 @@ class FileOpsServer:
     def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
         return Wiring(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
-            client=self.client, add_standard=self.add_standard,
+            client=self.client, add_standard=self.add_standard, listen=self._listeners.append,
         )  # fmt: skip
 
     def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:
@@ -184,6 +188,8 @@ class FileOpsServer:
     def _tell(self, event: Event) -> None:
         method, params = notification_of(event)
         self.client.notify(method, params)
+        for listener in self._listeners:
+            listener(event)
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:
