@@ -133,7 +133,10 @@ def _serve() -> int:
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
             remote=remote, sinks=_telemetry(),
-            commands=LspCommandApprover(client, timeout_s=settings.approval_timeout_s) if wiring.options.bash else None,
+            commands=(
+                LspCommandApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
+                if wiring.options.bash else None
+            ),
         )  # fmt: skip
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)

@@ -87,7 +87,7 @@ class Bash:
         grant = (request.session_id, cwd, request.command)
         if self._mode_of(request.session_id) == "yolo" or not self._approver.can_ask or grant in self._granted:
             return
-        match await self._approver.decide(request.command, cwd, request.session_id):
+        match await self._approver.decide(request, cwd):
             case Once():
                 return
             case Always():

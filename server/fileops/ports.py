@@ -23,6 +23,7 @@ from fileops.model import (
     Splice,
     Stamp,
 )
+from fileops.requests import CommandRequest
 
 
 class ContentStream(Protocol):
@@ -179,8 +180,8 @@ class CommandApprover(Protocol):
     @property
     def can_ask(self) -> bool: ...
 
-    async def decide(self, command: str, cwd: str, session_id: str) -> Decision:
-        """Once, Always (this very command, in this session), Reject or TimedOut."""
+    async def decide(self, request: CommandRequest, cwd: str) -> Decision:
+        """Once, Always (this very command, in this session), Reject or TimedOut. cwd: where it will run."""
         ...
 
 

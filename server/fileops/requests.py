@@ -39,11 +39,12 @@ class EditRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRequest:
-    """cwd: absolute, None for the first workspace folder."""
+    """cwd: absolute, None for the first workspace folder. description: what it is for, in the agent's own words."""
 
     command: str
     timeout_s: float
     cwd: str | None = None
+    description: str | None = None
     session_id: str = DEFAULT_SESSION
 
 

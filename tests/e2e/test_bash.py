@@ -189,6 +189,68 @@ async def test_a_person_is_asked(
     assert (tmp_path / "said").read_text() == "x\n" * codes.count(None)
 
 
+async def test_the_person_is_told_what_it_is_for(tmp_path: pathlib.Path) -> None:
+    """R-BASH-7"""
+    questions: list[CommandQuestion] = []
+
+    async def confirm(question: CommandQuestion) -> Answer:
+        questions.append(question)
+        return Answer(outcome="cancel")
+
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=confirm) as client:
+        await client.bash("make", description="Build it once more")
+    assert [question.description for question in questions] == ["Build it once more"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked", "codes"),
+    [
+        ({"title": "Run"}, 2, [None, None]),
+        ({"title": "Always"}, 1, [None, None]),
+        ({"title": "Reject"}, 2, ["rejected", "rejected"]),
+        (None, 2, ["rejected", "rejected"]),
+    ],
+)
+async def test_an_editor_without_a_plugin_asks_by_a_message(
+    tmp_path: pathlib.Path, chosen: Any, asked: int, codes: list[str | None]
+) -> None:
+    """R-BASH-7"""
+    messages: list[str] = []
+
+    async def choose(params: Any) -> Any:
+        messages.append(params["message"])
+        assert [action["title"] for action in params["actions"]] == ["Run", "Always", "Reject"]
+        return chosen
+
+    options = {**BASH, "approval_fallback": "message"}
+    handlers = {"window/showMessageRequest": choose}
+    async with FileOpsClient.start(root=tmp_path, initialization_options=options, handlers=handlers) as client:
+        results = [await client.bash("echo x", description="Say x", session_id="me") for _ in range(2)]
+    assert [result.code for result in results] == codes
+    assert messages == [f"Run a command for me?\necho x\nin {tmp_path}\nSay x"] * asked
+
+
+async def test_a_cancelled_command_withdraws_its_question(tmp_path: pathlib.Path) -> None:
+    """R-BASH-7"""
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def think(_question: CommandQuestion) -> Answer:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            withdrawn.set()
+            raise
+        raise AssertionError
+
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=think) as client:
+        call = asyncio.ensure_future(client.bash("touch made"))
+        await asyncio.wait_for(asked.wait(), 20)
+        call.cancel()
+        await asyncio.wait_for(withdrawn.wait(), 20)
+    assert os.listdir(tmp_path) == []
+
+
 async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Path) -> None:
     """R-BASH-7"""
 

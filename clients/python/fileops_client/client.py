@@ -206,14 +206,19 @@ class FileOpsClient(Requests):
         *,
         timeout_s: float | None = None,
         cwd: FilePath | None = None,
+        description: str | None = None,
         session_id: str | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> ToolResult:
-        """With the option `bash` only. timeout_s: of the command, by default 120. on_output: new output as it comes.
+        """With the option `bash` only.
 
+        timeout_s: of the command, by default 120. description: what it is for, told to the person who is asked.
+        on_output: new output as it comes.
         Cancelling the call ends the command.
         """
-        params = given(command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), session_id=session_id)
+        params = given(
+            command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id
+        )
         if on_output is None:
             return await self._tool("fileops/bash", params, None)
         token = f"bash-{next(self._tokens)}"

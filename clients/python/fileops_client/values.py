@@ -304,11 +304,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandQuestion:
-    """A shell command that waits for a decision."""
+    """A shell command that waits for a decision. description: what the agent says that it is for."""
 
     command: str
     cwd: str
     session_id: str
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

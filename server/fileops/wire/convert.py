@@ -114,7 +114,8 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
 def command_request(params: BashParams) -> CommandRequest:
     timeout_s = DEFAULT_COMMAND_TIMEOUT_S if params.timeout_s is None else params.timeout_s
     return CommandRequest(
-        command=params.command, timeout_s=timeout_s, cwd=params.cwd, session_id=session_of(params)
+        command=params.command, timeout_s=timeout_s, cwd=params.cwd, description=params.description,
+        session_id=session_of(params),
     )  # fmt: skip
 
 

@@ -75,6 +75,7 @@ _BASH_SCHEMA: JsonObject = {
         "command": {"type": "string", "description": "The shell command to run"},
         "timeout_s": {"type": "number", "description": "Seconds after which it is killed (default: 120)"},
         "cwd": {"type": "string", "description": "Absolute path of the folder to run it in (default: the workspace)"},
+        "description": {"type": "string", "description": "What it is for, in a few words, for the person who is asked"},
     },
     "required": ["command"],
     "additionalProperties": False,
