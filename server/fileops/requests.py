@@ -127,12 +127,16 @@ class AgentPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoOutcome:
-    """files: in the order of the newest edit taken back in each. file_path: the one that failed, of a failure."""
+    """files: in the order of the newest edit taken back in each; of a failure, those that stay undone all the same.
+
+    file_path: the one that failed. note: of a failure among several files, what became of the others.
+    """
 
     output: str
     files: tuple[FileUndo, ...] = ()
     error: FileOpsError | None = None
     file_path: str | None = None
+    note: str = ""
     dry_run: bool = False
 
 

@@ -1,27 +1,18 @@
 """Taking edits back in a worker thread: look, plan, and, unless a person has to be asked, commit.
 
 An undo is an edit like any other: it is confined, approved, written by compare-and-swap, told to everyone and
-recorded, so that it can be taken back itself. Nothing is committed before all its files are planned and approved.
+recorded, so that it can be taken back itself. Nothing is written (undo_writing.py) before all its files are planned
+and approved.
 """
 
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fileops.cancellation import CancelToken
 from fileops.core import approval, diff, outputs, text
-from fileops.core.undo import Undone, places_of, take_back
-from fileops.editing import MAX_TRIES, Policy, shown_text
-from fileops.errors import (
-    ApprovalTimedOut,
-    BinaryFile,
-    FileOpsError,
-    IoFailure,
-    PathMoved,
-    Rejected,
-    Stale,
-    UndoConflict,
-)
+from fileops.core.undo import places_of, take_back
+from fileops.editing import Policy, shown_text
+from fileops.errors import ApprovalTimedOut, BinaryFile, FileOpsError, PathMoved, Rejected, UndoConflict
 from fileops.freshness import Freshness
 from fileops.history import History
 from fileops.model import (
@@ -29,9 +20,7 @@ from fileops.model import (
     Always,
     AppliedEdit,
     Change,
-    Committed,
     Decision,
-    DidEdit,
     Modify,
     Once,
     Plan,
@@ -47,24 +36,9 @@ from fileops.model import (
 )
 from fileops.ports import Clock, Events, FileSystem
 from fileops.requests import AgentPlace, FileUndo, HistoryRequest, UndoOutcome, UndoRequest
+from fileops.undo_writing import FilePlan, UndoFailed, UndoWriter, told
 
 MAX_PLACED = 50  # edits of one file that an editor is shown; older ones are in the history
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan:
-    """What an undo comes to in one file. is_decided: a person has approved it. plan: its splices may be his."""
-
-    file_path: str
-    undone: Undone
-    plan: Plan
-    removes: bool
-    is_decided: bool = False
-    modified_by_user: bool = False
-
-    @property
-    def has_effect(self) -> bool:
-        return bool(self.plan.splices) or self.plan.creates or self.removes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +64,7 @@ class Undoer:
 
         def work() -> UndoOutcome | UndoProposal:
             groups = self._groups(request)
-            plans = tuple(self._plan(request, edits, policy) for edits in groups)
+            plans = tuple(self._planned(edits, policy, n_files=len(groups)) for edits in groups)
             return self._go_on(request, plans, policy, token)
 
         return self._guarded(request, work)
@@ -101,7 +75,11 @@ class Undoer:
         """Raises: Cancelled."""
 
         def work() -> UndoOutcome | UndoProposal:
-            decided = self._decided(proposal.files[proposal.waiting], decision)
+            asked = proposal.files[proposal.waiting]
+            try:
+                decided = self._decided(asked, decision)
+            except FileOpsError as error:
+                raise UndoFailed(error=error, file_path=asked.file_path, n_files=len(proposal.files)) from error
             files = (*proposal.files[: proposal.waiting], decided, *proposal.files[proposal.waiting + 1 :])
             return self._go_on(request, files, policy, token)
 
@@ -112,6 +90,14 @@ class Undoer:
     ) -> UndoOutcome | UndoProposal:
         try:
             return work()
+        except UndoFailed as failure:
+            path, left = failure.file_path, [file.file_path for file in failure.left]
+            note = outputs.undo_failure_note(path, left) if failure.n_files > 1 else ""
+            told_text = outputs.failure_text(failure.error, "edit", path)
+            return UndoOutcome(
+                output=f"{told_text}\n{note}" if note else told_text, error=failure.error, file_path=path,
+                files=failure.left, note=note, dry_run=request.dry_run,
+            )  # fmt: skip
         except FileOpsError as error:
             path = request.file_path or ""
             return UndoOutcome(output=outputs.failure_text(error, "edit", path), error=error, dry_run=request.dry_run)
@@ -173,7 +159,14 @@ class Undoer:
 
     # --- look and plan -----------------------------------------------------------------------------------------
 
-    def _plan(self, request: UndoRequest, edits: Sequence[AppliedEdit], policy: Policy) -> FilePlan:
+    def _planned(self, edits: Sequence[AppliedEdit], policy: Policy, *, n_files: int) -> FilePlan:
+        """Raises: UndoFailed."""
+        try:
+            return self._plan(edits, policy)
+        except FileOpsError as error:
+            raise UndoFailed(error=error, file_path=edits[0].file_path, n_files=n_files) from error
+
+    def _plan(self, edits: Sequence[AppliedEdit], policy: Policy) -> FilePlan:
         """Raises: UndoConflict and the failures of looking."""
         given, path = edits[0].file_path, edits[0].path
         if policy.roots is not None:
@@ -218,13 +211,17 @@ class Undoer:
         self, request: UndoRequest, files: tuple[FilePlan, ...], policy: Policy, token: CancelToken
     ) -> UndoOutcome | UndoProposal:
         if request.dry_run:
-            return _outcome(request, [_told(file) for file in files])
+            return _outcome(request, [told(file) for file in files])
         for index, file in enumerate(files):
             path = file.plan.snapshot.path
             is_due = approval.needs_decision(policy.mode, path, policy.roots, policy.can_ask)
             if is_due and file.has_effect and not file.is_decided:
                 return UndoProposal(files=files, waiting=index, question=self._question(request, file))
-        return _outcome(request, [self._commit_anew(request, file, policy, token) for file in files])
+        writer = UndoWriter(
+            fs=self.fs, freshness=self.freshness, events=self.events, clock=self.clock, history=self.history,
+            by_session=request.by_session, plan=lambda edits: self._plan(edits, policy),
+        )  # fmt: skip
+        return _outcome(request, writer.write(files, token))
 
     def _question(self, request: UndoRequest, file: FilePlan) -> Question:
         title, description = outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids))
@@ -260,70 +257,6 @@ class Undoer:
         change = self._change(plan.snapshot, wanted, file.file_path, plan.creates, removes=False)
         return replace(file, is_decided=True, modified_by_user=True, plan=replace(plan, splices=wanted, change=change))
 
-    # --- commit ------------------------------------------------------------------------------------------------
-
-    def _commit_anew(self, request: UndoRequest, file: FilePlan, policy: Policy, token: CancelToken) -> FileUndo:
-        """Again from the look where the file moved. What a person decided upon is not exchanged behind his back."""
-        for _ in range(MAX_TRIES):
-            token.check()
-            try:
-                return self._commit(request, file, token)
-            except (Stale, PathMoved):
-                token.abandon_commit()
-            edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
-            again = self._plan(request, [edit for edit in edits if edit is not None], policy)
-            if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
-                raise UndoConflict(reason="the file was changed while a person was asked")
-            file = replace(again, is_decided=file.is_decided)
-        raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
-
-    def _commit(self, request: UndoRequest, file: FilePlan, token: CancelToken) -> FileUndo:
-        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        plan, edit_id = file.plan, uuid.uuid4().hex
-        if not file.has_effect:
-            return _told(file)
-        hooks = _Hooks(token, lambda committed: self._note(request, file, committed))
-        if self._knows(request, plan.snapshot):
-            hooks = _Hooks(token, lambda committed: self._note_own(request, file, committed))
-        if file.removes:
-            committed = self.fs.remove(plan.snapshot, hooks)
-        else:
-            committed = self.fs.replace(plan.snapshot, plan.splices, hooks)
-        timestamp = self.clock.time_ns() / 1e9
-        self.history.note(
-            edit_id=edit_id, session_id=request.by_session or "", given_path=file.file_path, before=plan.snapshot,
-            committed=committed, splices=plan.splices, change=plan.change, timestamp=timestamp,
-            undoes=() if file.modified_by_user else file.undone.edit_ids,
-        )  # fmt: skip
-        self.events.publish(
-            DidEdit(
-                file_path=file.file_path,
-                session_id=request.by_session or "",
-                timestamp=timestamp,
-                content_length=text.count_characters(committed.snapshot.data, plan.format),
-                edit_id=edit_id,
-            )
-        )
-        return replace(_told(file), edit_id=edit_id, commit=committed.report, applied_to=committed.snapshot.source)
-
-    def _knows(self, request: UndoRequest, snapshot: Snapshot) -> bool:
-        """Whether the session that undoes has seen what stands; then it knows the outcome too."""
-        if request.by_session is None or not snapshot.exists:
-            return False
-        try:
-            self.freshness.require_fresh(request.by_session, snapshot, dry_run=True)
-        except FileOpsError:
-            return False
-        return True
-
-    def _note_own(self, request: UndoRequest, file: FilePlan, committed: Committed) -> None:
-        self.freshness.note_write(request.by_session or "", file.file_path, committed)
-
-    def _note(self, request: UndoRequest, _file: FilePlan, committed: Committed) -> None:
-        if request.by_session is not None and committed.snapshot.source == "disk":
-            self.freshness.note_unseen_write(request.by_session, committed)
-        self.freshness.hint(committed.snapshot.path)
-
 
 def _places_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentPlace]:
     fmt = text.detect_format(present)
@@ -342,34 +275,9 @@ def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
     return before.count("\n") + n_returns
 
 
-@dataclass(frozen=True, slots=True)
-class _Hooks:
-    """See ports.CommitHooks."""
-
-    token: CancelToken
-    on_committed: Callable[[Committed], None]
-
-    def before(self) -> None:
-        self.token.begin_commit()
-
-    def after(self, committed: Committed) -> None:
-        self.on_committed(committed)
-
-
-def _told(file: FilePlan) -> FileUndo:
-    return FileUndo(
-        file_path=file.file_path,
-        edit_ids=file.undone.edit_ids,
-        change=file.plan.change,
-        outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
-        applied_to=file.plan.snapshot.source,
-        modified_by_user=file.modified_by_user,
-    )
-
-
 def _outcome(request: UndoRequest, files: Sequence[FileUndo]) -> UndoOutcome:
     texts: list[str] = []
     for file in files:
-        told = outputs.undone_text(file.file_path, file.change, len(file.edit_ids), file.outcome)
-        texts.append(outputs.with_user_change(told, file.change.unified) if file.modified_by_user else told)
+        done = outputs.undone_text(file.file_path, file.change, len(file.edit_ids), file.outcome)
+        texts.append(outputs.with_user_change(done, file.change.unified) if file.modified_by_user else done)
     return UndoOutcome(output="\n".join(texts), files=tuple(files), dry_run=request.dry_run)

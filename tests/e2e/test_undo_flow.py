@@ -127,6 +127,23 @@ async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, f
         assert len(editor.questions) == 3
 
 
+async def test_a_session_that_fails_in_one_file_is_undone_in_none(editor: EditorClient, file: Path, tmp_path: Path):
+    """R-UNDO-2."""
+    other = tmp_path / "g.txt"
+    other.write_text("alpha\n")
+    await applied(editor.client, file, "two", "TWO", "a")
+    await applied(editor.client, other, "alpha", "ALPHA", "a")
+    editor.open(file)
+    editor.type(file, "one", "uno")
+    editor.apply = answer({"applied": False, "failureReason": "read-only"})
+    result = await undo(editor, session_id="a")
+    assert result["error"]["code"] == "apply_refused"
+    assert result["details"] == {"file_path": str(file), "undone": [], "files": []}
+    assert result["error"]["message"].endswith(f"It was {file}. No file was changed.")
+    assert (editor.text(file), file.read_text()) == ("uno\nTWO\nthree\n", "one\nTWO\nthree\n")
+    assert other.read_text() == "ALPHA\n"
+
+
 async def test_unknown_and_repeated_undos_are_refused(editor: EditorClient, file: Path):
     """R-UNDO-6."""
     edit_id = await applied(editor.client, file, "two", "TWO")

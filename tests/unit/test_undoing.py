@@ -1,12 +1,15 @@
 """Undo through the service: what is taken back, what is kept, what is refused."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator, Callable
 
 import pytest
 
-from fileops.errors import ApplyRefused, NotRead, OutsideRoots, Rejected, UndoConflict
+from fileops.errors import ApplyRefused, NotRead, OutsideRoots, PermissionRefused, Rejected, UndoConflict
 from fileops.model import BecameStale, DidEdit, LineRange, Modify, Reject, SomeHunks
 from fileops.requests import HistoryRequest, UndoOutcome
+from fileops.wire.uris import uri_of
 from support.in_process import Desk
 
 PATH = "/w/f"
@@ -111,6 +114,105 @@ async def test_a_conflict_in_one_file_leaves_all_as_they_are(desk: Desk):
     assert (desk.on_disk(PATH), desk.on_disk("/w/g")) == (b"one\n2b\nthree\n", b"ALPHA\n")
 
 
+# --- several files, all or none -----------------------------------------------------------------------------------
+
+
+async def two_files(desk: Desk) -> None:
+    """Edits of session a in two open files with unsaved changes; the undo comes to /w/g first."""
+    desk.disk.put("/w/g", b"alpha\nbeta\n")
+    await desk.applied(PATH, "two", "TWO", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    desk.editor.type(desk.editor.open(PATH), "one", "uno")
+    desk.editor.type(desk.editor.open("/w/g"), "beta", "gamma")
+
+
+def at_question(n: int, do: Callable[[], None]) -> Callable[[], None]:
+    """Before the editor does the n-th thing that it is asked for; `do` may refuse."""
+    counter = itertools.count(1)
+
+    def before() -> None:
+        if next(counter) == n:
+            do()
+
+    return before
+
+
+def refuse() -> None:
+    raise ApplyRefused(reason="no")
+
+
+async def test_a_file_that_may_not_be_written_is_found_before_any_is(desk: Desk):
+    desk.disk.put("/w/g", b"alpha\n")
+    await desk.applied(PATH, "two", "2", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    desk.disk.chmod(PATH, 0o444)
+    before = desk.disk.read("/w/g").stamp
+    outcome = await desk.undo(session_id="a")
+    assert isinstance(outcome.error, PermissionRefused)
+    assert (outcome.file_path, outcome.files) == (PATH, ())
+    assert f"It was {PATH}. No file was changed." in outcome.output
+    assert desk.disk.read("/w/g").stamp == before
+    assert len([event for event in desk.events.published if isinstance(event, DidEdit)]) == 2
+
+
+async def test_where_a_later_file_fails_the_earlier_ones_are_put_back(desk: Desk):
+    await two_files(desk)
+    desk.editor.before_apply = at_question(2, refuse)
+    outcome = await desk.undo(session_id="a")
+    assert isinstance(outcome.error, ApplyRefused)
+    assert (outcome.file_path, outcome.files) == (PATH, ())
+    texts = {document.path: document.text for document in desk.editor.documents.values()}
+    assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "ALPHA\ngamma\n"}
+    desk.editor.before_apply = lambda: None
+    assert (await desk.undo(session_id="a")).error is None
+    texts = {document.path: document.text for document in desk.editor.documents.values()}
+    assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
+
+
+async def test_what_cannot_be_put_back_is_named(desk: Desk):
+    await two_files(desk)
+
+    def type_and_refuse() -> None:
+        desk.editor.type(uri_of("/w/g"), "alpha", "aleph")
+        refuse()
+
+    desk.editor.before_apply = at_question(2, type_and_refuse)
+    outcome = await desk.undo(session_id="a")
+    assert isinstance(outcome.error, ApplyRefused)
+    assert outcome.file_path == PATH
+    assert [file.file_path for file in outcome.files] == ["/w/g"]
+    assert "Undone all the same, and not to be put back: /w/g." in outcome.output
+    texts = {document.path: document.text for document in desk.editor.documents.values()}
+    assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "aleph\ngamma\n"}
+    standing = [edit for edit in await desk.service.history(HistoryRequest()) if edit.undone_by is None]
+    assert {edit.path for edit in standing if not edit.undoes} == {PATH}
+
+
+async def test_a_cancel_behind_the_first_file_comes_too_late(desk: Desk):
+    await two_files(desk)
+    loop = asyncio.get_running_loop()
+    undoing = asyncio.create_task(desk.undo(session_id="a"))
+
+    def cancel() -> None:
+        loop.call_soon_threadsafe(undoing.cancel)
+
+    desk.editor.before_apply = at_question(2, cancel)
+    outcome = await undoing
+    assert outcome.error is None
+    texts = {document.path: document.text for document in desk.editor.documents.values()}
+    assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
+
+
+async def test_the_file_in_conflict_is_named(desk: Desk):
+    desk.disk.put("/w/g", b"alpha\n")
+    await desk.applied(PATH, "two", "2", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    desk.disk.put(PATH, b"one\n2b\nthree\n")
+    outcome = await desk.undo(session_id="a")
+    assert conflict_of(outcome).ranges == (LineRange(start_line=2, end_line=2),)
+    assert outcome.file_path == PATH
+
+
 async def test_a_dry_run_shows_and_writes_nothing(desk: Desk):
     edit_id = await desk.applied(PATH, "two", "TWO")
     outcome = await desk.undo(edit_id, dry_run=True)
@@ -203,10 +305,6 @@ async def test_an_editor_that_refuses_the_undo_changes_nothing(desk: Desk):
     edit_id = await desk.applied(PATH, "two", "TWO")
     uri = desk.editor.open(PATH)
     desk.editor.type(uri, "one", "uno")
-
-    def refuse() -> None:
-        raise ApplyRefused(reason="no")
-
     desk.editor.before_apply = refuse
     assert isinstance((await desk.undo(edit_id)).error, ApplyRefused)
     assert desk.editor.documents[uri].text == "uno\nTWO\nthree\n"

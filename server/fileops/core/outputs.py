@@ -128,6 +128,16 @@ def undone_text(path: str, change: Change, n_edits: int, outcome: Literal["modif
             return f"{told} Nothing of it was left in the file."
 
 
+def undo_failure_note(path: str, left: Sequence[str]) -> str:
+    """Of an undo over several files that failed at `path`. left: files that stay undone all the same."""
+    if not left:
+        return f"It was {path}. No file was changed."
+    return (
+        f"It was {path}. Undone all the same, and not to be put back: {', '.join(left)}. "
+        "All other files are as they were. Read them again before going on."
+    )
+
+
 def _counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 

@@ -32,6 +32,7 @@ from fileops.requests import (
     CommandRequest,
     EditOutcome,
     EditRequest,
+    FileUndo,
     HistoryRequest,
     Picture,
     ReadOutcome,
@@ -264,30 +265,41 @@ def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
 
 
 def undo_result(outcome: UndoOutcome) -> wire.ToolResult:
-    if outcome.error is not None:
-        return _result(outcome.output, outcome.error, None, _failure_details(outcome.error))
+    """Of a failure, `details` names the file that failed, and what stays undone all the same."""
     files = outcome.files
     shown = [ui_extra_of(file.change, file.file_path) for file in files]
+    told: wire.JsonObject = {
+        "undone": [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user],
+        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, shown, strict=True)],
+    }
+    if outcome.error is not None:
+        details = _failure_details(outcome.error)
+        if outcome.file_path is not None:
+            details |= {"file_path": outcome.file_path, **told}
+        result = _result(outcome.output, outcome.error, None, details)
+        message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
+        return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
     whole = msgspec.structs.replace(shown[0], diff="".join(one.diff for one in shown))
     details: wire.JsonObject = {
-        "undone": [edit_id for file in files for edit_id in file.edit_ids],
+        "undone": told["undone"],
         "edit_id": files[0].edit_id if len(files) == 1 else None,
         "applied_to": files[0].applied_to,
         "modified_by_user": any(file.modified_by_user for file in files),
         "dry_run": outcome.dry_run,
-        "files": [
-            {
-                "file_path": file.file_path,
-                "undone": list(file.edit_ids),
-                "edit_id": file.edit_id,
-                "outcome": file.outcome,
-                "applied_to": file.applied_to,
-                "ui_extra": ui_extra,
-            }
-            for file, ui_extra in zip(files, shown, strict=True)
-        ],
+        "files": told["files"],
     }
     return _result(outcome.output, None, whole, details)
+
+
+def _file_undo(file: FileUndo, ui_extra: wire.UiExtra) -> wire.JsonObject:
+    return {
+        "file_path": file.file_path,
+        "undone": [] if file.modified_by_user else list(file.edit_ids),
+        "edit_id": file.edit_id,
+        "outcome": file.outcome,
+        "applied_to": file.applied_to,
+        "ui_extra": ui_extra,
+    }
 
 
 def history_result(edits: Iterable[AppliedEdit]) -> wire.HistoryResult:

@@ -1,0 +1,220 @@
+"""The writing half of an undo: all of its files, or none.
+
+Several files are rehearsed first, each up to the last moment before its commit, so that what will be refused is
+refused before anything is written. Where one fails all the same, those already written are put back; what cannot be
+put back is named.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from fileops.cancellation import CancelToken
+from fileops.core import text
+from fileops.core.undo import Undone
+from fileops.editing import MAX_TRIES, TOO_BUSY
+from fileops.errors import FileOpsError, IoFailure, PathMoved, Stale, UndoConflict
+from fileops.freshness import Freshness
+from fileops.history import History
+from fileops.model import AppliedEdit, Committed, DidEdit, Plan
+from fileops.ports import Clock, CommitHooks, Events, FileSystem
+from fileops.requests import FileUndo
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """What an undo comes to in one file. is_decided: a person has approved it. plan: its splices may be his."""
+
+    file_path: str
+    undone: Undone
+    plan: Plan
+    removes: bool
+    is_decided: bool = False
+    modified_by_user: bool = False
+
+    @property
+    def has_effect(self) -> bool:
+        return bool(self.plan.splices) or self.plan.creates or self.removes
+
+
+@dataclass(eq=False, kw_only=True)
+class UndoFailed(Exception):
+    """One of `n_files` files failed. left: those that stay undone all the same, for they could not be put back."""
+
+    error: FileOpsError
+    file_path: str
+    n_files: int
+    left: tuple[FileUndo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoWriter:
+    """by_session: who undoes, None for a person. plan: what taking back edits of one file comes to now."""
+
+    fs: FileSystem
+    freshness: Freshness
+    events: Events
+    clock: Clock
+    history: History
+    by_session: str | None
+    plan: Callable[[Sequence[AppliedEdit]], FilePlan]
+
+    def write(self, files: Sequence[FilePlan], token: CancelToken) -> tuple[FileUndo, ...]:
+        """In the order of `files`. Raises: UndoFailed, Cancelled."""
+        plans, done, at = list(files), dict[int, FileUndo](), 0
+        try:
+            for at in range(len(files)) if len(files) > 1 else ():
+                plans[at] = self._attempted(plans[at], token, partial(self._rehearsed, token))
+            for at in sorted(range(len(files)), key=lambda index: _turn_of(plans[index])):
+                done[at] = self._attempted(plans[at], token, partial(self._committed, token))
+                if done[at].edit_id is not None:
+                    token = CancelToken()  # from the first commit on the rest follows: a cancel came too late
+        except FileOpsError as error:
+            left = self._put_back(tuple(done.values()))
+            raise UndoFailed(error=error, file_path=files[at].file_path, n_files=len(files), left=left) from error
+        return tuple(done[index] for index in range(len(files)))
+
+    def _put_back(self, done: Sequence[FileUndo]) -> tuple[FileUndo, ...]:
+        """Those that could not be."""
+        left: list[FileUndo] = []
+        for undo in reversed(done):
+            edit = self.history.edit(undo.edit_id) if undo.edit_id is not None else None
+            try:
+                if edit is not None:
+                    token = CancelToken()
+                    self._attempted(self.plan([edit]), token, partial(self._committed, token))
+                elif undo.edit_id is not None:
+                    left.append(undo)
+            except FileOpsError:
+                left.append(undo)
+        return tuple(left)
+
+    # --- one file ----------------------------------------------------------------------------------------------
+
+    def _attempted(self, file: FilePlan, token: CancelToken, step: Callable[[FilePlan], T]) -> T:
+        """Again from the look where the file moved. What a person decided upon is not exchanged behind his back.
+
+        Raises: Cancelled, UndoConflict and the failures of looking and writing.
+        """
+        for _ in range(MAX_TRIES):
+            token.check()
+            try:
+                return step(file)
+            except (Stale, PathMoved):
+                token.abandon_commit()
+            edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
+            again = self.plan([edit for edit in edits if edit is not None])
+            if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
+                raise UndoConflict(reason="the file was changed while a person was asked")
+            file = replace(again, is_decided=file.is_decided)
+        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
+
+    def _rehearsed(self, token: CancelToken, file: FilePlan) -> FilePlan:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        try:
+            if file.has_effect:
+                self._put(file, _Rehearsal(token))
+        except _RehearsedError:
+            pass
+        return file
+
+    def _put(self, file: FilePlan, hooks: CommitHooks) -> Committed:
+        if file.removes:
+            return self.fs.remove(file.plan.snapshot, hooks)
+        return self.fs.replace(file.plan.snapshot, file.plan.splices, hooks)
+
+    def _committed(self, token: CancelToken, file: FilePlan) -> FileUndo:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        plan, edit_id = file.plan, uuid.uuid4().hex
+        if not file.has_effect:
+            return told(file)
+        knows = self._knows(file)
+
+        def note(committed: Committed) -> None:
+            if knows:
+                self.freshness.note_write(self.by_session or "", file.file_path, committed)
+                return
+            if self.by_session is not None and committed.snapshot.source == "disk":
+                self.freshness.note_unseen_write(self.by_session, committed)
+            self.freshness.hint(committed.snapshot.path)
+
+        committed = self._put(file, _Hooks(token, note))
+        timestamp = self.clock.time_ns() / 1e9
+        self.history.note(
+            edit_id=edit_id, session_id=self.by_session or "", given_path=file.file_path, before=plan.snapshot,
+            committed=committed, splices=plan.splices, change=plan.change, timestamp=timestamp,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        )  # fmt: skip
+        self.events.publish(
+            DidEdit(
+                file_path=file.file_path,
+                session_id=self.by_session or "",
+                timestamp=timestamp,
+                content_length=text.count_characters(committed.snapshot.data, plan.format),
+                edit_id=edit_id,
+            )
+        )
+        return replace(told(file), edit_id=edit_id, commit=committed.report, applied_to=committed.snapshot.source)
+
+    def _knows(self, file: FilePlan) -> bool:
+        """Whether the session that undoes has seen what stands; then it knows the outcome too."""
+        if self.by_session is None or not file.plan.snapshot.exists:
+            return False
+        try:
+            self.freshness.require_fresh(self.by_session, file.plan.snapshot, dry_run=True)
+        except FileOpsError:
+            return False
+        return True
+
+
+def told(file: FilePlan) -> FileUndo:
+    """What is said of a plan, before anything of it is written."""
+    return FileUndo(
+        file_path=file.file_path,
+        edit_ids=file.undone.edit_ids,
+        change=file.plan.change,
+        outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
+        applied_to=file.plan.snapshot.source,
+        modified_by_user=file.modified_by_user,
+    )
+
+
+def _turn_of(file: FilePlan) -> int:
+    """First what an editor may refuse, last what is put back least faithfully."""
+    return 0 if file.plan.snapshot.source == "buffer" else 2 if file.removes else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Hooks:
+    """See ports.CommitHooks."""
+
+    token: CancelToken
+    on_committed: Callable[[Committed], None]
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def after(self, committed: Committed) -> None:
+        self.on_committed(committed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsal:
+    """CommitHooks that give up at the last moment."""
+
+    token: CancelToken
+
+    def before(self) -> None:
+        self.token.check()
+        raise _RehearsedError
+
+    def after(self, committed: Committed) -> None:
+        """Nothing was to be written anyway."""
+
+
+class _RehearsedError(Exception):
+    """All went well up to here."""
