@@ -4,7 +4,8 @@ import re
 
 from hypothesis import strategies as st
 
-from fileops.model import Limits, Snapshot, Splice, Stamp, Text, TextFormat
+from fileops.model import Snapshot, Splice, Stamp, Text, TextFormat
+from fileops.settings import Limits
 
 LIMITS = Limits()
 FORMATS = (

@@ -23,7 +23,8 @@ from core_models import missing_snapshot, patched, snapshot_of
 from fileops.core.edit import execute, plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, is_binary, newline_style
-from fileops.model import Edit, Limits, Plan, Text
+from fileops.model import Edit, Plan, Text
+from fileops.settings import Limits
 
 _CONTEXT_LINES = 3
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVER = ROOT / "server" / "fileops"
 CLIENT = ROOT / "clients" / "python" / "fileops_client"
 
-VALUES = {"fileops.errors", "fileops.model"}
+VALUES = {f"fileops.{name}" for name in ("errors", "events", "model", "questions", "settings")}
 # What each room may import of ours, apart from itself. Rooms are named by their first folder below fileops, or
 # "service" for the modules beside them.
 MAY_IMPORT = {

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fileops.fs.router import RouterFileSystem
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
-    from fileops.model import Settings
     from fileops.ports import (
         Approver,
         CommandApprover,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         HistoryStore,
     )
     from fileops.service import FileOps
+    from fileops.settings import Settings
     from fileops.wire.types import FilesystemOptions
 
 ABOUT = """\

@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from fileops.core import outputs
 from fileops.core.clipping import Clipped
 from fileops.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NotAbsolute, Rejected
-from fileops.model import Always, ApprovalMode, Once, TimedOut
 from fileops.ports import CommandApprover, ExecutorChoice, Running
+from fileops.questions import Always, Once, TimedOut
 from fileops.requests import CommandOutcome, CommandRequest
+from fileops.settings import ApprovalMode
 
 N_COMMANDS = 8  # at once; further ones wait
 STREAM_S = 0.1  # between two reports of new output

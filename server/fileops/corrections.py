@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fileops.core.matching import EXACT
 from fileops.core.outputs import failure_message
 from fileops.errors import FileOpsError, NoMatch
-from fileops.model import Correction, CorrectionQuestion
+from fileops.questions import Correction, CorrectionQuestion
 from fileops.requests import EditRequest
 
 MAX_QUESTIONS = 10  # of one multi edit: whoever misquotes more steps had better read the file again

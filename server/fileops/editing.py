@@ -27,30 +27,14 @@ from fileops.errors import (
     Rejected,
     Stale,
 )
+from fileops.events import DidEdit
 from fileops.freshness import Freshness
-from fileops.model import (
-    Always,
-    ApprovalMode,
-    CommitReport,
-    Committed,
-    Decision,
-    DidEdit,
-    Modify,
-    Once,
-    Plan,
-    Question,
-    Reject,
-    Settings,
-    Snapshot,
-    SomeHunks,
-    Splice,
-    Text,
-    TextFormat,
-    TimedOut,
-)
+from fileops.model import CommitReport, Committed, Plan, Snapshot, Splice, Text, TextFormat
 from fileops.ports import Clock, EditJournal, Events, FileSystem
+from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
 from fileops.reading import canonical_path
 from fileops.requests import EditOutcome, EditRequest
+from fileops.settings import ApprovalMode, Settings
 
 MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
 TOO_BUSY = "the file changes faster than it can be edited"

@@ -12,9 +12,10 @@ from typing import Literal
 from fileops.core.digest import content_digest
 from fileops.core.tracker import Seen
 from fileops.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
+from fileops.events import DidConflict
 from fileops.looking import Looker, Mode, moved_by_stat, reason_of
 from fileops.lookout import DEBOUNCE_S, SWEEP_S, FolderWatchMaker, Lookout, Moved
-from fileops.model import Committed, DidConflict, Snapshot, Source, StaleReason, Stamp
+from fileops.model import Committed, Snapshot, Source, StaleReason, Stamp
 from fileops.ports import Clock, Events, FileSystem
 from fileops.recent import diff_between
 from fileops.sightings import Sightings

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from fileops.errors import WatchRefused
-from fileops.model import Stamp, WatcherHealth
+from fileops.events import WatcherHealth
+from fileops.model import Stamp
 from fileops.ports import FolderWatch
 
 DEBOUNCE_S = 0.02  # an editor's save (truncate and write, unlink and create) is over by then

@@ -9,20 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model import (
-    AppliedEdit,
-    Committed,
-    Correction,
-    CorrectionQuestion,
-    Decision,
-    Event,
-    Plan,
-    Question,
-    Snapshot,
-    Source,
-    Splice,
-    Stamp,
-)
+from fileops.events import Event
+from fileops.model import AppliedEdit, Committed, Plan, Snapshot, Source, Splice, Stamp
+from fileops.questions import Correction, CorrectionQuestion, Decision, Question
 from fileops.requests import CommandRequest
 
 

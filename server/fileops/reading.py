@@ -25,9 +25,10 @@ from fileops.errors import (
 )
 from fileops.freshness import Freshness
 from fileops.line_index import LineIndex, LineIndexes
-from fileops.model import Settings, TextFormat
+from fileops.model import TextFormat
 from fileops.ports import ContentStream, FileSystem
 from fileops.requests import ReadOutcome, ReadRequest
+from fileops.settings import Settings
 
 CHUNK_BYTES = 256 * 1024  # a default-sized file in one go; larger ones at the disk's own pace
 MAX_PATH_TRIES = 10  # a component that is a symlink each time we look is somebody playing, not a rename

@@ -6,7 +6,8 @@ A convenience within a bound: nothing is decided by what is or is not in here.
 from collections import OrderedDict
 
 from fileops.core import diff, text
-from fileops.model import Limits, Splice
+from fileops.model import Splice
+from fileops.settings import Limits
 
 MAX_CONTENT_BYTES = 256 * 1024  # as large as a file may be that is read whole by default
 MAX_ALL_BYTES = 8 * 1024 * 1024

@@ -16,9 +16,10 @@ from fileops.core.roots import Roots
 from fileops.corrections import Unmatched, with_proposal
 from fileops.editing import Attempted, Editor, Policy, Proposal
 from fileops.errors import FileOpsError
+from fileops.events import ApprovalModeChanged, DidRead
 from fileops.freshness import Freshness, TrackedFile
 from fileops.history import History
-from fileops.model import Always, AppliedEdit, ApprovalMode, ApprovalModeChanged, DidRead, Settings
+from fileops.model import AppliedEdit
 from fileops.ports import (
     Approver,
     Clock,
@@ -28,6 +29,7 @@ from fileops.ports import (
     ExecutorChoice,
     FileSystem,
 )
+from fileops.questions import Always
 from fileops.reading import Reader
 from fileops.requests import (
     AgentPlace,
@@ -40,6 +42,7 @@ from fileops.requests import (
     UndoRequest,
 )
 from fileops.session_files import SessionFiles
+from fileops.settings import ApprovalMode, Settings
 from fileops.stats import Statistics
 from fileops.turns import Turns
 from fileops.undoing import Undoer, UndoProposal

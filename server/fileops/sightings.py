@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FileTracker, Seen
+from fileops.events import BecameStale
 from fileops.lookout import Lookout
-from fileops.model import BecameStale, StaleReason, Stamp
+from fileops.model import StaleReason, Stamp
 from fileops.ports import Clock, Events
 from fileops.recent import RecentContents
 

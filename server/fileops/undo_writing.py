@@ -16,9 +16,10 @@ from fileops.core import text
 from fileops.core.undo import Undone
 from fileops.editing import MAX_TRIES, TOO_BUSY
 from fileops.errors import FileOpsError, IoFailure, PathMoved, Stale, UndoConflict
+from fileops.events import DidEdit
 from fileops.freshness import Freshness
 from fileops.history import History
-from fileops.model import AppliedEdit, Committed, DidEdit, Plan
+from fileops.model import AppliedEdit, Committed, Plan
 from fileops.ports import Clock, CommitHooks, Events, FileSystem
 from fileops.requests import FileUndo
 

@@ -15,27 +15,11 @@ from fileops.editing import Policy, shown_text
 from fileops.errors import ApprovalTimedOut, BinaryFile, FileOpsError, PathMoved, Rejected, UndoConflict
 from fileops.freshness import Freshness
 from fileops.history import History
-from fileops.model import (
-    DEFAULT_SESSION,
-    Always,
-    AppliedEdit,
-    Change,
-    Decision,
-    Modify,
-    Once,
-    Plan,
-    Question,
-    Reject,
-    Settings,
-    Snapshot,
-    SomeHunks,
-    Splice,
-    Text,
-    TextFormat,
-    TimedOut,
-)
+from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, Plan, Snapshot, Splice, Text, TextFormat
 from fileops.ports import Clock, Events, FileSystem
+from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
 from fileops.requests import AgentPlace, FileUndo, HistoryRequest, UndoOutcome, UndoRequest
+from fileops.settings import Settings
 from fileops.undo_writing import FilePlan, UndoFailed, UndoWriter, told
 
 MAX_PLACED = 50  # edits of one file that an editor is shown; older ones are in the history

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from clients.neovim.world import PLUGIN, neovim
-from fileops import model
+from fileops import events
 from fileops.wire import types as wire
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -33,11 +33,11 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "TrackedFile": wire.TrackedFile,
 }
 EVENTS: dict[str, type[Any]] = {
-    "DidBecomeStale": model.BecameStale,
-    "DidRead": model.DidRead,
-    "DidEdit": model.DidEdit,
-    "DidConflict": model.DidConflict,
-    "WatcherHealth": model.WatcherHealth,
+    "DidBecomeStale": events.BecameStale,
+    "DidRead": events.DidRead,
+    "DidEdit": events.DidEdit,
+    "DidConflict": events.DidConflict,
+    "WatcherHealth": events.WatcherHealth,
 }
 
 

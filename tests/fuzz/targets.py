@@ -28,8 +28,9 @@ from fileops.errors import FileOpsError, MultipleMatches, NoMatch, TooManyChars
 from fileops.lsp.envelopes import Malformed, Notification, Reply, Request, parse
 from fileops.lsp.requests import REQUESTS
 from fileops.lsp.standard import STANDARD_PARAMS
-from fileops.model import Edit, Limits, Text, TextFormat
+from fileops.model import Edit, Text, TextFormat
 from fileops.plugins import register_strategies
+from fileops.settings import Limits
 from fileops.wire import codec, convert
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams

@@ -29,7 +29,7 @@ from fileops.errors import (
     Rejected,
     UndoConflict,
 )
-from fileops.model import Decision, Modify, Once, Reject
+from fileops.questions import Decision, Modify, Once, Reject
 from fileops.wire.uris import uri_of
 from support.in_process import Desk
 

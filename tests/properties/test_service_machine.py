@@ -21,9 +21,10 @@ from fileops.freshness import Freshness
 from fileops.fs import watcher
 from fileops.fs.local import LocalFileSystem
 from fileops.history import History
-from fileops.model import Edit, Settings, Text
+from fileops.model import Edit, Text
 from fileops.requests import EditOutcome, EditRequest, ReadRequest
 from fileops.service import FileOps, World
+from fileops.settings import Settings
 from support.in_process import Person, RecordingEvents, SystemClock
 
 NEVER_S = 3600.0

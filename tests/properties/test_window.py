@@ -8,7 +8,8 @@ from core_models import awkward_texts, formats, model_lines, model_shown
 from fileops.core.text import decode
 from fileops.core.window import Window, WindowReader
 from fileops.errors import TooManyChars
-from fileops.model import Limits, TextFormat
+from fileops.model import TextFormat
+from fileops.settings import Limits
 
 SMALL = Limits(max_lines=4, max_line_chars=5, max_chars=1000)
 

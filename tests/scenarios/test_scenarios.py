@@ -12,11 +12,11 @@ import pytest
 import pytest_asyncio
 
 from fileops.__main__ import compose
+from fileops.events import Event
 from fileops.fs.local import LocalFileSystem
 from fileops.history import History
 from fileops.lsp.buffers import BufferEdit, EditorBuffers
 from fileops.lsp.requests import REQUESTS
-from fileops.model import Event
 from fileops.service import FileOps
 from fileops.wire.codec import dumps
 from fileops.wire.convert import notification_of

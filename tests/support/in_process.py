@@ -3,12 +3,15 @@
 import time
 from collections.abc import Callable
 
+from fileops.events import Event
 from fileops.freshness import Freshness
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history import History
-from fileops.model import DEFAULT_SESSION, Decision, Edit, Event, Once, Question, Settings
+from fileops.model import DEFAULT_SESSION, Edit
+from fileops.questions import Decision, Once, Question
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest, UndoOutcome, UndoRequest
 from fileops.service import FileOps, World
+from fileops.settings import Settings
 from support.fake_editor import FakeEditor
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fileops.model import BecameStale, Event
+from fileops.events import BecameStale, Event
 
 BOUND_S = 20
 

@@ -6,10 +6,10 @@ import sys
 from typing import Any, cast
 
 from fileops.calls import Calls
+from fileops.events import WatcherHealth
 from fileops.lsp.requests import Request
 from fileops.lsp.server import FileOpsServer, Wiring
 from fileops.lsp.stdio import serve_stdio
-from fileops.model import WatcherHealth
 from fileops.wire import types as wire
 
 

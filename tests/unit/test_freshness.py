@@ -8,9 +8,9 @@ import pytest
 
 from fileops.core.digest import content_digest
 from fileops.errors import FileMissing, ModifiedExternally, NotRead, Stale
+from fileops.events import DidConflict
 from fileops.freshness import Freshness
 from fileops.fs.memory import MemoryFileSystem
-from fileops.model import DidConflict
 from support.notices import Notices
 from support.session import AgentSession, WallClock
 

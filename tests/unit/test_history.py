@@ -5,7 +5,8 @@ from fileops.core.edit import plan
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history import History
-from fileops.model import Edit, Limits
+from fileops.model import Edit
+from fileops.settings import Limits
 
 PATH = "/w/f"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from fileops.errors import WatchRefused
+from fileops.events import WatcherHealth
 from fileops.lookout import Lookout
-from fileops.model import Stamp, WatcherHealth
+from fileops.model import Stamp
 
 BOUND_S = 20
 NEVER_S = 3600.0

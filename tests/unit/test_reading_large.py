@@ -11,11 +11,12 @@ import pytest
 from fileops import reading
 from fileops.cancellation import CancelToken
 from fileops.core.stamps import is_racy
+from fileops.events import Event
 from fileops.freshness import Freshness
 from fileops.fs.local import LocalFileSystem
-from fileops.model import Event, Settings
 from fileops.reading import Reader
 from fileops.requests import ReadOutcome, ReadRequest
+from fileops.settings import Settings
 
 CHUNK = 64
 

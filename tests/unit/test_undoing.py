@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from fileops.errors import ApplyRefused, NotRead, OutsideRoots, PermissionRefused, Rejected, UndoConflict
-from fileops.model import BecameStale, DidEdit, LineRange, Modify, Reject, SomeHunks
+from fileops.events import BecameStale, DidEdit
+from fileops.model import LineRange
+from fileops.questions import Modify, Reject, SomeHunks
 from fileops.requests import HistoryRequest, UndoOutcome
 from fileops.wire.uris import uri_of
 from support.in_process import Desk

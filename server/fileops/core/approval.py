@@ -14,7 +14,8 @@ from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
 from fileops.errors import Rejected
-from fileops.model import ApprovalMode, Plan, Splice, Text, TextFormat
+from fileops.model import Plan, Splice, Text, TextFormat
+from fileops.settings import ApprovalMode
 
 # Files that other programs execute or obey when a person merely opens a shell, an editor or a repository.
 PROTECTED_FOLDERS = ((".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",),

@@ -14,7 +14,8 @@ import xxhash
 from fileops.core.linediff import positional_ranges
 from fileops.core.regions import CONTEXT_LINES, Region, regions
 from fileops.core.text import cut, decode_part, line_end, line_start, newline_of, numbered, split_lines
-from fileops.model import Change, Hunk, HunkLine, Limits, Splice, TextFormat
+from fileops.model import Change, Hunk, HunkLine, Splice, TextFormat
+from fileops.settings import Limits
 
 MAX_LINE_CHARS = 2000  # of a line in diff and hunks; fixed, so that `limits` cannot make a diff that does not apply
 

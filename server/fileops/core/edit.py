@@ -9,7 +9,6 @@ from fileops.core import splices as splicing
 from fileops.core.correction import BY_CLIENT, correct
 from fileops.core.diff import change_of
 from fileops.core.matching import EXACT, STRATEGIES, Step, find, lines_of
-from fileops.core.nearest import nearest
 from fileops.core.replacement import splices_for
 from fileops.core.text import detect_format, encode
 from fileops.errors import (
@@ -24,7 +23,8 @@ from fileops.errors import (
     NotEncodable,
     StrategyFailed,
 )  # fmt: skip
-from fileops.model import Edit, Limits, Plan, Snapshot, Splice, Text, TextFormat
+from fileops.model import Edit, Plan, Snapshot, Splice, Text, TextFormat
+from fileops.settings import Limits
 
 MAX_MATCH_LINES = 100_000  # line numbers that an answer may carry
 
@@ -66,7 +66,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
         corrected = correct(text, edit) if correction and not edit.is_proposed else None
         if corrected is not None:
             return corrected
-        raise NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
+        raise _no_match(text, edit)
     takes_all = edit.replace_all or edit.expected_replacements is not None
     if matches.n_positions > 1 and not takes_all:
         raise MultipleMatches(
@@ -167,6 +167,12 @@ def _first_line(edits: Sequence[Edit], steps: Sequence[Step], composed: Sequence
     if len(edits) != 1 or edits[0].strategy != EXACT or not steps[0].match_lines or not composed:
         return None
     return steps[0].match_lines[0] if composed[0].start == steps[0].splices[0].start else None
+
+
+def _no_match(text: Text, edit: Edit) -> NoMatch:
+    from fileops.core.nearest import nearest  # most daemons live without it: it is loaded at the first miss
+
+    return NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
 
 
 def _after(text: Text, splices: Sequence[Splice]) -> Text:

@@ -20,7 +20,8 @@ from fileops.core.text import (
     style_of,
 )
 from fileops.errors import TooManyChars
-from fileops.model import Limits, NewlineStyle, TextFormat
+from fileops.model import NewlineStyle, TextFormat
+from fileops.settings import Limits
 
 _NUMBERS = tuple(f"{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
 _LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes

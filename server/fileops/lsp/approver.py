@@ -9,7 +9,7 @@ from typing import cast
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
+from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
 from fileops.wire.convert import confirm_params
 
 log = logging.getLogger(__name__)

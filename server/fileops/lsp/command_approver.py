@@ -5,7 +5,7 @@ from typing import cast
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model import Always, Decision, Once, Reject, TimedOut
+from fileops.questions import Always, Decision, Once, Reject, TimedOut
 from fileops.requests import CommandRequest
 from fileops.wire.command_types import ConfirmCommandParams
 

@@ -3,7 +3,7 @@
 import logging
 
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model import Correction, CorrectionQuestion
+from fileops.questions import Correction, CorrectionQuestion
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from fileops.model import Event
+from fileops.events import Event
 
 
 class LoopEvents:

@@ -7,9 +7,9 @@ edit stands in the history, or never, where the document is not open.
 import asyncio
 import logging
 
+from fileops.events import DidEdit, Event
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model import DidEdit, Event
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fileops import __version__
+from fileops.events import Event
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
@@ -21,8 +22,9 @@ from fileops.lsp.events import LoopEvents
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
 from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
-from fileops.model import DEFAULT_SESSION, Event, Settings
+from fileops.model import DEFAULT_SESSION
 from fileops.ports import Events
+from fileops.settings import Settings
 from fileops.wire.convert import notification_of
 from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.options import DecodedOptions, decode_options

@@ -9,23 +9,9 @@ import msgspec
 from fileops import errors
 from fileops.core import outputs
 from fileops.core.matching import EXACT, STRATEGIES
-from fileops.model import (
-    DEFAULT_SESSION,
-    AppliedEdit,
-    ApprovalMode,
-    ApprovalModeChanged,
-    BecameStale,
-    Change,
-    CommitReport,
-    DidConflict,
-    DidEdit,
-    DidRead,
-    Edit,
-    Event,
-    Hunk,
-    Question,
-    WatcherHealth,
-)
+from fileops.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
+from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Hunk
+from fileops.questions import Question
 from fileops.requests import (
     DEFAULT_COMMAND_TIMEOUT_S,
     CommandOutcome,
@@ -40,6 +26,7 @@ from fileops.requests import (
     UndoOutcome,
     UndoRequest,
 )
+from fileops.settings import ApprovalMode
 from fileops.wire import types as wire
 from fileops.wire.command_types import BashParams
 from fileops.wire.decode import InvalidParams

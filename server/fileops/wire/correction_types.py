@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 
-from fileops.model import Correction, CorrectionQuestion
+from fileops.questions import Correction, CorrectionQuestion
 from fileops.wire.types import JsonObject
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from fileops.model import Limits, Settings
+from fileops.settings import Limits, Settings
 from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 

@@ -10,7 +10,8 @@ from fileops.core.roots import Roots
 from fileops.core.splices import apply
 from fileops.core.text import decode, detect_format
 from fileops.errors import NotEncodable, Rejected
-from fileops.model import ApprovalMode, Edit, Limits, Plan, Snapshot, Stamp, Text
+from fileops.model import Edit, Plan, Snapshot, Stamp, Text
+from fileops.settings import ApprovalMode, Limits
 
 ROOTS = Roots(("/home/u/project",))
 

@@ -6,7 +6,8 @@ import pytest
 
 from fileops.core.window import Window, WindowReader
 from fileops.errors import TooManyChars
-from fileops.model import Limits, TextFormat
+from fileops.model import TextFormat
+from fileops.settings import Limits
 
 LIMITS = Limits()
 

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 
+from fileops.events import Event, WatcherHealth
 from fileops.lsp.events import LoopEvents
-from fileops.model import Event, WatcherHealth
 
 
 def health(reason: str) -> Event:

@@ -14,20 +14,8 @@ import pytest
 
 from fileops import errors
 from fileops.core.window import Window
-from fileops.model import (
-    BecameStale,
-    Change,
-    CommitReport,
-    DidConflict,
-    DidEdit,
-    DidRead,
-    Hunk,
-    HunkLine,
-    LineRange,
-    Nearest,
-    TextFormat,
-    WatcherHealth,
-)
+from fileops.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
+from fileops.model import Change, CommitReport, Hunk, HunkLine, LineRange, Nearest, TextFormat
 from fileops.requests import EditOutcome, ReadOutcome
 from fileops.wire import codec, convert
 from fileops.wire import types as wire

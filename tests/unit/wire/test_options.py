@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.model import Limits, Settings
+from fileops.settings import Limits, Settings
 from fileops.wire.decode import InvalidParams
 from fileops.wire.options import decode_options
 

@@ -1,0 +1,32 @@
+"""What a client may set at `initialize`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+ApprovalMode = Literal["default", "auto_edit", "yolo"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    max_lines: int = 2000
+    max_line_chars: int = 2000
+    max_file_kb: int = 256
+    max_chars: int = 60000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `initializationOptions` may say; defaults as in docs/PROTOCOL.md."""
+
+    freshness: Literal["mtime", "content"] = "mtime"
+    confine: Literal["edits", "all", "off"] = "edits"
+    roots: Sequence[str] = ()
+    approval_mode: ApprovalMode = "default"
+    approval_timeout_s: float = 600.0
+    fill_empty_files: bool = False
+    notebooks: Literal["refuse", "text"] = "refuse"
+    images: Literal["attach", "refuse"] = "attach"
+    correction: bool = False
+    correction_timeout_s: float = 60.0
+    limits: Limits = Limits()
