@@ -1,4 +1,4 @@
-"""The daemon with a shim between it and libc: killed, failed or held at its n-th call on the watched folders.
+"""The daemon with a shim between it and libc: killed, failed or held at a call on the watched folders.
 
 `shim.c` is compiled at test time; where there is no C compiler, the tests say so and are skipped.
 """
@@ -20,18 +20,16 @@ from typing import Any
 from support.rawclient import RawClient, raw_client
 
 _SHIM = Path(__file__).with_name("shim.c")
-_INTS = struct.Struct("8i")  # armed, n_calls, at, action, number, fired, released, reserved
 _MAX_NAMES, _NAME_BYTES = 512, 16
-_CONTROL_BYTES = _INTS.size + _MAX_NAMES * _NAME_BYTES
+# armed, n_calls, at, action, number, fired, released, n_met, is_behind, name, behind
+_ORDERS = struct.Struct(f"9i{_NAME_BYTES}s{_NAME_BYTES}s")
+_CONTROL_BYTES = _ORDERS.size + _MAX_NAMES * _NAME_BYTES
 
 IS_COMPLETE = os.environ.get("FILEOPS_FAULTS") == "all"  # every point; else a sample that differs from table to table
 
 
 class Action(IntEnum):
-    """KILL_HALF: of the next write half is done; with a number, of the next write into a file that has content.
-
-    FAIL_ON: this call and all that follow. WAIT: until released.
-    """
+    """KILL_HALF: of this write half is done. FAIL_ON: this call and all that follow. WAIT: until released."""
 
     COUNT = 0
     KILL = 1
@@ -39,6 +37,19 @@ class Action(IntEnum):
     FAIL = 3
     FAIL_ON = 4
     WAIT = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """The at-th call whose name begins with `name`, of those that come behind one that begins with `behind`.
+
+    How many calls an edit makes differs from one to the next (other threads look, another way is taken): where a
+    certain moment is meant, it is named.
+    """
+
+    at: int = 1
+    name: str = ""
+    behind: str = ""
 
 
 def reason_for_none() -> str | None:
@@ -81,10 +92,12 @@ class Shim:
             "FAULTS_FOLDERS": ":".join(self.folders),
         }
 
-    def arm(self, action: Action, at: int = 0, number: int = 0) -> None:
-        """From here calls are counted, from 1."""
+    def arm(self, action: Action, spot: Spot | None = None, number: int = 0) -> None:
+        """From here calls are counted, from 1. number: what a failing call says (errno)."""
+        spot = spot or Spot()
         self.control[:] = bytes(_CONTROL_BYTES)
-        self.control[: _INTS.size] = _INTS.pack(1, 0, at, action, number, 0, 0, 0)
+        orders = (1, 0, spot.at, action, number, 0, 0, 0, 0, spot.name.encode(), spot.behind.encode())
+        self.control[: _ORDERS.size] = _ORDERS.pack(*orders)
 
     def disarm(self) -> None:
         self.control[0:4] = bytes(4)
@@ -104,23 +117,23 @@ class Shim:
 
     @property
     def n_calls(self) -> int:
-        return _INTS.unpack_from(self.control)[1]
+        return _ORDERS.unpack_from(self.control)[1]
 
     @property
     def has_fired(self) -> bool:
-        return _INTS.unpack_from(self.control)[5] > 0
+        return _ORDERS.unpack_from(self.control)[5] > 0
 
     @property
     def fired_at(self) -> str:
-        """The call that was hit last, for messages."""
-        n_call = _INTS.unpack_from(self.control)[5]
+        """The call that was hit, for messages."""
+        n_call = _ORDERS.unpack_from(self.control)[5]
         return f"call {n_call} ({self.calls[n_call - 1] if 0 < n_call <= _MAX_NAMES else 'none'})"
 
     @property
     def calls(self) -> list[str]:
         """Names of the calls counted so far."""
         n_known = min(self.n_calls, _MAX_NAMES)
-        raw = self.control[_INTS.size : _INTS.size + n_known * _NAME_BYTES]
+        raw = self.control[_ORDERS.size : _ORDERS.size + n_known * _NAME_BYTES]
         return [raw[at : at + _NAME_BYTES].rstrip(b"\0").decode() for at in range(0, len(raw), _NAME_BYTES)]
 
 

@@ -1,5 +1,5 @@
 /* Stands between a process and libc (LD_PRELOAD): counts the calls that touch the watched folders, and at the n-th of
- * them kills the process, fails the call, or waits. What it shall do stands in a mapped file that the test writes.
+ * them, or the n-th of a name, kills the process, fails the call, or waits. What it shall do stands in a mapped file that the test writes.
  * The layout of `struct control` is mirrored in injection.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +22,8 @@
 enum { COUNT, KILL, KILL_HALF, FAIL, FAIL_ON, WAIT };
 
 struct control {
-    volatile int armed, n_calls, at, action, number, fired, released, reserved;
+    volatile int armed, n_calls, at, action, number, fired, released, n_met, is_behind;
+    char name[NAME_BYTES], behind[NAME_BYTES];
     char names[MAX_NAMES][NAME_BYTES];
 };
 
@@ -70,16 +71,21 @@ static int concerns(int dir_fd, const char *path) {
     return dir_fd != AT_FDCWD && concerns_fd(dir_fd);
 }
 
+static int begins(const char *name, const char *start) { return !strncmp(name, start, strlen(start)); }
+
+/* Whether this call is one of those among which the at-th is meant. */
+static int is_meant(const char *name) {
+    if (control->is_behind) return begins(name, control->name);
+    control->is_behind = begins(name, control->behind);
+    return !control->behind[0] && begins(name, control->name);
+}
+
 /* The action due at this call, COUNT for none. */
 static int due(const char *name) {
     int n = __sync_add_and_fetch(&control->n_calls, 1);
     if (n <= MAX_NAMES) strncpy(control->names[n - 1], name, NAME_BYTES - 1);
-    if (n < control->at || control->action == COUNT || (n > control->at && control->action != FAIL_ON)) return COUNT;
-    if (control->action == KILL_HALF && strcmp(name, "pwrite") && (control->number || strcmp(name, "write"))) {
-        /* the next write then; with a number: the next one that is put at a place */
-        control->at = n + 1;
-        return COUNT;
-    }
+    if (control->action == FAIL_ON && control->fired) return FAIL_ON;
+    if (!is_meant(name) || __sync_add_and_fetch(&control->n_met, 1) != control->at || control->action == COUNT) return COUNT;
     control->fired = n;
     if (control->action == KILL) {
         kill(getpid(), SIGKILL);

@@ -22,6 +22,11 @@ class Scene:
     creates: bool = False
     parents: tuple[str, ...] = field(default=())
 
+    @property
+    def change(self) -> str:
+        """The call with which the new content begins to stand under the file's name."""
+        return "pwrite" if self.is_linked else "rename"
+
     def path(self, folder: str) -> str:
         return "/".join((folder, *self.parents, "file.txt"))
 

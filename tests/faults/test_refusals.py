@@ -5,11 +5,12 @@ By default each error number meets a sample of the calls; all of them meet all w
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, count
 
 import pytest
 
-from faults.injection import IS_COMPLETE, Action, Shim, daemon
+from faults.injection import IS_COMPLETE, Action, Shim, Spot, daemon
 from faults.stage import SCENES, Scene
 from support.rawclient import RawClient
 
@@ -35,12 +36,12 @@ ADVICE = {  # a part of what the person or the model is told to do
 }
 
 
-def put(shim: Shim, client: RawClient, scene: Scene, folder: str, action: Action, at: int, number: int) -> object:
-    """The result of an edit whose n-th call fails."""
+def put(shim: Shim, client: RawClient, scene: Scene, folder: str, action: Action, spot: Spot, number: int) -> object:
+    """The result of an edit of which that call fails."""
     scene.prepare(folder)
     if not scene.creates:
         client.result("fileops/read", {"file_path": scene.path(folder)})
-    shim.arm(action, at, number)
+    shim.arm(action, spot, number)
     try:
         return client.result(scene.method, scene.params(folder))
     finally:
@@ -52,13 +53,18 @@ def sweep(shim: Shim, client: RawClient, scene: Scene, folder: str, number: int,
     at = n_points = 0
     while True:
         at += 1 if IS_COMPLETE else step
-        answer = put(shim, client, scene, folder, Action.FAIL, at, number)
+        answer = put(shim, client, scene, folder, Action.FAIL, Spot(at=at), number)
         if not shim.has_fired:
             return n_points
         n_points += 1
         if "unlinkat" in shim.fired_at:  # what could not be removed goes at the next use of the folder
             client.result("fileops/read", {"file_path": scene.path(folder)})
         judge(answer, scene, folder, number, shim.fired_at)
+
+
+def every(step: int) -> Iterator[Spot]:
+    """Without end: the last ones are behind the edit's last call."""
+    return (Spot(at=at) for at in count(1, 1 if IS_COMPLETE else step))
 
 
 def judge(answer: object, scene: Scene, folder: str, number: int, where: str) -> None:
@@ -91,37 +97,40 @@ def test_a_call_that_fails_leaves_the_old_file_and_says_what_to_do(
 def test_a_disk_that_fails_from_some_call_on_is_made_good_when_it_is_back(shim: Shim, folder: str, name: str) -> None:
     """Then nothing can be taken back either: the next use does it."""
     scene = SCENES[name]
+    before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
+    hit: list[Spot] = []
     with daemon(folder, env=shim.environment) as client:
-        at = 0
-        while True:
-            at += 1 if IS_COMPLETE else 5
-            answer = put(shim, client, scene, folder, Action.FAIL_ON, at, errno.EIO)
+        for spot in chain((before, behind), every(5)):
+            answer = put(shim, client, scene, folder, Action.FAIL_ON, spot, errno.EIO)
             assert isinstance(answer, dict)
             if not shim.has_fired:
                 break
+            hit.append(spot)
             look = client.result("fileops/read", {"file_path": scene.path(folder)})
             assert look["status"] == "success" or look["error"]["code"] == "not_found", look
             fault = scene.fault(folder, may_be_new=True)
             assert fault is None, f"EIO from {shim.fired_at} on: {answer['error']}: {fault}"
-        assert at > 10
+    assert hit[:2] == [before, behind]
+    assert len(hit) > 2
 
 
 def test_a_folder_that_is_removed_meanwhile_is_no_lost_edit(shim: Shim, folder: str) -> None:
     scene = SCENES["edit-swap"]
-    at = 0
-    while True:
-        at += 1 if IS_COMPLETE else 4
+    before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
+    met: list[Spot] = []
+    for spot in chain((before, behind), every(4)):
         os.makedirs(f"{folder}/inner", exist_ok=True)
         inner = f"{folder}/inner"
         scene.prepare(inner)
         with daemon(folder, env=shim.environment) as client:
             client.result("fileops/read", {"file_path": scene.path(inner)})
-            shim.arm(Action.WAIT, at)
+            shim.arm(Action.WAIT, spot)
             msg_id = client.request(scene.method, scene.params(inner))
             if not shim.wait_until_held(client, msg_id):
                 assert client.answer(msg_id)["result"]["status"] == "success"
                 shim.disarm()
                 break
+            met.append(spot)
             os.rename(inner, f"{folder}/gone")
             shim.release()
             answer = client.answer(msg_id)["result"]
@@ -132,4 +141,5 @@ def test_a_folder_that_is_removed_meanwhile_is_no_lost_edit(shim: Shim, folder: 
         scene.prepare(f"{folder}/gone")
         os.unlink(scene.path(f"{folder}/gone"))
         os.rmdir(f"{folder}/gone")
-    assert at > 10
+    assert met[:2] == [before, behind]
+    assert len(met) > 2

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from faults.injection import Action, Shim, daemon
+from faults.injection import Action, Shim, Spot, daemon
 from faults.stage import SCENES
 from support.rawclient import PATIENCE_S
 
@@ -34,7 +34,7 @@ def test_a_torn_file_in_a_workspace_folder_is_whole_again_at_the_start(shim: Shi
     scene.prepare(folder)
     with daemon(folder, env=shim.environment) as client:
         client.result("fileops/read", {"file_path": scene.path(folder)})
-        shim.arm(Action.KILL_HALF, 1, 1)
+        shim.arm(Action.KILL_HALF, Spot(name=scene.change))
         client.request(scene.method, scene.params(folder))
         assert client.wait() == -9
     assert scene.fault(folder, may_be_new=True) is not None
