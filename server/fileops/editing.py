@@ -188,6 +188,7 @@ class Editor:
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
     ) -> EditOutcome | Proposal:
         plan = proposal.plan
+        decision = approval.simplified(decision, plan)
         match decision:
             case Reject():
                 raise Rejected

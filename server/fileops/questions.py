@@ -41,9 +41,10 @@ class Modify:
 
 @dataclass(frozen=True, slots=True)
 class SomeHunks:
-    """Apply only the hunks with these ids."""
+    """Apply only the hunks with these ids. is_always: and ask no more in this session."""
 
     hunk_ids: tuple[str, ...]
+    is_always: bool = False
 
 
 Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks

@@ -92,7 +92,7 @@ class HistoryRequest:
 class UndoRequest:
     """Takes back the edit `edit_id`, or all that stand of session `session_id` (of one file, if `file_path`).
 
-    by_session: who does it, and sees the outcome; None for a person.
+    by_session: who does it, and sees the outcome; None for a person. asks_no_more: a person has said so meanwhile.
     """
 
     edit_id: str | None = None
@@ -100,6 +100,7 @@ class UndoRequest:
     file_path: str | None = None
     by_session: str | None = None
     dry_run: bool = False
+    asks_no_more: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ again. A cancel before the commit leaves everything as it was; later the caller 
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fileops.calls import Calls, Sink, note_outcome, waiting
@@ -29,7 +29,7 @@ from fileops.ports import (
     ExecutorChoice,
     FileSystem,
 )
-from fileops.questions import Always
+from fileops.questions import Always, Decision, SomeHunks
 from fileops.reading import Reader
 from fileops.requests import (
     AgentPlace,
@@ -166,8 +166,8 @@ class FileOps:
     async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> Attempted:
         with waiting():
             decision = await self._world.approver.decide(proposal.question)
-        if isinstance(decision, Always):
-            self.set_approval_mode(request.session_id, "auto_edit")
+        if _asks_no_more(decision):
+            self._stop_asking(request.session_id)
         policy = self._policy(request.session_id)
         async with self._turns.take(request.file_path, shared=False):
             return await self._workers.run(
@@ -201,18 +201,22 @@ class FileOps:
         policy = self._policy(request.by_session or "")
         result = await self._workers.run(token, lambda: self._undoer.attempt(request, policy, token))
         while isinstance(result, UndoProposal):
-            result = await self._decide_undo(request, result, token)
+            with waiting():
+                decision = await self._world.approver.decide(result.question)
+            if _asks_no_more(decision):
+                if request.by_session is not None:
+                    self._stop_asking(request.by_session)
+                request = replace(request, asks_no_more=True)
+            result = await self._settle_undo(request, result, decision, token)
         note_outcome(result)
         return result
 
-    async def _decide_undo(
-        self, request: UndoRequest, proposal: UndoProposal, token: CancelToken
+    async def _settle_undo(
+        self, request: UndoRequest, proposal: UndoProposal, decision: Decision, token: CancelToken
     ) -> UndoOutcome | UndoProposal:
-        with waiting():
-            decision = await self._world.approver.decide(proposal.question)
-        if isinstance(decision, Always) and request.by_session is not None:
-            self.set_approval_mode(request.by_session, "auto_edit")
         policy = self._policy(request.by_session or "")
+        if request.asks_no_more and policy.mode == "default":
+            policy = replace(policy, mode="auto_edit")
         return await self._workers.run(token, lambda: self._undoer.settle(request, policy, token, proposal, decision))
 
     async def agent_places(self, file_path: str) -> tuple[AgentPlace, ...]:
@@ -237,6 +241,10 @@ class FileOps:
         if mode != self.approval_mode(session_id):
             self._modes[session_id] = mode
             self._world.events.publish(ApprovalModeChanged(session_id=session_id, mode=mode))
+
+    def _stop_asking(self, session_id: str) -> None:
+        if self.approval_mode(session_id) == "default":
+            self.set_approval_mode(session_id, "auto_edit")
 
     def close_session(self, session_id: str) -> None:
         """Forget all that this session has seen and was granted."""
@@ -280,6 +288,10 @@ class FileOps:
             can_ask=self._world.approver.can_ask,
             can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
         )
+
+
+def _asks_no_more(decision: Decision) -> bool:
+    return isinstance(decision, Always) or (isinstance(decision, SomeHunks) and decision.is_always)
 
 
 def _own_folder() -> str:

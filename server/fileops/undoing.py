@@ -223,6 +223,7 @@ class Undoer:
     def _decided(self, file: FilePlan, decision: Decision) -> FilePlan:
         """Raises: Rejected, ApprovalTimedOut, NotEncodable."""
         plan = file.plan
+        decision = approval.simplified(decision, plan)
         match decision:
             case Once() | Always():
                 return replace(file, is_decided=True)

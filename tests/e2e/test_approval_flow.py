@@ -139,7 +139,22 @@ async def test_a_text_without_any_change_writes_nothing(tmp_path: Path, file: Pa
         assert (await edit(editor, file)).error.code == "rejected"
 
 
-@pytest.mark.parametrize("outcome", ["proceed_once", "modify"])
+async def test_the_proposed_text_itself_is_no_change_of_the_persons(tmp_path: Path):
+    path = tmp_path / "crlf.txt"
+    path.write_bytes(b"one\r\ntwo three\r\n")
+    async with editor_client(tmp_path, CONFIRM) as editor:
+
+        async def as_proposed(params: Any) -> Any:
+            return {"outcome": "modify", "text": params["proposed_text"].replace("\r\n", "\n")}
+
+        editor.confirm = as_proposed
+        result = await edit(editor, path, "one\ntwo", "1\n2\n3")
+        assert result.details["modified_by_user"] is False
+        assert "User modified" not in result.output
+        assert path.read_bytes() == b"1\r\n2\r\n3 three\r\n"
+
+
+@pytest.mark.parametrize("outcome", ["proceed_once", "proceed_always", "modify"])
 async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, outcome: str):
     async with editor_client(tmp_path, CONFIRM) as editor:
 
@@ -152,6 +167,18 @@ async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, out
         assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
         assert file.read_text() == f"one\n{FILLER}TWO\n"
         assert "-one" not in result["ui_extra"]["diff"]
+        assert await editor.client.approval_mode() == ("auto_edit" if outcome == "proceed_always" else "default")
+
+
+async def test_always_does_not_take_back_a_mode_that_was_set_meanwhile(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_always"}))
+        editing = asyncio.create_task(edit(editor, file))
+        await within(held.asked.wait())
+        await editor.client.set_approval_mode("yolo")
+        held.let_go.set()
+        assert (await within(editing)).ok
+        assert await editor.client.approval_mode() == "yolo"
 
 
 async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path, file: Path):

@@ -9,8 +9,8 @@ import pytest
 from fileops.errors import ApplyRefused, NotRead, OutsideRoots, PermissionRefused, Rejected, UndoConflict
 from fileops.events import BecameStale, DidEdit
 from fileops.model import LineRange
-from fileops.questions import Modify, Reject, SomeHunks
-from fileops.requests import HistoryRequest, UndoOutcome
+from fileops.questions import Always, Decision, Modify, Question, Reject, SomeHunks
+from fileops.requests import HistoryRequest, UndoOutcome, UndoRequest
 from fileops.wire.uris import uri_of
 from support.in_process import Desk
 
@@ -334,6 +334,40 @@ async def test_a_part_of_an_undo_can_be_chosen(desk: Desk):
     desk.person.answer = lambda question: SomeHunks((question.change.hunks[0].id,))
     assert (await desk.undo(edit_id)).error is None
     assert desk.on_disk(PATH) == f"x\n{filler}y\n".encode()
+
+
+def every_hunk(question: Question) -> Decision:
+    return SomeHunks(tuple(hunk.id for hunk in question.change.hunks))
+
+
+def text_as_proposed(question: Question) -> Decision:
+    return Modify(question.proposed_text or "")
+
+
+@pytest.mark.parametrize("answer", [every_hunk, text_as_proposed])
+async def test_all_of_a_removal_is_a_removal(desk: Desk, answer: Callable[[Question], Decision]):
+    edit_id = await desk.applied("/w/new", "", "x\n")
+    desk.person.can_ask, desk.person.answer = True, answer
+    assert (await desk.undo(edit_id)).error is None
+    assert desk.on_disk("/w/new") is None
+
+
+async def test_a_person_who_says_always_is_asked_once_for_all_files(desk: Desk):
+    """Protected ones apart. Also where he undoes by a command of his editor, which belongs to no session."""
+    desk.disk.put("/w/g", b"alpha\n")
+    desk.disk.put("/w/.env", b"KEY=1\n")
+    for path, old in (("/w/.env", "1"), (PATH, "two"), ("/w/g", "alpha")):
+        await desk.applied(path, old, "x", "a")
+
+    def always(question: Question) -> Decision:
+        del question
+        return Always()
+
+    desk.person.can_ask, desk.person.answer = True, always
+    assert (await desk.service.undo(UndoRequest(session_id="a"))).error is None
+    assert [question.file_path for question in desk.person.questions] == ["/w/g", "/w/.env"]
+    assert desk.on_disk(PATH) == b"one\ntwo\nthree\n"
+    assert desk.service.approval_mode("a") == "default"
 
 
 async def test_a_file_that_moves_while_the_person_thinks_is_rebased_again(desk: Desk):

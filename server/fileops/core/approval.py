@@ -15,6 +15,7 @@ from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
 from fileops.errors import Rejected
 from fileops.model import Plan, Splice, Text, TextFormat
+from fileops.questions import Decision, Modify, Once, SomeHunks
 from fileops.settings import ApprovalMode
 
 # Files that other programs execute or obey when a person merely opens a shell, an editor or a repository.
@@ -56,6 +57,23 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
         for protected in PROTECTED_FOLDERS
         for at in range(len(folders) - len(protected) + 1)
     )
+
+
+def simplified(decision: Decision, plan: Plan) -> Decision:
+    """Once, where the person's own text or his choice of hunks comes to the proposal as it is."""
+    match decision:
+        case Modify(person_text):
+            proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)
+            is_whole = _as_read(person_text) == _as_read(proposed)
+        case SomeHunks(hunk_ids):
+            is_whole = not plan.change.truncated and set(hunk_ids) == {hunk.id for hunk in plan.change.hunks}
+        case _:
+            is_whole = False
+    return Once() if is_whole else decision
+
+
+def _as_read(shown: str) -> str:
+    return shown.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:

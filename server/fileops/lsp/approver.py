@@ -67,7 +67,7 @@ def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
     given = cast("dict[str, object]", answer)
     outcome, text, chosen = given.get("outcome"), given.get("text"), given.get("hunk_ids")
     if chosen is not None and outcome in {"proceed_once", "proceed_always", "modify"}:
-        return _some_hunks(chosen, hunk_ids) if text is None else Reject()
+        return _some_hunks(chosen, hunk_ids, is_always=outcome == "proceed_always") if text is None else Reject()
     match outcome:
         case "proceed_once":
             return Once()
@@ -79,11 +79,11 @@ def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
             return Reject()
 
 
-def _some_hunks(chosen: object, hunk_ids: Sequence[str]) -> Decision:
+def _some_hunks(chosen: object, hunk_ids: Sequence[str], *, is_always: bool) -> Decision:
     if not isinstance(chosen, list):
         return Reject()
     wanted = cast("list[object]", chosen)
     known = tuple(one for one in hunk_ids if one in wanted)
     if not known or any(one not in hunk_ids for one in wanted):
         return Reject()
-    return SomeHunks(known)
+    return SomeHunks(known, is_always)
