@@ -139,7 +139,9 @@ def _serve() -> int:
             ),
         )  # fmt: skip
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
-        AgentEdits(service, client).register(wiring.add_standard, code_lens=wiring.options.code_lens or False)
+        AgentEdits(service, client, wiring.progress).register(
+            wiring.add_standard, code_lens=wiring.options.code_lens or False
+        )
         if wiring.options.code_lens:
             from fileops.lsp.lens_refresh import LensRefresh
 

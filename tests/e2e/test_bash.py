@@ -111,6 +111,35 @@ async def test_output_is_streamed(tmp_path: pathlib.Path) -> None:
     assert "".join(heard) == "first\nlast\n"
 
 
+async def test_a_long_command_shows_in_the_editor_and_its_button_ends_it(tmp_path: pathlib.Path) -> None:
+    """R-CANCEL-3."""
+    created: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def create(params: Any) -> None:
+        created.put_nowait(params["token"])
+
+    async with FileOpsClient.start(
+        root=tmp_path,
+        initialization_options=BASH,
+        handlers={"window/workDoneProgress/create": create},
+        capabilities={"window": {"workDoneProgress": True}},
+    ) as client:
+        os.mkfifo(tmp_path / "never")
+        with client.events("$/progress") as progress:
+            running = client.begin("fileops/bash", {"command": "cat never"})
+            token = await asyncio.wait_for(created.get(), 20)
+            begun = (await progress.next(timeout_s=20)).params
+            assert begun == {
+                "token": token,
+                "value": {"kind": "begin", "title": "Running a command", "cancellable": True},
+            }
+            client.notify("window/workDoneProgress/cancel", {"token": token})
+            with pytest.raises(ResponseError) as refusal:
+                await asyncio.wait_for(running, 20)
+            assert refusal.value.code == -32800
+            assert (await progress.next(timeout_s=20)).params == {"token": token, "value": {"kind": "end"}}
+
+
 async def test_a_timeout_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient, ResponseError
-from support.editor_client import EditorClient, answer, editor_client
+from support.editor_client import EditorClient, Held, answer, editor_client, within
 
 APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
 
@@ -174,6 +174,23 @@ async def test_commands_undo(editor: EditorClient, file: Path):
     with editor.client.events("window/showMessage") as events:
         assert (await command(editor, "fileops.undoSession", "a"))["status"] == "error"
         assert "fileops" in (await events.next(timeout_s=20)).params["message"]
+
+
+async def test_a_command_that_takes_long_reports(editor: EditorClient, file: Path):
+    """R-CANCEL-2."""
+    edit_id = await applied(editor.client, file, "two", "TWO")
+    editor.open(file)
+    editor.type(file, "one", "uno")
+    held = Held(editor.oblige)
+    editor.apply = held
+    with editor.client.events("$/progress") as progress:
+        params = {"command": "fileops.undoEdit", "arguments": [edit_id], "workDoneToken": "t"}
+        undoing = editor.client.begin("workspace/executeCommand", params)
+        begun = (await progress.next(timeout_s=20)).params
+        assert begun == {"token": "t", "value": {"kind": "begin", "title": "Undoing edits", "cancellable": True}}
+        held.let_go.set()
+        assert (await within(undoing))["status"] == "success"
+        assert (await progress.next(timeout_s=20)).params == {"token": "t", "value": {"kind": "end"}}
 
 
 @pytest.mark.parametrize("arguments", [[], [{"edit_id": 3}], ["a", "b"]])

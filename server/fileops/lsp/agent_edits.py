@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client
+from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.standard import CodeActionParams, CodeLensParams, ExecuteCommandParams
 from fileops.requests import AgentPlace, UndoRequest
 from fileops.wire import convert
@@ -22,8 +23,8 @@ ACTION_KIND = "refactor.fileops.undo"
 class AgentEdits:
     """Belongs to the event loop."""
 
-    def __init__(self, service: "FileOps", client: Client) -> None:
-        self._service, self._client = service, client
+    def __init__(self, service: "FileOps", client: Client, progress: ProgressTokens) -> None:
+        self._service, self._client, self._progress = service, client, progress
 
     def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
         add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})
@@ -32,7 +33,9 @@ class AgentEdits:
             add_standard(methods.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, {"resolveProvider": False})
 
     async def execute(self, params: ExecuteCommandParams) -> ToolResult:
-        outcome = await self._service.undo(_undo_request(params))
+        request = _undo_request(params)
+        with self._progress.reporting(params.work_done_token, "fileops/undo"):
+            outcome = await self._service.undo(request)
         result = convert.undo_result(outcome)
         if result.error is not None:
             message = {"type": methods.ERROR, "message": f"fileops: {result.error.message}"}

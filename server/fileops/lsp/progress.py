@@ -1,7 +1,7 @@
 """`$/progress` for a request that takes long: under the token that it brought, or under one of ours.
 
-A client that can show progress of the daemon's own making (`window.workDoneProgress`) is given a token for slow reads
-and writes; but not while the person himself is asked something: then nobody waits for us.
+A client that can show progress of the daemon's own making (`window.workDoneProgress`) is given a token for slow reads,
+writes and commands; but not while the person himself is asked something: then nobody waits for us.
 """
 
 import asyncio
@@ -16,9 +16,11 @@ QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
 CREATE_S = 10.0  # a client that does not answer gets no progress
 TITLES = {
     "fileops/read": "Reading a file",
+    "fileops/recordRead": "Reading a file",
     "fileops/edit": "Editing a file",
     "fileops/multiEdit": "Editing a file",
     "fileops/undo": "Undoing edits",
+    "fileops/bash": "Running a command",
 }  # of what reports under a token of ours
 
 Token = str | int

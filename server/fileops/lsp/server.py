@@ -52,6 +52,7 @@ class Wiring:
     folders: tuple[str, ...]
     events: Events
     client: Client
+    progress: ProgressTokens
     add_standard: "Callable[..., None]"
     listen: "Callable[[Callable[[Event], None]], None]"
 
@@ -141,7 +142,8 @@ class FileOpsServer:
     def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
         return Wiring(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
-            client=self.client, add_standard=self.add_standard, listen=self._listeners.append,
+            client=self.client, progress=self._progress, add_standard=self.add_standard,
+            listen=self._listeners.append,
         )  # fmt: skip
 
     def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:

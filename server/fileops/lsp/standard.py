@@ -116,6 +116,7 @@ class DidCloseParams(_Lsp, frozen=True, kw_only=True):
 class ExecuteCommandParams(_Lsp, frozen=True, kw_only=True):
     command: str
     arguments: list[object] | None = None
+    work_done_token: str | int | None = None
 
 
 class CodeActionContext(_Lsp, frozen=True, kw_only=True):
