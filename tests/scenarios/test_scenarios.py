@@ -15,7 +15,8 @@ from fileops.__main__ import compose
 from fileops.events import Event
 from fileops.fs.local import LocalFileSystem
 from fileops.history import History
-from fileops.lsp.buffers import BufferEdit, EditorBuffers
+from fileops.lsp.buffers import EditorBuffers
+from fileops.lsp.editor_writes import BufferEdit
 from fileops.lsp.requests import REQUESTS
 from fileops.service import FileOps
 from fileops.wire.codec import dumps

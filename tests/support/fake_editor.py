@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fileops.errors import ApplyRefused
-from fileops.lsp.buffers import BufferEdit, EditorBuffers
+from fileops.lsp.buffers import EditorBuffers
 from fileops.lsp.documents import Position, n_units
+from fileops.lsp.editor_writes import BufferEdit
 from fileops.ports import FileSystem
 from fileops.wire.uris import uri_of
 

@@ -1,12 +1,14 @@
 """`workspace/applyEdit`: a buffer edit carried out by the editor, asked for from a worker thread."""
 
 import asyncio
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fileops.errors import ApplyRefused
 from fileops.lsp import methods
-from fileops.lsp.buffers import BufferEdit
 from fileops.lsp.client import Client, ClientGone, ClientRefused
+
+if TYPE_CHECKING:
+    from fileops.lsp.editor_writes import BufferEdit
 
 APPLY_S = 10.0  # an editor answers in milliseconds; one that asks the person first has to be quick
 LABEL = "Edit by agent"
@@ -14,19 +16,19 @@ _ANNOTATION = "fileops-agent"
 
 
 class LspEditor:
-    """See buffers.Editor."""
+    """See editor_writes.Editor."""
 
     def __init__(self, client: Client, loop: asyncio.AbstractEventLoop, *, timeout_s: float = APPLY_S) -> None:
         self._client, self._loop, self._timeout_s = client, loop, timeout_s
 
-    def apply(self, edit: BufferEdit) -> None:
+    def apply(self, edit: "BufferEdit") -> None:
         for capability in ("workspace.applyEdit", "workspace.workspaceEdit.documentChanges"):
             if self._client.capability(capability) is not True:
                 raise ApplyRefused(reason=f"the document has unsaved changes and the client lacks {capability}")
         asking = asyncio.run_coroutine_threadsafe(self._ask(edit), self._loop)
         asking.result()
 
-    async def _ask(self, edit: BufferEdit) -> None:
+    async def _ask(self, edit: "BufferEdit") -> None:
         params = {"label": LABEL, "edit": self._workspace_edit(edit)}
         try:
             answer = await self._client.ask(methods.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s)
@@ -41,7 +43,7 @@ class LspEditor:
             reason = given.get("failureReason")
             raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
 
-    def _workspace_edit(self, edit: BufferEdit) -> dict[str, object]:
+    def _workspace_edit(self, edit: "BufferEdit") -> dict[str, object]:
         can_annotate = isinstance(self._client.capability("workspace.workspaceEdit.changeAnnotationSupport"), dict)
         annotation = {"annotationId": _ANNOTATION} if can_annotate else {}
         edits = [

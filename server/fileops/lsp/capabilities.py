@@ -5,14 +5,16 @@ tests/unit/lsp/test_capabilities.py holds it against what pygls makes of them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fileops.lsp import methods
-from fileops.lsp.documents import PositionEncoding
+
+if TYPE_CHECKING:
+    from fileops.lsp.documents import PositionEncoding
 
 SERVER_NAME = "fileops-server"
 
-_ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
+_ENCODINGS: "tuple[PositionEncoding, ...]" = ("utf-8", "utf-16", "utf-32")
 _PROVIDERS = {
     methods.TEXT_DOCUMENT_CODE_ACTION: "codeActionProvider",
     methods.TEXT_DOCUMENT_CODE_LENS: "codeLensProvider",
@@ -35,7 +37,7 @@ def value_at(capabilities: object, dotted: str) -> object:
     return capabilities
 
 
-def position_encoding(client_capabilities: object) -> PositionEncoding:
+def position_encoding(client_capabilities: object) -> "PositionEncoding":
     """The client's first choice among those that LSP knows; utf-16 where it says nothing of use."""
     offered = value_at(client_capabilities, "general.positionEncodings")
     for encoding in cast("list[object]", offered) if isinstance(offered, list) else ():

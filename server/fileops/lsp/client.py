@@ -1,12 +1,14 @@
 """The client as the rest of `lsp/` sees it: what it can do, asking it something, telling it something."""
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fileops.lsp.capabilities import position_encoding, value_at
 from fileops.lsp.connection import Connection
-from fileops.lsp.documents import PositionEncoding
 from fileops.lsp.questions import ClientGone, ClientRefused
+
+if TYPE_CHECKING:
+    from fileops.lsp.documents import PositionEncoding
 
 __all__ = ["Client", "ClientGone", "ClientRefused"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.core.matching import EXACT, STRATEGIES
 from fileops.lsp import session_files, views
-from fileops.wire import command_types, convert, session_types, tools, view_types
+from fileops.wire import command_types, convert, session_types, view_types
 from fileops.wire import types as wire
 from fileops.wire.decode import InvalidParams
 
@@ -53,6 +53,8 @@ async def bash(
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
+    from fileops.wire import tools
+
     there = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
     enabled = there if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):

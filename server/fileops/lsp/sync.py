@@ -7,7 +7,6 @@ from typing import Any
 
 from fileops.lsp import methods
 from fileops.lsp.buffers import EditorBuffers
-from fileops.lsp.documents import Position
 from fileops.lsp.standard import ContentChange, DidChangeParams, DidCloseParams, DidOpenParams, DidSaveParams
 from fileops.wire.uris import path_of
 
@@ -51,5 +50,7 @@ class DocumentSync:
 def _change_of(change: ContentChange) -> Any:
     if change.range is None:
         return change.text
+    from fileops.lsp.documents import Position  # loaded with the first open document
+
     start, end = change.range.start, change.range.end
     return Position(start.line, start.character), Position(end.line, end.character), change.text

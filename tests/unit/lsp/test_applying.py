@@ -8,9 +8,9 @@ import pytest
 
 from fileops.errors import ApplyRefused
 from fileops.lsp.applying import LspEditor
-from fileops.lsp.buffers import BufferEdit
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.lsp.documents import Position
+from fileops.lsp.editor_writes import BufferEdit
 from fileops.lsp.textedits import DocumentEdit
 
 EDIT = BufferEdit(uri="file:///w/f", version=7, edits=(DocumentEdit(Position(0, 1), Position(0, 2), "x"),))
