@@ -8,7 +8,6 @@ from fileops.lsp.client import Client
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.standard import CodeActionParams, CodeLensParams, ExecuteCommandParams
 from fileops.requests import AgentPlace, UndoRequest
-from fileops.wire import convert
 from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.types import ToolResult, UndoEditArgument, UndoSessionArgument
 from fileops.wire.uris import path_of
@@ -34,9 +33,11 @@ class AgentEdits:
 
     async def execute(self, params: ExecuteCommandParams) -> ToolResult:
         request = _undo_request(params)
+        from fileops.wire.history_convert import undo_result
+
         with self._progress.reporting(params.work_done_token, "fileops/undo"):
             outcome = await self._service.undo(request)
-        result = convert.undo_result(outcome)
+        result = undo_result(outcome)
         if result.error is not None:
             message = {"type": methods.ERROR, "message": f"fileops: {result.error.message}"}
             self._client.notify(methods.WINDOW_SHOW_MESSAGE, message)

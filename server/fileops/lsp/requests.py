@@ -49,7 +49,9 @@ async def bash(
 ) -> wire.ToolResult:
     if service.bash is None:
         raise RuntimeError("commands are not served")
-    return convert.command_result(await service.bash.run(convert.command_request(params), say))
+    from fileops.wire.command_convert import command_request, command_result
+
+    return command_result(await service.bash.run(command_request(params), say))
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
@@ -83,11 +85,15 @@ async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModePara
 
 
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
-    return convert.history_result(await service.history(convert.history_request(params)))
+    from fileops.wire.history_convert import history_request, history_result
+
+    return history_result(await service.history(history_request(params)))
 
 
 async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
-    return convert.undo_result(await service.undo(convert.undo_request(params)))
+    from fileops.wire.history_convert import undo_request, undo_result
+
+    return undo_result(await service.undo(undo_request(params)))
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> object:

@@ -1,4 +1,7 @@
-"""Wire ⇄ model: the only translator. Params become requests, outcomes become results, events become notifications."""
+"""Wire ⇄ model: params become requests, outcomes become results, events become notifications.
+
+What most daemons are never asked for is translated beside it: history_convert, command_convert, view_convert.
+"""
 
 import dataclasses
 from collections.abc import Iterable
@@ -10,25 +13,17 @@ from fileops import errors
 from fileops.core import outputs
 from fileops.core.matching import EXACT, STRATEGIES
 from fileops.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
-from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Hunk
+from fileops.model import DEFAULT_SESSION, Change, CommitReport, Edit, Hunk
 from fileops.questions import Question
 from fileops.requests import (
-    DEFAULT_COMMAND_TIMEOUT_S,
-    CommandOutcome,
-    CommandRequest,
     EditOutcome,
     EditRequest,
-    FileUndo,
-    HistoryRequest,
     Picture,
     ReadOutcome,
     ReadRequest,
-    UndoOutcome,
-    UndoRequest,
 )
 from fileops.settings import ApprovalMode
 from fileops.wire import types as wire
-from fileops.wire.command_types import BashParams
 from fileops.wire.decode import InvalidParams
 
 # --- params → requests -------------------------------------------------------------------------------------------
@@ -83,30 +78,6 @@ def _strategy(name: str | None, path: str) -> str:
     return name
 
 
-def history_request(params: wire.HistoryParams) -> HistoryRequest:
-    return HistoryRequest(file_path=params.file_path, session_id=params.session_id, limit=params.limit)
-
-
-def undo_request(params: wire.UndoParams) -> UndoRequest:
-    """Raises: InvalidParams."""
-    if params.edit_id is None and params.session_id is None:
-        raise InvalidParams("edit_id or session_id is required")
-    if params.edit_id is not None and params.file_path is not None:
-        raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
-    return UndoRequest(
-        edit_id=params.edit_id, session_id=params.session_id, file_path=params.file_path,
-        by_session=session_of(params), dry_run=params.dry_run or False,
-    )  # fmt: skip
-
-
-def command_request(params: BashParams) -> CommandRequest:
-    timeout_s = DEFAULT_COMMAND_TIMEOUT_S if params.timeout_s is None else params.timeout_s
-    return CommandRequest(
-        command=params.command, timeout_s=timeout_s, cwd=params.cwd, description=params.description,
-        session_id=session_of(params),
-    )  # fmt: skip
-
-
 # --- outcomes → results ------------------------------------------------------------------------------------------
 
 
@@ -114,18 +85,7 @@ def read_result(outcome: ReadOutcome) -> wire.ToolResult:
     if outcome.picture is not None:
         return _image_result(outcome, outcome.picture)
     details = {} if outcome.window is None else _read_details(outcome)
-    return _result(outcome.output, outcome.error, None, details)
-
-
-def command_result(outcome: CommandOutcome) -> wire.ToolResult:
-    details: wire.JsonObject = {
-        "exit_code": outcome.exit_code,
-        "cwd": outcome.cwd,
-        "duration_s": outcome.duration_s,
-        "n_output_bytes": outcome.n_output_bytes,
-        "truncated": outcome.is_clipped,
-    }
-    return _result(outcome.output, outcome.error, None, details)
+    return tool_result(outcome.output, outcome.error, None, details)
 
 
 def _image_result(outcome: ReadOutcome, picture: Picture) -> wire.ToolResult:
@@ -141,21 +101,21 @@ def _image_result(outcome: ReadOutcome, picture: Picture) -> wire.ToolResult:
         "mtime": _seconds(outcome.mtime_ns),
         "source": outcome.source,
     }
-    return msgspec.structs.replace(_result(outcome.output, None, None, details), attachments=[attachment])
+    return msgspec.structs.replace(tool_result(outcome.output, None, None, details), attachments=[attachment])
 
 
 def edit_result(outcome: EditOutcome, file_path: str) -> wire.ToolResult:
     """file_path: as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
-    details = _edit_details(outcome) if outcome.error is None else _failure_details(outcome.error)
+    details = _edit_details(outcome) if outcome.error is None else failure_details(outcome.error)
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
     if outcome.error is not None and outcome.modified_by_user:
         details["modified_by_user"] = True
-    return _result(outcome.output, outcome.error, ui_extra, details)
+    return tool_result(outcome.output, outcome.error, ui_extra, details)
 
 
-def _result(
+def tool_result(
     output: str, error: errors.FileOpsError | None, ui_extra: wire.UiExtra | None, details: wire.JsonObject
 ) -> wire.ToolResult:
     if error is None:
@@ -229,7 +189,7 @@ def _commit(report: CommitReport) -> wire.JsonObject:
     return {"method": report.method, "durability": report.durability, "reason": report.reason}
 
 
-def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
+def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
     details: wire.JsonObject = {}
     index = getattr(error, "edit_index", None)
     if isinstance(index, int):
@@ -249,57 +209,6 @@ def _failure_details(error: errors.FileOpsError) -> wire.JsonObject:
         case _:
             pass
     return details
-
-
-def undo_result(outcome: UndoOutcome) -> wire.ToolResult:
-    """Of a failure, `details` names the file that failed, and what stays undone all the same."""
-    files = outcome.files
-    shown = [ui_extra_of(file.change, file.file_path) for file in files]
-    told: wire.JsonObject = {
-        "undone": [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user],
-        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, shown, strict=True)],
-    }
-    if outcome.error is not None:
-        details = _failure_details(outcome.error)
-        if outcome.file_path is not None:
-            details |= {"file_path": outcome.file_path, **told}
-        result = _result(outcome.output, outcome.error, None, details)
-        message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
-        return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
-    whole = msgspec.structs.replace(shown[0], diff="".join(one.diff for one in shown))
-    details: wire.JsonObject = {
-        "undone": told["undone"],
-        "edit_id": files[0].edit_id if len(files) == 1 else None,
-        "applied_to": files[0].applied_to,
-        "modified_by_user": any(file.modified_by_user for file in files),
-        "dry_run": outcome.dry_run,
-        "files": told["files"],
-    }
-    return _result(outcome.output, None, whole, details)
-
-
-def _file_undo(file: FileUndo, ui_extra: wire.UiExtra) -> wire.JsonObject:
-    return {
-        "file_path": file.file_path,
-        "undone": [] if file.modified_by_user else list(file.edit_ids),
-        "edit_id": file.edit_id,
-        "outcome": file.outcome,
-        "applied_to": file.applied_to,
-        "ui_extra": ui_extra,
-    }
-
-
-def history_result(edits: Iterable[AppliedEdit]) -> wire.HistoryResult:
-    return wire.HistoryResult(edits=[_history_entry(edit) for edit in edits])
-
-
-def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
-    return wire.HistoryEntry(
-        edit_id=edit.edit_id, file_path=edit.file_path, session_id=edit.session_id, timestamp=edit.timestamp,
-        operation=edit.kind, summary=edit.summary, diff=edit.diff,
-        stats=wire.Stats(added=edit.n_added, removed=edit.n_removed), undoable=edit.undone_by is None,
-        undone_by=edit.undone_by, undoes=list(edit.undoes),
-    )  # fmt: skip
 
 
 def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:

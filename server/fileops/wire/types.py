@@ -1,7 +1,7 @@
 """The wire contract in code: params and results of `fileops/*` as docs/PROTOCOL.md has them.
 
 Key order is the order on the wire. A key with a default may be absent or null. Values of these types stop at
-`wire/`: the translation to and from the model is `convert.py`'s.
+`wire/`: the translation to and from the model is `convert.py`'s and its neighbours'.
 """
 
 from typing import Annotated, Literal
