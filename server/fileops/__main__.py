@@ -153,6 +153,18 @@ def _serve() -> int:
     return serve_stdio(FileOpsServer(build))
 
 
+def _check_validators(names: "Sequence[str]") -> None:
+    """Raises: InvalidParams, where one is not installed."""
+    from fileops.core.validation import VALIDATORS
+    from fileops.wire.decode import InvalidParams
+
+    for index, name in enumerate(names):
+        if name not in VALIDATORS:
+            there = ", ".join(sorted(VALIDATORS)) or "none"
+            place = f".initializationOptions.validators[{index}]"
+            raise InvalidParams(f"no such validator is installed; there are: {there}", place)
+
+
 def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
     """The disk with what is mapped into it. Raises: InvalidParams, where a package is missing."""
     from fileops.fs.mounting import Mount, missing_package, mounted
@@ -204,10 +216,11 @@ def compose(
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
     from fileops.freshness import Freshness
     from fileops.fs import watcher
-    from fileops.plugins import register_strategies
+    from fileops.plugins import register_plugins
     from fileops.service import FileOps, World
 
-    register_strategies()
+    register_plugins()
+    _check_validators(settings.validators)
     moved = watcher.moved
     if remote is not None:
         from fileops.fs.polling import Poller

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fileops.cancellation import CancelToken
-from fileops.core import approval, diff, edit, outputs, splices, text
+from fileops.core import approval, diff, edit, outputs, splices, text, validation
 from fileops.core.roots import Roots
 from fileops.corrections import Unmatched, as_asked, unmatched
 from fileops.errors import (
@@ -147,7 +147,7 @@ class Editor:
                 raise BinaryFile
             if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
                 raise NotebookFile
-        return edit.plan(
+        plan = edit.plan(
             snapshot,
             fmt,
             request.edits,
@@ -157,6 +157,8 @@ class Editor:
             fill_empty=self.settings.fill_empty_files,
             correction=self.settings.correction,
         )
+        validation.require_valid(self.settings.validators, plan)
+        return plan
 
     def _look(self, request: EditRequest, roots: Roots | None) -> Snapshot:
         """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""

@@ -179,6 +179,15 @@ class StrategyFailed(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class ValidationFailed(FileOpsError):
+    """A validator of a plugin refused what the edit would make of the file. reason: its own words."""
+
+    code: ClassVar[str] = "validation_failed"
+    validator: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class Rejected(FileOpsError):
     """what: "edit" or "command"."""
 
@@ -249,8 +258,9 @@ class CommandNotStarted(FileOpsError):
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
-    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, Rejected, ApprovalTimedOut,
-    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,
+    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ValidationFailed, Rejected,
+    ApprovalTimedOut, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut,
+    CommandNotStarted,
 )  # fmt: skip
 CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 

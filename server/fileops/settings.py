@@ -29,4 +29,5 @@ class Settings:
     images: Literal["attach", "refuse"] = "attach"
     correction: bool = False
     correction_timeout_s: float = 60.0
+    validators: Sequence[str] = ()
     limits: Limits = Limits()

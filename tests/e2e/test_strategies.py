@@ -1,15 +1,11 @@
 """Strategies, plugins and corrections, through the daemon. Requirements: R-STRAT-*, R-CORR-* of docs/PROTOCOL.md."""
 
 import pathlib
-import shutil
-import subprocess
-import sys
 
 import pytest
 
 from fileops_client import FileOpsClient, ResponseError
-
-SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "sample_plugin"
+from support.sample_package import installed_in
 
 
 @pytest.fixture
@@ -58,14 +54,7 @@ async def test_bad_pattern_is_told_and_changes_nothing(file: pathlib.Path) -> No
 @pytest.fixture
 def site(tmp_path: pathlib.Path) -> pathlib.Path:
     """A folder with the sample package installed in it."""
-    sources, site = tmp_path / "sources", tmp_path / "site"
-    shutil.copytree(SAMPLE, sources)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",
-         "--target", site, sources],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return site
+    return installed_in(tmp_path)
 
 
 async def test_an_installed_package_brings_strategies(file: pathlib.Path, site: pathlib.Path) -> None:

@@ -236,6 +236,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"The pattern cannot be used: {reason}."
         case errors.StrategyFailed(strategy=strategy, reason=reason):
             return f"The strategy {strategy} failed: {reason}."
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {reason.rstrip('.')}. Nothing was written."
         case errors.Rejected(what=what):
             return f"The proposed {what} was rejected."
         case errors.CommandTimedOut(timeout_s=timeout_s):

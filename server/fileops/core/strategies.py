@@ -7,6 +7,7 @@ splices, made and checked here. `regex` runs on RE2, whose time is linear in the
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from fileops.core.body import Body, body_of
@@ -16,6 +17,7 @@ from fileops.core.text import count_newlines, encode
 from fileops.errors import CountMismatch, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
 from fileops.model import Edit, Splice, Text
 
+MAX_PLUGIN_PLACES = 1_000_000  # of one edit; a plugin that never ends must not eat the memory
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
 
 
@@ -177,9 +179,12 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
     def find(body: Body, edit: Edit) -> Iterable[Place]:
         text = body.data.decode("utf-8", "surrogateescape")
         try:
-            found = sorted((int(start), int(end), str(new)) for start, end, new in _called(load, text, edit))
-        except Exception as error:  # foreign code: whatever it raises is one failure
+            given = islice(_called(load, text, edit), MAX_PLUGIN_PLACES)
+            found = sorted((int(start), int(end), str(new)) for start, end, new in given)
+        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
             raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
+        if len(found) == MAX_PLUGIN_PLACES:
+            raise StrategyFailed(strategy=name, reason="it names a million places or more")
         at_char, at_byte = 0, 0
         for start, end, new in found:
             if not at_char <= start <= end <= len(text):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fileops import __version__
+from fileops.core.validation import VALIDATORS
 from fileops.events import Event
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
@@ -157,6 +158,7 @@ class FileOpsServer:
             "requests": self.requests,
             "notifications": list(NOTIFICATIONS),
             "strategies": strategies(),
+            "validators": sorted(VALIDATORS),
         }
         return {"fileops": block}
 

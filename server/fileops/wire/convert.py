@@ -204,6 +204,8 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
             details["diff_since_read"] = diff
             if also is not None:
                 details["also_changed_by"] = also
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            details |= {"validator": validator, "reason": reason}
         case errors.UndoConflict(ranges=ranges):
             details["ranges"] = [dataclasses.asdict(one) for one in ranges]
         case _:

@@ -52,6 +52,8 @@ def _settings(options: Options) -> Settings:
     given.pop("limits", None)
     if options.roots is not None:
         given["roots"] = tuple(options.roots)
+    if options.validators is not None:
+        given["validators"] = tuple(options.validators)
     limits = Limits(**_given(options.limits)) if options.limits else Limits()
     known = Settings.__dataclass_fields__.keys()
     return Settings(limits=limits, **{key: value for key, value in given.items() if key in known})

@@ -123,6 +123,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     images: Literal["attach", "refuse"] | None = None
     correction: bool | None = None
     correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    validators: list[str] | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None

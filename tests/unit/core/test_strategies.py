@@ -1,5 +1,7 @@
 """Strategies beside the literal one: where they find, what they write, and that a faulty one harms nothing."""
 
+import itertools
+import sys
 from collections.abc import Callable, Iterable
 from typing import cast
 
@@ -114,6 +116,14 @@ def raising(_text: str, _old: str, _new: str) -> Found:
     raise RuntimeError("broken")
 
 
+def exiting(_text: str, _old: str, _new: str) -> Found:
+    sys.exit("no")
+
+
+def endless(_text: str, _old: str, _new: str) -> Found:
+    return itertools.repeat((0, 0, "x"))
+
+
 def answering(found: object) -> Callable[[str, str, str], Found]:
     def plugin(_text: str, _old: str, _new: str) -> Found:
         return cast("Found", found)
@@ -125,6 +135,8 @@ def answering(found: object) -> Callable[[str, str, str], Found]:
     "plugin",
     [
         raising,
+        exiting,
+        endless,
         answering([(0, 2, "x"), (1, 3, "y")]),
         answering([(0, 10_000, "x")]),
         answering([(-1, 1, "x")]),

@@ -1,0 +1,82 @@
+"""Validators of an installed package, through the daemon. Requirements: R-VALID-* of docs/PROTOCOL.md."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from fileops_client import Answer, FileOpsClient, Question, ResponseError
+from support.sample_package import installed_in
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return installed_in(tmp_path_factory.mktemp("package"))
+
+
+@pytest.fixture
+def file(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{\r\n "a": 1\r\n}\r\n')
+    return path
+
+
+def daemon(file: pathlib.Path, site: pathlib.Path, *names: str, **more: Any) -> Any:
+    options = {"validators": list(names)}
+    return FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}, initialization_options=options, **more)
+
+
+async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(
+    file: pathlib.Path, site: pathlib.Path
+) -> None:
+    """R-VALID-1, R-VALID-2."""
+    before = file.read_bytes()
+    async with daemon(file, site, "json-syntax") as client:
+        assert {"faulty", "json-syntax"} <= set(client.capabilities["experimental"]["fileops"]["validators"])
+        await client.read(file)
+        for dry_run in (True, False):
+            result = await client.edit(file, "1", "[", dry_run=dry_run)
+            assert result.code == "validation_failed"
+            assert result.details["validator"] == "json-syntax"
+            assert result.output.startswith(
+                "<tool_use_error>The validator json-syntax refuses the edit: it would be no JSON any more: "
+            )
+        assert (await client.multi_edit(file, [("1", "["), ("[", "[]x")])).code == "validation_failed"
+        assert (await client.edit(file.parent / "new.json", "", "{")).code == "validation_failed"
+        assert file.read_bytes() == before
+        assert not (file.parent / "new.json").exists()
+        assert (await client.multi_edit(file, [("1", "["), ("[", "[]")])).ok
+        assert (await client.edit(file.parent / "new.txt", "", "{")).ok
+
+
+async def test_nobody_is_asked_who_was_not_chosen(file: pathlib.Path, site: pathlib.Path) -> None:
+    async with daemon(file, site) as client:
+        await client.read(file)
+        assert (await client.edit(file, "1", "[")).ok
+
+
+async def test_one_that_is_not_installed_fails_the_start(file: pathlib.Path, site: pathlib.Path) -> None:
+    with pytest.raises(ResponseError) as refusal:
+        async with daemon(file, site, "json-syntax", "nothing"):
+            pass
+    assert (refusal.value.code, refusal.value.data["path"]) == (-32602, "$.initializationOptions.validators[1]")
+
+
+async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, site: pathlib.Path) -> None:
+    before = file.read_bytes()
+    async with daemon(file, site, "faulty") as client:
+        await client.read(file)
+        result = await client.edit(file, "1", "2")
+        assert (result.code, "SystemExit" in result.output) == ("validation_failed", True)
+        assert file.read_bytes() == before
+        assert (await client.read(file)).ok
+
+
+async def test_what_a_person_made_of_it_is_the_persons(file: pathlib.Path, site: pathlib.Path) -> None:
+    async def change(question: Question) -> Answer:
+        return Answer(outcome="modify", text="{")
+
+    async with daemon(file, site, "json-syntax", confirm_edit=change) as client:
+        await client.read(file)
+        assert (await client.edit(file, "1", "2")).ok
+        assert file.read_bytes() == b"{"
