@@ -185,6 +185,8 @@ def _told(error: FileOpsError, tool: Tool, path: str) -> str:
             return "Cannot edit binary files."
         case errors.NotebookFile():
             return "File is a Jupyter Notebook. Use NotebookEdit tool instead."
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
         case _:
             return failure_message(error)
 
@@ -237,7 +239,7 @@ def failure_message(error: FileOpsError) -> str:
         case errors.StrategyFailed(strategy=strategy, reason=reason):
             return f"The strategy {strategy} failed: {reason}."
         case errors.ValidationFailed(validator=validator, reason=reason):
-            return f"The validator {validator} refuses the edit: {reason.rstrip('.')}. Nothing was written."
+            return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
         case errors.Rejected(what=what):
             return f"The proposed {what} was rejected."
         case errors.CommandTimedOut(timeout_s=timeout_s):
