@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "core": VALUES,
     "fs": {*VALUES, "fileops.ports", "fileops.core"},
     "executors": VALUES,
+    "demo": {"fileops"},
     "wire": {*VALUES, "fileops.requests", "fileops.core"},
     "lsp": {*VALUES, "fileops", "fileops.ports", "fileops.core", "fileops.wire", "fileops.requests", "fileops.service"},
     "service": {*VALUES, "fileops.ports", "fileops.core"},
@@ -27,9 +28,9 @@ ONLY_IN = {
     "pygls": ("fileops/lsp/",),
     "lsprotocol": ("fileops/lsp/",),
     "watchdog": ("fileops/fs/watcher.py",),
-    "rich": ("fileops/demo.py",),
+    "rich": ("fileops/demo/",),
     "opentelemetry": ("fileops/telemetry.py",),
-    "fileops_client": ("fileops/demo.py", "fileops_client/"),
+    "fileops_client": ("fileops/demo/", "fileops_client/"),
 }
 IMPURE = {"asyncio", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 
@@ -69,7 +70,7 @@ def allows(allowed: set[str], dotted: str) -> bool:
 
 
 def is_composition(path: pathlib.Path) -> bool:
-    return path in {SERVER / "__main__.py", SERVER / "demo.py"}
+    return path == SERVER / "__main__.py"
 
 
 @pytest.mark.parametrize("path", sorted(SERVER.rglob("*.py")), ids=name_of)

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit status."""
     options = _parser().parse_args(argv)
     if options.command == "demo":
-        from fileops.demo import run_demo
+        from fileops.demo.story import run_demo
 
         return run_demo(options.directory)
     _log_to(options.log_file, options.log_level)

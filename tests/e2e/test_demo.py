@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fileops.demo import run_demo
+from fileops.demo.story import run_demo
 
 TOY_DAEMON = pathlib.Path(__file__).parent.parent / "unit" / "client" / "toy_daemon.py"
 

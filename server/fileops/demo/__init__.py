@@ -1,0 +1,1 @@
+"""The README's first command: the daemon at work, told step by step."""
