@@ -13,7 +13,7 @@ import xxhash
 
 from fileops.core.linediff import positional_ranges
 from fileops.core.regions import CONTEXT_LINES, Region, regions
-from fileops.core.text import cut, decode_part, line_end, line_start, newline_of, numbered, split_lines
+from fileops.core.text import cut, decode_part, line_end, line_start, numbered, split_lines
 from fileops.model import Change, Hunk, HunkLine, Splice, TextFormat
 from fileops.settings import Limits
 
@@ -57,7 +57,6 @@ class _Page:
     ) -> None:
         self._data = data
         self._fmt = fmt
-        self._newline = newline_of(fmt)
         self._max_line_chars = limits.max_line_chars
         self._left = max_diff_bytes
         self._with_snippet = with_snippet
@@ -222,7 +221,7 @@ class _Page:
         if number == 1:
             line = line.removeprefix(self._fmt.bom)  # not shown
         text = decode_part(line, self._fmt)
-        if line.endswith(self._newline):
+        if text.endswith("\n"):
             text = text[:-1].removesuffix("\r")
         return numbered(number, text, self._max_line_chars)
 

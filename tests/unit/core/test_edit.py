@@ -6,6 +6,7 @@ from core_models import FORMATS, LIMITS, missing_snapshot, snapshot_of, text_of
 from fileops import errors
 from fileops.core.edit import execute, plan, valid
 from fileops.core.splices import apply
+from fileops.core.text import detect_format
 from fileops.errors import FileOpsError
 from fileops.model import Edit, Plan, Text, TextFormat
 
@@ -202,6 +203,12 @@ def test_snippet(content: bytes, old: str, new: str, snippet: str) -> None:
     shown = [line.lstrip(" ") for line in planned.change.snippet.split("\n")]
     assert ",".join(shown) == snippet
     assert all(line[6:7] == "→" for line in planned.change.snippet.split("\n") if line)
+
+
+def test_snippet_shows_half_a_code_unit_at_the_end_as_a_read_does() -> None:
+    data = b"\xff\xfea\0b\0\n"  # UTF-16: the byte of a newline, not a newline
+    planned = plan(snapshot_of(data), detect_format(data), [_edit("a", "x")], limits=LIMITS)
+    assert planned.change.snippet == "     1→xb\ufffd"
 
 
 def test_one_long_edit_with_two_small_changes_shows_two_hunks() -> None:
