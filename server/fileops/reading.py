@@ -153,12 +153,16 @@ class Reader:
             return self._window_of_large(stream, chunk, fmt, request, token, index)
         reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
         digest = xxhash.xxh3_128()
+        first = chunk
         while chunk:  # to the end, which costs nothing, so that a digest is known
             token.check()
             digest.update(chunk)
             reader.feed(chunk)
             chunk = stream.read(CHUNK_BYTES)
-        return reader.finish(), digest.digest()
+        window = reader.finish()
+        if window.total_lines is None and len(first) == stream.stamp.size_bytes:
+            window = replace(window, total_lines=text.count_lines(first, fmt))
+        return window, digest.digest()
 
     def _window_of_large(
         self,

@@ -44,7 +44,7 @@ async def test_read_answers_with_lines_and_facts(client: FileOpsClient, file: Pa
     assert (result["status"], result["error"], result["ui_extra"]) == ("success", None, None)
     assert result["details"].pop("mtime") == pytest.approx(file.stat().st_mtime)
     assert result["details"] == {
-        "start_line": 1, "end_line": 2, "total_lines": None, "next_offset": 3, "n_lines_hidden": 0,
+        "start_line": 1, "end_line": 2, "total_lines": 3, "next_offset": 3, "n_lines_hidden": 0,
         "encoding": "utf-8", "bom": False, "newline": "\n", "size_bytes": 14, "source": "disk",
     }  # fmt: skip
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_models import awkward_texts, formats, model_lines, model_shown
-from fileops.core.text import decode
+from fileops.core.text import count_lines, decode
 from fileops.core.window import Window, WindowReader
 from fileops.errors import TooManyChars
 from fileops.model import TextFormat
@@ -46,6 +46,7 @@ def test_a_window_is_that_of_the_model(
 ) -> None:
     window, n_fed = _read(data, chunk_sizes, offset=offset, limit=limit, limits=SMALL)
     lines = model_lines(decode(data, window.format))
+    assert count_lines(data, window.format) == len(lines)
     first = max(1, offset or 1)
     selected = lines[first - 1 :] if limit is None else lines[first - 1 : first - 1 + limit]
     shown = selected[: SMALL.max_lines]

@@ -108,6 +108,15 @@ def count_newlines(data: bytes, fmt: TextFormat, start: int = 0, end: int | None
     return sum(decode_part(view[at : min(at + _BLOCK_BYTES, end)], fmt).count("\n") for at in blocks)
 
 
+def count_lines(data: bytes, fmt: TextFormat) -> int:
+    """Of the whole content of a file."""
+    n_bom = len(fmt.bom)
+    if len(data) <= n_bom:
+        return 0
+    ends_in_newline = rfind_aligned(data, newline_of(fmt), fmt, n_bom, len(data)) == len(data) - fmt.unit_bytes
+    return count_newlines(data, fmt, n_bom) + (not ends_in_newline)
+
+
 def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
     """Where the line that holds `offset` begins. The BOM belongs to line 1."""
     newline = newline_of(fmt)

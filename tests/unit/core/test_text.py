@@ -72,6 +72,19 @@ def test_lines_are_found_on_code_units(fmt: TextFormat) -> None:
             assert rules.line_end(data, fmt, offset) == end
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize(
+    ("content", "n_lines"), [("", 0), ("a", 1), ("\n", 1), ("a\r\n", 1), ("a\n\n", 2), ("a\nb", 2), ("\u0a0a", 1)]
+)
+def test_a_final_newline_starts_no_further_line(content: str, n_lines: int, fmt: TextFormat) -> None:
+    assert rules.count_lines(text_of(content, fmt).data, fmt) == n_lines
+
+
+def test_half_a_code_unit_behind_the_last_newline_is_a_line() -> None:
+    fmt = rules.detect_format(b"\xff\xfe")
+    assert rules.count_lines(b"\xff\xfea\0\n\0\n", fmt) == 2
+
+
 def test_what_no_encoding_holds_is_named() -> None:
     with pytest.raises(errors.NotEncodable) as refused:
         rules.encode("a\udc80\udc81b", TextFormat())
