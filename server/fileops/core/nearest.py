@@ -124,8 +124,13 @@ def _candidates(text: Text, wanted: tuple[str, ...]) -> list[int]:
 
 def _telling(wanted: tuple[str, ...]) -> list[tuple[int, str]]:
     """The lines that most likely stand in few places, with their index: the longest."""
-    lines = [(index, line) for index, line in enumerate(wanted) if len(line.strip()) > 3]
+    lines = [(index, line) for index, line in enumerate(wanted) if _tells(line.strip())]
     return sorted(lines, key=lambda item: -len(item[1].strip()))[:_N_ANCHORS]
+
+
+def _tells(line: str) -> bool:
+    """Short lines stand anywhere; bytes that are no text do not."""
+    return len(line) > 3 or "\ufffd" in line
 
 
 def _hits(text: Text, piece: str) -> Iterator[int]:
@@ -157,7 +162,7 @@ def _folded_votes(text: Text, wanted: tuple[str, ...]) -> "Counter[int]":
     votes: Counter[int] = Counter()
     for index, line in _telling(wanted):
         key = _folded(line)
-        if len(key) > 3:
+        if _tells(key):
             for number, other in enumerate(folded):
                 if key in other:
                     votes[max(0, number - index)] += len(key)

@@ -47,6 +47,13 @@ def test_hint_tells_of_bytes_that_are_not_text(old: str) -> None:
     hint.diff.encode()
 
 
+@pytest.mark.parametrize("old", ["\ufffd", "\udce9", "f\ufffd"])
+def test_hint_tells_of_bytes_that_are_not_text_however_short_the_text_is(old: str) -> None:
+    hint = nearest(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
+    assert hint is not None
+    assert (hint.start_line, hint.end_line, hint.differs_in) == (2, 2, ("invalid_bytes",))
+
+
 def test_half_a_line_end_is_told() -> None:
     hint = nearest(text_of("a line\r\nb line\r\n"), "a line\r")
     assert hint is not None
