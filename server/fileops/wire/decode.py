@@ -136,7 +136,9 @@ def _bounded(inner: Decoder, bounds: msgspec.Meta) -> Decoder:
 
 
 def _union(members: tuple[Any, ...]) -> Decoder:
-    decoders = [decoder_of(member) for member in members if member is not NoneType]
+    wanted = [member for member in members if member is not NoneType]
+    decoders = [decoder_of(member) for member in wanted]
+    names = "a string or an integer" if wanted == [str, int] else None
     optional = NoneType in members
 
     def union(value: object) -> object:
@@ -147,7 +149,12 @@ def _union(members: tuple[Any, ...]) -> Decoder:
                 return decoder(value)
             except InvalidParams:
                 continue
-        return decoders[-1](value)
+        try:
+            return decoders[-1](value)
+        except InvalidParams:
+            if names is None:
+                raise
+            raise InvalidParams(f"must be {names}, not {_kind(value)}") from None
 
     return union
 

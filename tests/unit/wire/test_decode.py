@@ -49,7 +49,7 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("a step that is no object", {**MULTI, "edits": ["x"]}, wire.MultiEditParams, "$.edits[0]", "must be an object, not a string"),
     ("no count", {**EDIT, "expected_replacements": 0}, wire.EditParams, "$.expected_replacements", "must be at least 1"),
     ("session of null", {"session_id": None}, wire.CloseSessionParams, "$.session_id", "must be a string, not null"),
-    ("a token that is a list", {**READ, "workDoneToken": []}, wire.ReadParams, "$.workDoneToken", "must be an integer, not an array"),
+    ("a token that is a list", {**READ, "workDoneToken": []}, wire.ReadParams, "$.workDoneToken", "must be a string or an integer, not an array"),
 ]  # fmt: skip
 
 
