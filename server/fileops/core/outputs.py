@@ -10,7 +10,7 @@ from typing import Literal
 from fileops import errors
 from fileops.core.correction import SENTENCES
 from fileops.errors import FileOpsError
-from fileops.model import Change, Edit, Plan
+from fileops.model import Change, Edit, LineRange, Plan
 
 Tool = Literal["read", "edit", "multi_edit"]
 
@@ -188,7 +188,41 @@ def _told(error: FileOpsError, tool: Tool, path: str) -> str:
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
         case _:
-            return failure_message(error)
+            return " ".join(filter(None, (failure_message(error), _advice(error))))
+
+
+def _advice(error: FileOpsError) -> str:
+    """What a model had better do next, where the failure's own sentence does not say it."""
+    match error:
+        case errors.NotRegularFile():
+            return "Only regular files can be read and edited."
+        case errors.NotEncodable():
+            return "Nothing was written. Use characters that the encoding has."
+        case errors.InvalidPattern():
+            return "The syntax is RE2's, without lookaround and without backreferences in the pattern."
+        case errors.StrategyFailed():
+            return "Nothing was written. Use another strategy, or the exact text."
+        case errors.Rejected(what="command"):
+            return "It was not run. Do not try the same again: ask the user what is wanted instead."
+        case errors.Rejected():
+            return "Nothing was written. Do not try the same again: ask the user what is wanted instead."
+        case errors.ApprovalTimedOut(what="command"):
+            return "It was not run. Try again when the user is there."
+        case errors.ApprovalTimedOut():
+            return "Nothing was written. Try again when the user is there."
+        case errors.ApplyRefused():
+            return "Read the file again before the next try, or ask the user to save it."
+        case errors.UndoConflict(ranges=ranges) if ranges:
+            return f"Read {_lines_named(ranges)} and edit what is to go."
+        case _:
+            return ""
+
+
+def _lines_named(ranges: Sequence[LineRange]) -> str:
+    named = ", ".join(
+        str(one.start_line) if one.start_line == one.end_line else f"{one.start_line}-{one.end_line}" for one in ranges
+    )
+    return f"line {named}" if named.isdecimal() else f"lines {named}"
 
 
 def failure_message(error: FileOpsError) -> str:
@@ -250,8 +284,9 @@ def failure_message(error: FileOpsError) -> str:
             return f"Nobody answered the proposed {what} within {timeout_s:g} seconds."
         case errors.ApplyRefused(reason=reason):
             return f"The editor did not apply the edit: {reason}."
-        case errors.UndoConflict(reason=reason):
-            return f"The edit cannot be taken back without losing later changes{_after_colon(reason)}."
+        case errors.UndoConflict(reason=reason, ranges=ranges):
+            loss = " without losing later changes" if ranges else ""
+            return f"The edit cannot be taken back{loss}{_after_colon(reason)}."
         case errors.DiskFull(reason=reason, hint=hint):
             return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
         case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):

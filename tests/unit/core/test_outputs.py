@@ -6,7 +6,7 @@ from fileops import errors
 from fileops.core import outputs
 from fileops.core.outputs import Tool
 from fileops.errors import FAILURES, FileOpsError
-from fileops.model import Edit
+from fileops.model import Edit, LineRange
 
 P = "/w/as given.txt"
 TAGGED = "<tool_use_error>{}</tool_use_error>"
@@ -104,6 +104,34 @@ def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
     assert text.endswith("</tool_use_error>")
     assert "try again" in text.lower() or "choose another place" in text
     assert getattr(failure, "reason") in text  # noqa: B009 - three classes share the field by name only
+
+
+@pytest.mark.parametrize(
+    ("failure", "advice"),
+    [
+        (errors.Rejected(), "Nothing was written. Do not try the same again: ask the user what is wanted instead."),
+        (errors.ApprovalTimedOut(timeout_s=600.0), "Nothing was written. Try again when the user is there."),
+        (errors.Rejected(what="command"), "It was not run."),
+        (errors.ApplyRefused(reason="r"), "Read the file again before the next try, or ask the user to save it."),
+        (errors.UndoConflict(reason="r", ranges=(LineRange(start_line=3, end_line=3),)), "Read line 3 and edit"),
+        (
+            errors.UndoConflict(
+                ranges=(LineRange(start_line=3, end_line=5), LineRange(start_line=9, end_line=9)), reason="r"
+            ),
+            "Read lines 3-5, 9 and edit",
+        ),
+        (errors.NotEncodable(encoding="ascii", characters="\xe9"), "Use characters that the encoding has."),
+        (errors.InvalidPattern(reason="r"), "The syntax is RE2's"),
+    ],
+)
+def test_a_model_is_told_what_to_do_next(failure: FileOpsError, advice: str) -> None:
+    assert advice in outputs.failure_text(failure, "edit", P)
+    assert advice not in outputs.failure_message(failure)
+
+
+def test_an_undo_of_nothing_is_no_conflict_with_later_changes() -> None:
+    unknown = errors.UndoConflict(reason="the history holds no such edit")
+    assert outputs.failure_message(unknown) == "The edit cannot be taken back: the history holds no such edit."
 
 
 def _made(failure: type[FileOpsError]) -> FileOpsError:
