@@ -12,6 +12,7 @@ import pytest
 
 from clients.neovim.world import PLUGIN, neovim
 from fileops import events
+from fileops.wire import command_types, correction_types
 from fileops.wire import types as wire
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -23,6 +24,9 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "ToolResult": wire.ToolResult,
     "Attachment": wire.Attachment,
     "ConfirmEditParams": wire.ConfirmEditParams,
+    "BashParams": command_types.BashParams,
+    "ConfirmCommandParams": command_types.ConfirmCommandParams,
+    "CorrectEditParams": correction_types.CorrectEditParams,
     "HistoryEntry": wire.HistoryEntry,
     "ApprovalMode": wire.ApprovalModeResult,
     "ReadParams": wire.ReadParams,

@@ -37,6 +37,21 @@ def review_side_by_side(shop: Scene) -> None:
     shop.terminal.shows("✓ hunk 1/2", "✓ hunk 2/2", "╱╱╱")
 
 
+def command(shop: Scene) -> None:
+    """A shell command that waits behind an edit."""
+    shop.propose("agent-1", NO_FLOATS)
+    shop.terminal.shows("Review")
+    shop.run(
+        "agent-2", "python -m pytest -q tests/test_cart.py &&\n  git diff --stat", "See whether the totals still add up"
+    )
+    shop.terminal.shows("Review 1/2")
+    shop.terminal.command("Fileops review")
+    shop.terminal.keys("]", "r")
+    shop.terminal.shows(
+        "Command 2/2", "~/shop", "agent-2 wants to run this · 2 lines", "git diff --stat", "still add up", "run once"
+    )
+
+
 def marks(shop: Scene) -> None:
     """What agents changed in the buffer."""
     assert shop.result(shop.propose("agent-1", SHORTER_TOTAL, RENAMED)) == "success"
@@ -67,6 +82,7 @@ def history(shop: Scene) -> None:
 SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
     "review": (review, "default"),
     "review-side-by-side": (review_side_by_side, "default"),
+    "command": (command, "default"),
     "marks": (marks, "yolo"),
     "stale": (stale, "yolo"),
     "history": (history, "yolo"),
@@ -78,6 +94,7 @@ SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
 def test_scene(name: str, theme: str, tmp_path: Path) -> None:
     play, approval_mode = SCENES[name]
     nvim = neovim("new", tmp_path)
+    nvim.environment["HOME"] = str(tmp_path)  # paths as short as a person sees his own
     columns = 132 if name == "review-side-by-side" else 116
     with scene(
         nvim, tmp_path, "--cmd", f"set background={theme}", approval_mode=approval_mode, columns=columns

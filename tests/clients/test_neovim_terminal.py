@@ -89,6 +89,60 @@ def test_the_whole_review_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.until(ONE_WINDOW)
 
 
+def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path) as shop:
+        built = shop.cart.parent / "built"
+        first = shop.run("agent-1", "echo once >> built", "Build it")
+        shop.terminal.shows("Command agent-1 wants to run this", "echo once >> built", "Build it", "a run once")
+        shop.terminal.until("bufname() ==# 'cart.py'")
+        shop.terminal.command("Fileops review")
+        shop.terminal.keys("a")
+        assert shop.result(first) == "success"
+        assert built.read_text() == "once\n"
+        shop.terminal.until(ONE_WINDOW)
+
+        # allowed for always, it is not asked about again; another one is
+        second = shop.run("agent-1", "echo more >> built", "")
+        shop.terminal.shows("echo more", "the agent does not say")
+        shop.terminal.command("Fileops review")
+        shop.terminal.keys("A")
+        assert shop.result(second) == "success"
+        assert shop.result(shop.run("agent-1", "echo more >> built", "")) == "success"
+        assert built.read_text() == "once\nmore\nmore\n"
+
+        # it waits in one queue with edits
+        edit = shop.propose("agent-1", SHORTER_TOTAL)
+        command = shop.run("agent-2", "rm built", "Clean up")
+        shop.terminal.shows("Review 1/2")
+        shop.terminal.command("Fileops review")
+        shop.terminal.keys("]", "r")
+        shop.terminal.shows("Command 2/2", "rm built", "Clean up")
+        shop.terminal.keys("r")
+        assert shop.result(command) == "rejected"
+        shop.terminal.shows("Review cart.py")
+        shop.terminal.keys("r")
+        assert shop.result(edit) == "rejected"
+        shop.terminal.until(ONE_WINDOW)
+
+        # the agent takes it back while the person looks at it; the cursor goes where it was
+        last = shop.run("agent-1", "rm built", "Clean up")
+        shop.terminal.shows("rm built")
+        shop.terminal.command("Fileops review")
+        shop.terminal.until("bufname() =~# 'command'")
+        shop.cancel(last)
+        assert shop.result(last) == "error -32800"
+        shop.terminal.until(f"{ONE_WINDOW} && bufname() ==# 'cart.py'")
+        assert built.read_text() == "once\nmore\nmore\n"
+
+        # the person leaves
+        shop.run("agent-1", "rm built", "Clean up")
+        shop.terminal.shows("rm built")
+        pid = int(shop.terminal.ask("luaeval('require(\"fileops.daemon\").client().rpc.pid()')"))
+        shop.terminal.command("qa!")
+        nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the daemon to end")
+        assert built.exists()
+
+
 def test_history_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, approval_mode="yolo") as shop:
         for step in (SHORTER_TOTAL, NO_FLOATS):

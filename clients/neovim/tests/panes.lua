@@ -94,6 +94,30 @@ T['a narrow window names the keys that fit'] = function()
   looks_like('review-narrow')
 end
 
+T['a command that waits, one of two reviews'] = function()
+  child.lua('ask("area.py")')
+  child.lua([[require('fileops.review').ask_command(..., { client_id = 1 }, function() end)]], {
+    {
+      command = 'pip install --upgrade "build>=1.2" &&\n  python -m build --wheel --outdir '
+        .. 'dist-of-a-long-name . && ls -l dist-of-a-long-name \27[2J\226\128\174',
+      cwd = '/srv/shop',
+      session_id = 'agent-2',
+      description = 'Build the wheel, to see whether the new metadata is in it',
+    },
+  })
+  child.type_keys(':Fileops review<CR>', ']r')
+  looks_like('command')
+end
+
+T['the keys of a command'] = function()
+  child.lua(
+    [[require('fileops.review').ask_command({ command = 'make', cwd = '/srv', session_id = 'agent-1' },
+      { client_id = 1 }, function() end)]]
+  )
+  child.type_keys(':Fileops review<CR>', 'g?')
+  looks_like('command-help')
+end
+
 T['the diff of an edit'] = function()
   child.lua([[require('fileops.edit_view').show({
     file_path = vim.uv.cwd() .. '/area.py', hunks = _G.hunks, stats = require('fileops.hunks').stats(_G.hunks),

@@ -62,6 +62,15 @@ class Scene:
         arguments = ", ".join(quoted(text) for text in (session, str(path or self.cart), edits))
         return int(self.terminal.ask(f"v:lua.Agent.multi_edit({arguments})"))
 
+    def run(self, session: str, command: str, description: str) -> int:
+        """A shell command; the number of the result."""
+        arguments = ", ".join(quoted(text) for text in (session, command, description))
+        return int(self.terminal.ask(f"v:lua.Agent.bash({arguments})"))
+
+    def cancel(self, number: int) -> None:
+        """The agent gives up what it asked for."""
+        self.terminal.ask(f"v:lua.Agent.cancel({number})")
+
     def result(self, number: int) -> str:
         """Waits for it."""
         self.terminal.until(f"v:lua.Agent.result({number}) !=# ''")
@@ -84,7 +93,7 @@ def scene(
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
-        "server": {"approval_mode": approval_mode},
+        "server": {"approval_mode": approval_mode, "bash": True},
         "pane": {"close_after_s": 0, "height": 24},
     }
     with terminal(

@@ -195,6 +195,7 @@ end
 ---@param how string
 local function crashed(how)
   require('fileops.review').withdraw_all('the daemon ended')
+  require('fileops.correction').forget()
   require('fileops.stale').forget()
   local options = config.get().restart
   local now = vim.uv.hrtime() / 1e9
@@ -228,6 +229,7 @@ local function on_exit(code, signal, client_id)
     if M.state.stopping or (connection and connection.stopped_by_us()) then
       M.state.stopping = false
       require('fileops.review').withdraw_all('the daemon was stopped')
+      require('fileops.correction').forget()
       require('fileops.stale').forget()
       if M.state.status ~= 'failed' then enter('stopped') end
       return release('the daemon was stopped')
@@ -240,9 +242,11 @@ end
 ---@return vim.lsp.Config
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental = { fileops = { confirm_edit = true } }
+  capabilities.experimental =
+    { fileops = { confirm_edit = true, confirm_command = true, correct_edit = true } }
   -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
   capabilities.workspace.workspaceEdit.documentChanges = true
+  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `lenses`
   return {
     name = 'fileops',
     cmd = connect,

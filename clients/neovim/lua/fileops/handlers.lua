@@ -113,38 +113,40 @@ function M.apply_edit(_, params, ctx)
   return { applied = true }
 end
 
---- Waits, without holding up the editor, until the person has decided.
----@param params fileops.ConfirmEditParams
----@param ctx lsp.HandlerContext
-function M.confirm_edit(_, params, ctx)
-  local co = assert(coroutine.running())
-  local request_id = require('fileops.rpc').serving_id()
-  local done, answer, err = false, nil, nil
-  local yielded = false
-  require('fileops.review').ask(
-    params,
-    { client_id = ctx.client_id, request_id = request_id },
-    function(value, problem)
+--- A handler that waits, without holding up the editor, until somebody has answered.
+---@param ask fun(params: table, from: fileops.Asked, answer: fun(value: any, problem: table?))
+---@return lsp.Handler
+local function asking(ask)
+  return function(_, params, ctx)
+    local co = assert(coroutine.running())
+    local from = { client_id = ctx.client_id, request_id = require('fileops.rpc').serving_id() }
+    local done, answer, err = false, nil, nil
+    local yielded = false
+    ask(params, from, function(value, problem)
       done, answer, err = true, value, problem
       if yielded then vim.schedule(function() coroutine.resume(co) end) end
+    end)
+    if not done then
+      yielded = true
+      coroutine.yield()
     end
-  )
-  if not done then
-    yielded = true
-    coroutine.yield()
+    return answer, err
   end
-  return answer, err
 end
 
 ---@return table<string, lsp.Handler>
 function M.all()
   local handlers = {
-    ['fileops/confirmEdit'] = M.confirm_edit,
+    ['fileops/confirmEdit'] = asking(require('fileops.review').ask),
+    ['fileops/confirmCommand'] = asking(require('fileops.review').ask_command),
+    ['fileops/correctEdit'] = asking(require('fileops.correction').ask),
     ['workspace/applyEdit'] = M.apply_edit,
     ['$/cancelRequest'] = function(_, params, ctx)
+      if require('fileops.correction').cancelled(params.id, ctx.client_id) then return end
       require('fileops.review').cancelled(params.id, ctx.client_id)
     end,
   }
+  handlers = vim.tbl_extend('error', handlers, require('fileops.lenses').handlers)
   for method in pairs(protocol.notifications) do
     handlers[method] = notification(method)
   end

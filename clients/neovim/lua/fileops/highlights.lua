@@ -17,6 +17,7 @@ M.links = {
   FileopsTitle = 'Title',
   FileopsKey = 'Special',
   FileopsMuted = 'Comment',
+  FileopsCommand = 'Normal',
 }
 
 function M.define()

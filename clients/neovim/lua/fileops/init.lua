@@ -38,6 +38,16 @@ local function after_edit(params, result)
   end
 end
 
+--- What a command may have written: buffers without unsaved changes follow the disk.
+local function after_command()
+  local client = require('fileops.daemon').client()
+  for buf in pairs(client and client.attached_buffers or {}) do
+    if vim.api.nvim_buf_is_loaded(buf) and not require('fileops.reload').is_current(buf) then
+      require('fileops.handlers').file_written(vim.api.nvim_buf_get_name(buf))
+    end
+  end
+end
+
 local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, ['fileops/undo'] = true }
 
 --- Any method of the protocol. Without a callback inside a coroutine: waits there and returns `result, err`.
@@ -69,6 +79,7 @@ function M.request(method, params, callback)
     client = ready
     local sent, id = daemon.call(ready, 'request', method, params, function(err, result)
       if result and changes_files[method] then after_edit(params, result) end
+      if result and method == 'fileops/bash' then after_command() end
       callback(err, result)
     end)
     request_id = id
@@ -97,6 +108,11 @@ function M.edit(params, callback) return M.request(method('edit'), params, callb
 ---@param params fileops.MultiEditParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function M.multi_edit(params, callback) return M.request(method('multi_edit'), params, callback) end
+
+--- A shell command, with `server = { bash = true }`; the person is asked first.
+---@param params fileops.BashParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.bash(params, callback) return M.request(method('bash'), params, callback) end
 
 --- The tools as a model is to be offered them.
 ---@param callback? fun(err: fileops.RequestError?, result: { tools: fileops.ToolDefinition[] })
@@ -139,6 +155,15 @@ function Session:edit(params, callback) return M.edit(self:_own(params), callbac
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function Session:multi_edit(params, callback) return M.multi_edit(self:_own(params), callback) end
 
+---@param params fileops.BashParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:bash(params, callback) return M.bash(self:_own(params), callback) end
+
+--- As `correct_with`, for the edits of this session.
+---@param corrector fileops.Corrector
+---@return fun() off
+function Session:correct_with(corrector) return require('fileops.correction').register(corrector, self.id) end
+
 ---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
 function Session:tracked(callback) return M.tracked({ session_id = self.id }, callback) end
 
@@ -151,6 +176,7 @@ function Session:undo(callback) return M.undo({ session_id = self.id }, callback
 function Session:close(callback)
   sessions[self.id] = nil
   require('fileops.stale').forget(self.id)
+  require('fileops.correction').close_session(self.id)
   require('fileops.edit_view').close()
   return M.request(method('close_session'), { session_id = self.id }, callback or function() end)
 end
@@ -175,6 +201,13 @@ end
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
 function M.on(event, fn) return require('fileops.events').on(event, fn) end
+
+--- With `server = { correction = true }`: who is asked for the words of an edit that does not stand in the file. It
+--- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when nobody
+--- waits for that any more.
+---@param corrector fileops.Corrector
+---@return fun() off
+function M.correct_with(corrector) return require('fileops.correction').register(corrector) end
 
 --- Answer to the review that is shown, or waits longest.
 ---@param outcome 'accept'|'always'|'reject'

@@ -7,6 +7,7 @@ require('fileops.highlights')
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.pane')
+local BREAK = '      ' -- before the rest of a wrapped line, as wide as a page's labels
 
 ---@class (exact) fileops.Hint
 ---@field [1] string|false key
@@ -19,6 +20,7 @@ local ns = vim.api.nvim_create_namespace('fileops.pane')
 ---@field height integer at most
 ---@field hunks fileops.Hunk[]
 ---@field verdicts? fileops.Verdicts
+---@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
 ---@field title string a winbar expression
 ---@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
 ---@field empty? string what to say where there is no hunk
@@ -43,6 +45,7 @@ function M.escape(text) return (text:gsub('%%', '%%%%')) end
 ---@param spec fileops.PaneSpec
 ---@return fileops.Page[]
 local function pages_of(spec)
+  if spec.page then return { spec.page } end
   if spec.layout == 'side_by_side' then return { render.side_by_side(spec.hunks, spec.verdicts) } end
   return { render.inline(spec.hunks, spec.verdicts) }
 end
@@ -71,14 +74,16 @@ end
 
 ---@param win integer
 ---@param side_by_side boolean
-local function dress(win, side_by_side)
+---@param wrap boolean
+local function dress(win, side_by_side, wrap)
   local options = {
     number = false,
     relativenumber = false,
     signcolumn = 'no',
     foldcolumn = '0',
     foldenable = false,
-    wrap = false,
+    wrap = wrap,
+    showbreak = wrap and BREAK or '',
     list = false,
     spell = false,
     cursorline = true,
@@ -123,12 +128,30 @@ local function new_buffer(self, i)
   return buf
 end
 
+---@param page fileops.Page
+---@param wraps boolean
+---@return integer
+local function n_screen_lines(page, wraps)
+  if not wraps then return math.max(#page.lines, 1) end
+  local n = 0
+  for i, line in ipairs(page.lines) do
+    local width = vim.fn.strdisplaywidth(line)
+    for _, each in ipairs(page.decorations) do
+      if each.row == i - 1 and each.opts.virt_text then
+        width = width + vim.fn.strdisplaywidth(each.opts.virt_text[1][1])
+      end
+    end
+    n = n + 1 + math.ceil(math.max(0, width - vim.o.columns) / (vim.o.columns - #BREAK))
+  end
+  return n
+end
+
 ---@param self fileops.Pane
 ---@return boolean opened
 local function open_windows(self)
   local splitkeep = vim.o.splitkeep
   vim.o.splitkeep = 'screen' -- the text above must not jump
-  local n_lines = math.max(#self.pages[1].lines, 1) + 1 -- the bar
+  local n_lines = n_screen_lines(self.pages[1], self.spec.page and true or false) + 1 -- the bar
   local height = math.max(4, math.min(n_lines, self.spec.height, math.floor(vim.o.lines / 2)))
   for i = 1, #self.pages do
     local buf = new_buffer(self, i)
@@ -140,7 +163,7 @@ local function open_windows(self)
       break
     end
     self.bufs[i], self.wins[i] = buf, win
-    dress(win, #self.pages == 2)
+    dress(win, #self.pages == 2, self.spec.page and true or false)
   end
   vim.o.splitkeep = splitkeep
   if #self.wins == 0 then return false end

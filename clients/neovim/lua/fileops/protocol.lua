@@ -112,6 +112,32 @@ M.OLDEST_DAEMON = '0.1.0'
 ---@field text? string
 ---@field hunk_ids? string[]
 
+---@class (exact) fileops.BashParams
+---@field command string
+---@field timeout_s? number
+---@field cwd? string absolute; without it the workspace folder
+---@field description? string what it is for, told to the person who is asked
+---@field session_id? string
+
+---@class (exact) fileops.ConfirmCommandParams
+---@field command string
+---@field cwd string
+---@field session_id string
+---@field description? string as the agent gave it
+
+---@class (exact) fileops.CorrectEditParams
+---@field file_path string
+---@field session_id string
+---@field edit_index integer 0-based step of a multi edit
+---@field old_string string which does not stand in the file
+---@field new_string string
+---@field reason string
+---@field nearest? table the most similar place, as in the details of a failed edit
+
+---@class (exact) fileops.Correction
+---@field old_string string must stand in the file exactly
+---@field new_string string
+
 ---@class (exact) fileops.DidBecomeStale
 ---@field file_path string
 ---@field session_id string
@@ -170,7 +196,10 @@ M.methods = {
   tools = 'fileops/tools',
   tracked = 'fileops/tracked',
   close_session = 'fileops/closeSession',
+  bash = 'fileops/bash',
   confirm_edit = 'fileops/confirmEdit',
+  confirm_command = 'fileops/confirmCommand',
+  correct_edit = 'fileops/correctEdit',
   history = 'fileops/history',
   undo = 'fileops/undo',
   approval_mode = 'fileops/approvalMode',
@@ -231,6 +260,17 @@ M.fields = {
     'proposed_text?',
   },
   ConfirmEditAnswer = { 'outcome', 'text?', 'hunk_ids?' },
+  BashParams = { 'command', 'timeout_s?', 'cwd?', 'description?', 'session_id?' },
+  ConfirmCommandParams = { 'command', 'cwd', 'session_id', 'description?' },
+  CorrectEditParams = {
+    'file_path',
+    'session_id',
+    'edit_index',
+    'old_string',
+    'new_string',
+    'reason',
+    'nearest?',
+  },
   DidBecomeStale = { 'file_path', 'session_id', 'reason', 'source', 'timestamp' },
   DidRead = { 'file_path', 'session_id', 'timestamp', 'size', 'modified' },
   DidEdit = { 'file_path', 'session_id', 'timestamp', 'content_length', 'source', 'edit_id' },

@@ -162,6 +162,23 @@ local function take(buf, data)
   options.modified = false
 end
 
+--- Whether the buffer shows what stands on disk, as far as that can be told without Vim; a file that is gone is left
+--- to Vim.
+---@param buf integer
+---@return boolean
+function M.is_current(buf)
+  local data = slurp(vim.api.nvim_buf_get_name(buf))
+  if not data then return true end
+  local options = vim.bo[buf]
+  local text = M.decode(data, {
+    fileformat = options.fileformat,
+    fileencoding = options.fileencoding,
+    bomb = options.bomb,
+  })
+  local shown = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  return text ~= nil and vim.deep_equal(#text.lines > 0 and text.lines or { '' }, shown)
+end
+
 local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
 
 --- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "gone",

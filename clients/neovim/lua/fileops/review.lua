@@ -1,16 +1,21 @@
--- Proposed edits that wait for a person: the queue, the verdict on each hunk, and the answer to the daemon. What it
--- looks like is `review_view`'s business.
+-- What waits for a person: proposed edits and shell commands in one queue, the verdict on each hunk, and the answer to
+-- the daemon. What it looks like is `review_view`'s business.
 local events = require('fileops.events')
 
 local M = {}
 
 ---@class (exact) fileops.Review
 ---@field id integer ours, counted from 1
+---@field kind 'edit'|'command'
 ---@field client_id integer
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
----@field params fileops.ConfirmEditParams
+---@field params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
 ---@field rejected table<string, boolean> hunk id → true
 ---@field answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+
+---@class (exact) fileops.Asked which request of the daemon's it is
+---@field client_id integer
+---@field request_id? integer|string
 
 local REQUEST_CANCELLED = -32800
 
@@ -30,6 +35,7 @@ end
 ---@param review fileops.Review
 ---@return fileops.ConfirmEditAnswer
 function M.outcome(review)
+  if review.kind == 'command' then return { outcome = 'proceed_once' } end
   local accepted = {}
   for _, hunk in ipairs(review.params.hunks) do
     if not review.rejected[hunk.id] then accepted[#accepted + 1] = hunk.id end
@@ -39,6 +45,20 @@ function M.outcome(review)
   return { outcome = 'modify', hunk_ids = accepted }
 end
 
+--- For listeners.
+---@param review fileops.Review
+---@return table
+local function about(review)
+  local params = review.params
+  return {
+    id = review.id,
+    kind = review.kind,
+    session_id = params.session_id,
+    file_path = params.file_path,
+    command = params.command,
+  }
+end
+
 ---@param review fileops.Review
 ---@param how string
 local function leave(review, how)
@@ -46,8 +66,7 @@ local function leave(review, how)
     if other == review then table.remove(queue, i) end
   end
   require('fileops.review_view').gone(review)
-  local data = { id = review.id, file_path = review.params.file_path, outcome = how }
-  events.emit('reviewed', data, 'FileopsReviewed')
+  events.emit('reviewed', vim.tbl_extend('force', about(review), { outcome = how }), 'FileopsReviewed')
 end
 
 ---@param review fileops.Review
@@ -58,16 +77,17 @@ local function settle(review, answer)
   leave(review, answer.outcome)
 end
 
---- A question of the daemon; `answer` is called once.
----@param params fileops.ConfirmEditParams
----@param from { client_id: integer, request_id: integer|string|nil }
+---@param kind 'edit'|'command'
+---@param params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@param from fileops.Asked
 ---@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
 ---@return fileops.Review
-function M.ask(params, from, answer)
+local function enqueue(kind, params, from, answer)
   n_asked = n_asked + 1
   ---@type fileops.Review
   local review = {
     id = n_asked,
+    kind = kind,
     client_id = from.client_id,
     request_id = from.request_id,
     params = params,
@@ -76,16 +96,29 @@ function M.ask(params, from, answer)
   }
   table.insert(queue, review)
   require('fileops.review_view').arrived(review)
-  local data = { id = review.id, file_path = params.file_path, session_id = params.session_id }
-  events.emit('review', data, 'FileopsReview')
+  events.emit('review', about(review), 'FileopsReview')
   return review
 end
+
+--- May this edit be written? `answer` is called once.
+---@param params fileops.ConfirmEditParams
+---@param from fileops.Asked
+---@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@return fileops.Review
+function M.ask(params, from, answer) return enqueue('edit', params, from, answer) end
+
+--- May this command be run? `answer` is called once.
+---@param params fileops.ConfirmCommandParams
+---@param from fileops.Asked
+---@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@return fileops.Review
+function M.ask_command(params, from, answer) return enqueue('command', params, from, answer) end
 
 --- Accept what is not rejected.
 ---@param review fileops.Review
 function M.accept(review) settle(review, M.outcome(review)) end
 
---- Accept, and be asked no more in that session.
+--- Accept, and be asked no more in that session (of a command: for the same one).
 ---@param review fileops.Review
 function M.always(review)
   if next(review.rejected) then
@@ -119,6 +152,13 @@ local function withdraw(review, why)
   leave(review, 'withdrawn')
 end
 
+---@param review fileops.Review
+---@return string
+local function what(review)
+  if review.kind == 'command' then return 'its command' end
+  return 'its edit of ' .. vim.fs.basename(review.params.file_path)
+end
+
 --- The daemon took a request back. Where the transport hides ids, only a single waiting review can be meant.
 ---@param request_id integer|string
 ---@param client_id integer
@@ -127,9 +167,7 @@ function M.cancelled(request_id, client_id)
   for _, review in ipairs(vim.list_slice(queue)) do
     if review.client_id == client_id then
       if review.request_id == request_id then
-        vim.notify(
-          ('fileops: the agent took back its edit of %s'):format(vim.fs.basename(review.params.file_path))
-        )
+        vim.notify('fileops: the agent took back ' .. what(review))
         return withdraw(review, 'withdrawn by the agent')
       end
       if review.request_id == nil then table.insert(unknown, review) end

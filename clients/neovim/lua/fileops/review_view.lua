@@ -1,5 +1,7 @@
--- The review as a person sees it: a pane below, with keys of its own; the proposal in a tab page where it is edited.
+-- The review as a person sees it: a pane below, with keys of its own, for edits and for commands; the proposal of an
+-- edit in a tab page where it is edited.
 -- Without being told to, it takes neither the cursor nor a key.
+local command_view = require('fileops.command_view')
 local config = require('fileops.config')
 local hunks = require('fileops.hunks')
 local pane = require('fileops.pane')
@@ -28,6 +30,7 @@ end
 local function title(review)
   local params = review.params
   local count = #waiting() > 1 and (' %d/%d'):format(position(review), #waiting()) or ''
+  if review.kind == 'command' then return command_view.title(params, count) end
   local creates = params.operation == 'create' and ' · new file' or ''
   return ('%%#FileopsTitle# Review%s%%* %s%s %%#FileopsMuted#· %s%%*'):format(
     count,
@@ -54,8 +57,20 @@ end
 ---@param review fileops.Review
 ---@return table
 local function look(review)
+  if review.kind == 'command' then
+    return {
+      name = ('review/%d/command'):format(review.id),
+      file_path = '',
+      layout = 'inline',
+      hunks = {},
+      page = command_view.page(review.params),
+      title = title(review),
+      hints = command_view.hints(config.get().keys),
+    }
+  end
   return {
     name = ('review/%d/%s'):format(review.id, vim.fs.basename(review.params.file_path)),
+    page = false,
     file_path = review.params.file_path,
     layout = layout or config.get().pane.layout,
     hunks = review.params.hunks,
@@ -88,7 +103,7 @@ local help = {
 local function show_help()
   local keys = config.get().keys
   local lines = {}
-  for _, entry in ipairs(help) do
+  for _, entry in ipairs(current and current.kind == 'command' and command_view.help or help) do
     if keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
   end
   require('fileops.float').open('review', lines)
@@ -124,10 +139,24 @@ local function on_current(decide)
   end
 end
 
-M.accept = on_current(function(review) require('fileops.review').accept(review) end)
-M.always = on_current(function(review) require('fileops.review').always(review) end)
+--- Said yes to from elsewhere, a command that was never on the screen is shown instead.
+---@param decide fun(review: fileops.Review)
+local function on_seen(decide)
+  return on_current(function(review)
+    if review.kind == 'command' and review ~= current then
+      vim.notify('fileops: look at the command first')
+      return M.enter(review)
+    end
+    decide(review)
+  end)
+end
+
+M.accept = on_seen(function(review) require('fileops.review').accept(review) end)
+M.always = on_seen(function(review) require('fileops.review').always(review) end)
 M.reject = on_current(function(review) require('fileops.review').reject(review) end)
-M.edit = on_current(function(review) M.edit_proposal(review) end)
+M.edit = on_current(function(review)
+  if review.kind == 'edit' then M.edit_proposal(review) end
+end)
 
 local actions = {
   accept = M.accept,
@@ -141,6 +170,7 @@ local actions = {
     redraw()
   end,
   layout = function()
+    if current and current.kind == 'command' then return end
     layout = (layout or config.get().pane.layout) == 'inline' and 'side_by_side' or 'inline'
     redraw()
   end,
@@ -200,6 +230,9 @@ function M.list()
     prompt = 'Waiting reviews',
     kind = 'fileops.review',
     format_item = function(review)
+      if review.kind == 'command' then
+        return ('%s  %s'):format(command_view.summary(review.params), review.params.session_id)
+      end
       local stats = hunks.stats(review.params.hunks)
       local name = require('fileops.files').short(review.params.file_path)
       return ('%s  %s  %s'):format(name, hunks.summary(stats), review.params.session_id)
@@ -210,14 +243,20 @@ function M.list()
 end
 
 ---@param review fileops.Review
+---@return string
+local function summary(review)
+  local params = review.params
+  if review.kind == 'command' then return command_view.summary(params) end
+  return ('%s %s'):format(vim.fs.basename(params.file_path), hunks.summary(hunks.stats(params.hunks)))
+end
+
+---@param review fileops.Review
 function M.arrived(review)
   local open = config.get().review.open
-  local stats = hunks.summary(hunks.stats(review.params.hunks))
-  local name = vim.fs.basename(review.params.file_path)
   if shown and shown:is_open() then
     redraw()
   elseif open == 'none' or not show(review) then
-    vim.notify(('fileops: a review waits: %s %s  (:Fileops review)'):format(name, stats))
+    vim.notify(('fileops: a review waits: %s  (:Fileops review)'):format(summary(review)))
   elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
     shown:enter()
   end

@@ -8,7 +8,11 @@ local group = vim.api.nvim_create_augroup('fileops.sync', {})
 ---@param buf integer
 ---@param client_id integer
 local function attach(buf, client_id)
-  if vim.api.nvim_buf_is_loaded(buf) and files.is_file(buf) then vim.lsp.buf_attach_client(buf, client_id) end
+  if not vim.api.nvim_buf_is_loaded(buf) or not files.is_file(buf) then return end
+  local is_new = not vim.lsp.buf_is_attached(buf, client_id)
+  if vim.lsp.buf_attach_client(buf, client_id) and is_new then
+    require('fileops.lenses').opened(buf, client_id)
+  end
 end
 
 ---@param client_id integer

@@ -1,0 +1,88 @@
+-- Agents in the editor asked, by their own model, for the words of an edit that does not stand in the file
+-- (`fileops/correctEdit`). Who answers, and what is still to be answered; the daemon judges what is proposed.
+local log = require('fileops.log')
+
+local M = {}
+
+---@alias fileops.Corrector fun(question: fileops.CorrectEditParams, answer: fun(proposal: fileops.Correction?)): fun()?
+
+---@class (exact) fileops.OpenQuestion
+---@field from fileops.Asked
+---@field answer fun(value: any, problem: table?)
+---@field stop? fun() told to the corrector when nobody waits for it any more
+
+local ANY_SESSION = ''
+local REQUEST_CANCELLED = -32800
+
+local correctors = {} ---@type table<string, fileops.Corrector>
+local open = {} ---@type fileops.OpenQuestion[]
+
+--- One for a session, or one for all that have none of their own; a later one takes its place.
+---@param corrector fileops.Corrector
+---@param session_id? string
+---@return fun() off
+function M.register(corrector, session_id)
+  local key = session_id or ANY_SESSION
+  correctors[key] = corrector
+  return function()
+    if correctors[key] == corrector then correctors[key] = nil end
+  end
+end
+
+---@param session_id string
+function M.close_session(session_id) correctors[session_id] = nil end
+
+---@param question fileops.OpenQuestion
+---@param value any
+---@param problem? table
+local function settle(question, value, problem)
+  for i, other in ipairs(open) do
+    if other == question then
+      table.remove(open, i)
+      return question.answer(value, problem)
+    end
+  end
+end
+
+---@param params fileops.CorrectEditParams
+---@param from fileops.Asked
+---@param answer fun(value: any, problem: table?)
+function M.ask(params, from, answer)
+  local corrector = correctors[params.session_id] or correctors[ANY_SESSION]
+  if not corrector then return answer(vim.NIL) end
+  local question = { from = from, answer = answer } ---@type fileops.OpenQuestion
+  table.insert(open, question)
+  local ok, stop = pcall(corrector, params, function(proposal) settle(question, proposal or vim.NIL) end)
+  if ok then
+    question.stop = type(stop) == 'function' and stop or nil
+  else
+    log.note('a corrector failed: ' .. tostring(stop))
+    settle(question, vim.NIL)
+  end
+end
+
+--- The daemon took the question back: it waits no longer, or the agent gave up the edit.
+---@param request_id integer|string
+---@param client_id integer
+---@return boolean whether it was one of these
+function M.cancelled(request_id, client_id)
+  for _, question in ipairs(open) do
+    if question.from.client_id == client_id and question.from.request_id == request_id then
+      settle(question, nil, { code = REQUEST_CANCELLED, message = 'withdrawn by the daemon' })
+      if question.stop then pcall(question.stop) end
+      return true
+    end
+  end
+  return false
+end
+
+--- The daemon is gone, and with it who asked.
+function M.forget()
+  local questions = open
+  open = {}
+  for _, question in ipairs(questions) do
+    if question.stop then pcall(question.stop) end
+  end
+end
+
+return M
