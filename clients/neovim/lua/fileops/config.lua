@@ -14,6 +14,7 @@ local M = {}
 ---@field images? 'attach'|'refuse'
 ---@field correction? boolean
 ---@field correction_timeout_s? number
+---@field validators? string[] installed ones that may refuse an edit
 ---@field filesystems? table[] folders far away, see docs/REMOTE.md
 ---@field bash? boolean
 ---@field history? 'memory'|'persistent'
@@ -112,6 +113,7 @@ M.server_types = {
   images = 'string',
   correction = 'boolean',
   correction_timeout_s = 'number',
+  validators = 'table',
   filesystems = 'table',
   bash = 'boolean',
   code_lens = 'boolean',
