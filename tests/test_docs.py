@@ -1,6 +1,7 @@
 """What the documents promise: commands as printed, examples that run, links that lead somewhere."""
 
 import ast
+import inspect
 import os
 import pathlib
 import re
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 import fileops_client
+from fileops.lsp.requests import BASH, REQUESTS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLIENT = (ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8")
 TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
@@ -66,19 +69,27 @@ async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.Captur
             await work
     assert names["edited"].ok
     assert names["preview"].ok
+    assert names["undone"].ok
+    assert names["again"].ok
     assert names["event"].content_length
     printed = capsys.readouterr().out
     assert "-cheese = 1\n+cheese = 3\n" in printed
     assert "fileops/multiEdit" in printed
 
 
+@pytest.mark.parametrize("method", [request.method for request in (*REQUESTS, BASH)])
+def test_every_request_is_a_method_of_the_client_and_shown(method: str) -> None:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", method.removeprefix("fileops/")).lower()
+    assert inspect.iscoroutinefunction(getattr(fileops_client.FileOpsClient, name))
+    assert f"client.{name}(" in CLIENT or f"`{name}(" in CLIENT
+
+
 def test_everything_the_client_exports_is_there_and_documented() -> None:
-    text = (ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8")
     exported = set(fileops_client.__all__)
     assert all(hasattr(fileops_client, name) for name in exported)
     for name in ("FileOpsClient", "ResponseError", "ConnectionLost", "ServerMissing", "Answer", "Question"):
         assert name in exported
-        assert name in text
+        assert name in CLIENT
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
