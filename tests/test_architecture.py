@@ -16,7 +16,7 @@ VALUES = {f"fileops.{name}" for name in ("errors", "events", "model", "questions
 # "service" for the modules beside them.
 MAY_IMPORT = {
     "core": VALUES,
-    "fs": {*VALUES, "fileops.ports", "fileops.core"},
+    "fs": {*VALUES, "fileops.ports", "fileops.core", "fileops.afterwards"},
     "executors": VALUES,
     "demo": {"fileops"},
     "wire": {*VALUES, "fileops.requests", "fileops.core"},

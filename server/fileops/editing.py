@@ -30,7 +30,7 @@ from fileops.errors import (
 from fileops.events import DidEdit
 from fileops.freshness import Freshness
 from fileops.model import CommitReport, Committed, Plan, Snapshot, Splice, Text, TextFormat
-from fileops.ports import Clock, EditJournal, Events, FileSystem
+from fileops.ports import Clock, EditJournal, FileSystem
 from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
 from fileops.reading import canonical_path
 from fileops.requests import EditOutcome, EditRequest
@@ -80,7 +80,6 @@ class _Hooks:
 class Editor:
     fs: FileSystem
     freshness: Freshness
-    events: Events
     clock: Clock
     settings: Settings
     journal: EditJournal
@@ -124,7 +123,7 @@ class Editor:
             try:
                 plan = self._plan(request, self._look(request, policy.roots))
                 if request.dry_run or not (plan.splices or plan.creates):
-                    return self._outcome(request, plan, None, edit_id=None)
+                    return self._outcome(request, plan, None)
                 if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
                     return Proposal(plan=plan, question=_question(request, plan))
                 return self._commit(request, plan, token)
@@ -261,16 +260,14 @@ class Editor:
             edit_id=edit_id, session_id=request.session_id, given_path=request.file_path, plan=plan,
             committed=committed, timestamp=timestamp,
         )  # fmt: skip
-        self.events.publish(
-            DidEdit(
-                file_path=request.file_path,
-                session_id=request.session_id,
-                timestamp=timestamp,
-                content_length=text.count_characters(committed.snapshot.data, plan.format),
-                edit_id=edit_id,
-            )
+        told = DidEdit(
+            file_path=request.file_path,
+            session_id=request.session_id,
+            timestamp=timestamp,
+            content_length=text.count_characters(committed.snapshot.data, plan.format),
+            edit_id=edit_id,
         )
-        return self._outcome(request, plan, committed, edit_id=edit_id, modified_by_user=modified_by_user)
+        return self._outcome(request, plan, committed, did_edit=told, modified_by_user=modified_by_user)
 
     def _outcome(
         self,
@@ -278,7 +275,7 @@ class Editor:
         plan: Plan,
         committed: Committed | None,
         *,
-        edit_id: str | None,
+        did_edit: DidEdit | None = None,
         modified_by_user: bool = False,
     ) -> EditOutcome:
         source = committed.snapshot.source if committed else plan.snapshot.source
@@ -294,7 +291,8 @@ class Editor:
             matches=plan.matches,
             match_lines=plan.match_lines,
             modified_by_user=modified_by_user,
-            edit_id=edit_id,
+            edit_id=did_edit and did_edit.edit_id,
+            did_edit=did_edit,
             commit=committed.report if committed else None if request.dry_run else nothing_to_write,
             dry_run=request.dry_run,
         )

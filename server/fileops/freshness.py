@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from fileops.core.digest import content_digest
 from fileops.core.tracker import Seen
 from fileops.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.events import DidConflict
@@ -112,7 +111,7 @@ class Freshness:
             return
         seen = Seen(
             given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns, read_ns=self._clock.time_ns(),
-            digest=content_digest(snapshot.data), source=snapshot.source, version=snapshot.version,
+            digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
         )  # fmt: skip
         self._sightings.record_write(
             session_id, snapshot.path, seen, snapshot.data,

@@ -11,7 +11,6 @@ from typing import Literal
 
 import xxhash
 
-from fileops.core.digest import content_digest
 from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, Seen, Verdict, assess
 from fileops.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
@@ -127,7 +126,7 @@ class Looker:
             verdict = assess(seen, snapshot.stamp, freshness=self._mode)
             if verdict not in {FRESH, NEEDS_CONTENT}:
                 return False
-        if seen.digest is None or seen.digest == content_digest(snapshot.data):
+        if seen.digest is None or seen.digest == snapshot.digest:
             return True
         if seen.source == snapshot.source:
             return False

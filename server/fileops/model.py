@@ -1,7 +1,9 @@
 """The values that cross rooms: contents, edits and what becomes of them. All frozen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from fileops.core.digest import content_digest
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 NewlineStyle = Literal["\n", "\r\n", "mixed"]
@@ -61,10 +63,20 @@ class Snapshot:
     taken_ns: int
     source: Source = "disk"
     version: int | None = None
+    _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def exists(self) -> bool:
         return self.stamp is not None or self.source == "buffer"
+
+    @property
+    def digest(self) -> bytes:
+        """Of the data; computed once, when it is first asked for."""
+        digest = self._digest
+        if digest is None:
+            digest = content_digest(self.data)
+            object.__setattr__(self, "_digest", digest)
+        return digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from fileops.core.window import Window
 from fileops.errors import FileOpsError, NoMatch
+from fileops.events import DidEdit
 from fileops.model import DEFAULT_SESSION, AppliedEdit, Change, CommitReport, Edit, Source, TextFormat
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
@@ -167,7 +168,8 @@ class EditOutcome:
     """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
 
     edits: as asked for, or as the client's model put them. n_replaced: places, per edit, as matches and match_lines
-    are. commit: None unless something was committed. edit_id: names the applied edit in the history.
+    are. commit: None unless something was committed. edit_id: names the applied edit in the history. did_edit: what
+    is to be told of it, once the caller has his answer.
     """
 
     output: str
@@ -182,5 +184,6 @@ class EditOutcome:
     match_lines: tuple[tuple[int, ...], ...] = ()
     modified_by_user: bool = False
     edit_id: str | None = None
+    did_edit: DidEdit | None = None
     commit: CommitReport | None = None
     dry_run: bool = False

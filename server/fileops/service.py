@@ -79,8 +79,7 @@ class FileOps:
         self._world = world
         self._reader = Reader(world.fs, world.freshness, settings)
         self._editor = Editor(
-            fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
-            journal=world.history,
+            fs=world.fs, freshness=world.freshness, clock=world.clock, settings=settings, journal=world.history,
         )  # fmt: skip
         self._undoer = Undoer(
             fs=world.fs, freshness=world.freshness, events=world.events, clock=world.clock, settings=settings,
@@ -147,6 +146,8 @@ class FileOps:
                 request, result = await self._correct(request, result, token)
         note_outcome(result)
         self.files.note_edit(request, result, self._now())
+        if result.did_edit is not None:
+            self._world.events.publish(result.did_edit)
         return result
 
     async def _correct(

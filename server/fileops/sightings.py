@@ -84,6 +84,8 @@ class Sightings:
             for name in (path, *self._aliases(path, seen.stamp)):
                 self._writers[name] = session_id, seen.stamp
                 for reader in self._readers[name]:
+                    if reader == session_id and name == path:
+                        continue  # that is what has just been recorded
                     known = self._trackers[reader].seen(name)
                     if reader == session_id:
                         self._trackers[reader].record(name, replace(seen, given_path=known.given_path))
@@ -132,7 +134,7 @@ class Sightings:
     def confirm(self, session_id: str, path: str, seen: Seen, stamp: Stamp, taken_ns: int, content: bytes) -> None:
         """An edit found the very bytes that were seen: fresh, whatever was thought before."""
         with self._lock:
-            if self._seen(session_id, path) is seen:
+            if (seen.stale is not None or seen.stamp != stamp) and self._seen(session_id, path) is seen:
                 self._trackers[session_id].renew(path, stamp, taken_ns)
             if seen.digest is not None:
                 self._recent.keep(seen.digest, content)
@@ -192,7 +194,9 @@ class Sightings:
         """What was last seen or found there, by anyone."""
         path, given_path = sys.intern(path), sys.intern(seen.given_path)  # many sessions, few names
         stands = self._lookout.track(path, seen.stamp)
-        seen = replace(seen, given_path=given_path, stamp=stands if stands == seen.stamp else seen.stamp)
+        is_known = stands == seen.stamp
+        if is_known or given_path is not seen.given_path:
+            seen = replace(seen, given_path=given_path, stamp=stands if is_known else seen.stamp)
         before = self._led_to.get((session_id, given_path))
         if before is not None and before != path:  # the link was re-pointed: its name means the new file now
             self._drop(session_id, before)

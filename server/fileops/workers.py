@@ -11,6 +11,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from fileops import afterwards
 from fileops.cancellation import CancelToken
 from fileops.errors import Cancelled
 
@@ -108,9 +109,11 @@ class Workers:
         self._jobs.put(job)  # pyright: ignore[reportArgumentType] - a job of T is a job of object to the queue
 
     def _work(self) -> None:
+        afterwards.begin()
         while (job := self._jobs.get()) is not None:
             job.run(is_wanted=not self.is_closed)
             with self._lock:
                 self._n_idle += 1  # before the answer is told: the next job may come at once
             job.tell()
+            afterwards.catch_up()
             del job  # a result may be large, and the next job may be long in coming

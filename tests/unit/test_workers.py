@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from fileops import afterwards
 from fileops.cancellation import CancelToken
 from fileops.workers import Workers
 
@@ -29,6 +30,21 @@ async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
     assert threading.active_count() <= before + 3
     workers.close()
     assert threading.active_count() == before
+
+
+async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
+    workers, is_answered, was_answered = Workers(1), threading.Event(), list[bool]()
+    await workers.run(CancelToken(), lambda: afterwards.do(lambda: was_answered.append(is_answered.wait(20))))
+    is_answered.set()
+    await workers.run(CancelToken(), lambda: None)
+    workers.close()
+    assert was_answered == [True]
+
+
+def test_outside_of_workers_nothing_is_put_off() -> None:
+    done: list[int] = []
+    afterwards.do(lambda: done.append(1))
+    assert done == [1]
 
 
 async def test_one_that_blocks_does_not_hold_up_the_others() -> None:
@@ -83,10 +99,15 @@ async def test_work_that_finds_itself_cancelled_ends_as_cancelled() -> None:
 
 
 async def test_what_is_queued_at_the_end_is_cancelled() -> None:
-    workers, release = Workers(1), threading.Event()
-    running = asyncio.create_task(workers.run(CancelToken(), release.wait))
+    workers, has_begun, release = Workers(1), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        has_begun.set()
+        return release.wait(20)
+
+    running = asyncio.create_task(workers.run(CancelToken(), work))
     queued = asyncio.create_task(workers.run(CancelToken(), lambda: 1))
-    await asyncio.sleep(0)
+    assert await asyncio.to_thread(has_begun.wait, 20)
     closing = asyncio.create_task(asyncio.to_thread(workers.close))
     while not workers.is_closed:  # noqa: ASYNC110 - set by a thread
         await asyncio.sleep(0)

@@ -136,8 +136,8 @@ class _Page:
         digest, self._digest = self._digest, xxhash.xxh3_64()
         if not lines:
             return
-        n_old = sum(line.kind != "+" for line in lines)
-        n_new = sum(line.kind != "-" for line in lines)
+        kinds = [line.kind for line in lines]
+        n_old, n_new = len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")
         self._hunks.append(
             Hunk(
                 id=f"{len(self._hunks) + 1}-{digest.hexdigest()}",
@@ -150,34 +150,50 @@ class _Page:
         )
 
     def _put(self, kind: Kind, lines: Sequence[bytes]) -> None:
-        if self._with_snippet and kind != "-":
-            self._snippet += [self._numbered(n, line) for n, line in enumerate(lines, self._number + 1)]
-            self._number += len(lines)
-        if self._is_full or not lines:
+        is_numbered = self._with_snippet and kind != "-"
+        if not lines or (self._is_full and not is_numbered):
             return
-        n_bytes = sum(map(len, lines)) + len(lines)
-        if n_bytes > self._left:
-            lines = self._fitting(lines)
-            self._is_full = self._truncated = True
-            if not lines:
-                return
-        self._left -= n_bytes
         joined = lines[0] if len(lines) == 1 else b"".join(lines)
-        self._lines += self._rows(kind, joined)
+        text = decode_part(joined, self._fmt)
+        if is_numbered:
+            self._number_lines(text)
+        if self._is_full:
+            return
+        n_bytes = len(joined) + len(lines)
+        if n_bytes > self._left:
+            self._is_full = self._truncated = True
+            joined = b"".join(self._fitting(lines))
+            if not joined:
+                return
+            text = decode_part(joined, self._fmt)
+        self._left -= n_bytes
+        self._lines += self._rows(kind, joined, text)
         self._digest.update(kind.encode() + joined)
 
-    def _rows(self, kind: Kind, lines: bytes) -> list[HunkLine]:
-        """Whole lines, decoded at once."""
-        text = decode_part(lines, self._fmt)
+    def _number_lines(self, text: str) -> None:
+        """Whole lines, as the snippet shows them."""
+        texts = text.split("\n")
+        last = texts.pop()
+        if "\r" in text:
+            texts = [line.removesuffix("\r") for line in texts]
+        if last:
+            texts.append(last)
+        if self._number == 0 and self._fmt.bom:
+            texts[0] = texts[0].removeprefix("\ufeff")  # the byte order mark is not shown
+        self._snippet += [numbered(n, line, self._max_line_chars) for n, line in enumerate(texts, self._number + 1)]
+        self._number += len(texts)
+
+    def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
+        """Whole lines, and how they read."""
         if self._exact and "\ufffd" in text and text.encode() != lines:
             self._exact = False
         texts = text.split("\n")
         last = texts.pop()
         if len(text) > MAX_LINE_CHARS and max(map(len, texts), default=0) > MAX_LINE_CHARS:
             texts = [self._fitting_line(line) for line in texts]
-        rows = [HunkLine(kind=kind, text=line) for line in texts]
+        rows = [HunkLine(kind, line) for line in texts]
         if last:
-            rows.append(HunkLine(kind=kind, text=self._fitting_line(last), no_newline=True))
+            rows.append(HunkLine(kind, self._fitting_line(last), no_newline=True))
         return rows
 
     def _fitting_line(self, line: str) -> str:
@@ -190,7 +206,7 @@ class _Page:
         equal = list(map(eq, region.old, region.new))
         n_bytes = len(old) + len(new) + len(region.old) + len(region.new)
         n_bytes -= sum(map(len, compress(region.new, equal))) + sum(equal)
-        old_rows = self._rows("-", old) if n_bytes <= self._left else []
+        old_rows = self._rows("-", old, decode_part(old, self._fmt)) if n_bytes <= self._left else []
         if self._with_snippet or not old_rows:
             for kind, lines in _runs(region.old, region.new):
                 self._put(kind, lines)
@@ -199,7 +215,8 @@ class _Page:
         self._digest.update(old + new)
         gone: list[HunkLine] = []
         come: list[HunkLine] = []
-        for old_row, new_row, is_equal in zip(old_rows, self._rows("+", new), equal, strict=True):
+        new_rows = self._rows("+", new, decode_part(new, self._fmt))
+        for old_row, new_row, is_equal in zip(old_rows, new_rows, equal, strict=True):
             if is_equal:
                 self._lines += gone + come
                 self._lines.append(HunkLine(" ", old_row.text, old_row.no_newline))
@@ -216,14 +233,6 @@ class _Page:
             if left < 0:
                 return lines[:index]
         return lines
-
-    def _numbered(self, number: int, line: bytes) -> str:
-        if number == 1:
-            line = line.removeprefix(self._fmt.bom)  # not shown
-        text = decode_part(line, self._fmt)
-        if text.endswith("\n"):
-            text = text[:-1].removesuffix("\r")
-        return numbered(number, text, self._max_line_chars)
 
 
 def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Sequence[bytes]]]:

@@ -64,7 +64,7 @@ def _collect(old: Sequence[Line], new: Sequence[Line], within: Range, ranges: li
         b_end -= 1
     if a == a_end and b == b_end:
         return
-    if a == a_end or b == b_end:
+    if a == a_end or b == b_end or (a_end - a, b_end - b) == (1, 1):
         _add(ranges, (a, a_end, b, b_end))
         return
     product = (a_end - a) * (b_end - b)

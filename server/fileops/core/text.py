@@ -119,6 +119,8 @@ def count_lines(data: bytes, fmt: TextFormat) -> int:
 
 def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
     """Where the line that holds `offset` begins. The BOM belongs to line 1."""
+    if fmt.unit_bytes == 1:
+        return data.rfind(b"\n", 0, offset) + 1
     newline = newline_of(fmt)
     hit = rfind_aligned(data, newline, fmt, 0, offset)
     return 0 if hit < 0 else hit + len(newline)
@@ -126,6 +128,8 @@ def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
 
 def line_end(data: bytes, fmt: TextFormat, offset: int) -> int:
     """Behind the newline of the line that holds `offset`, or the end of the data."""
+    if fmt.unit_bytes == 1:
+        return data.find(b"\n", offset) + 1 or len(data)
     newline = newline_of(fmt)
     hit = find_aligned(data, newline, fmt, offset)
     return len(data) if hit < 0 else hit + len(newline)

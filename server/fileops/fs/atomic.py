@@ -31,10 +31,11 @@ _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """status: from the handle that was written."""
+    """status: from a handle of the file that was written. moved: the name from which it was moved into its place."""
 
     status: os.stat_result
     report: CommitReport
+    moved: str | None = None
 
 
 class CannotSwapError(Exception):
@@ -70,10 +71,10 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
             raise CannotSwapError("no file can be made in the folder") from error
         raise
     with _filled(temp, new, gate):
-        refused = carry_over(target.status, target.fd, temp.fd)
+        refused = carry_over(target.status, target.fd, temp.writing_fd)
         if refused is not None:
             raise CannotSwapError(refused)
-        is_synced = durable.sync(temp.fd)
+        is_synced = temp.finish()
         written = os.fstat(temp.fd)
         gate.require_unchanged()
         gate.hold(written)
@@ -90,7 +91,7 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
         report = _report("swap", target.dir_fd, is_synced=is_synced)
         if is_exchanged:
             exchange.look_once_more(target, temp.name, temp.fd, old, new)
-        return Written(status, report)
+        return Written(status, report, temp.name)
 
 
 def _rename_over(target: Target, temp: "_Temp") -> None:
@@ -104,7 +105,7 @@ def _rename_over(target: Target, temp: "_Temp") -> None:
 def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
     """Exclusively. Raises AlreadyExists, OSError, and what the gate raises; then nothing was made."""
     with _filled(_make_temp(dir_fd, 0o666), data, gate) as temp:
-        is_synced = durable.sync(temp.fd)
+        is_synced = temp.finish()
         written = os.fstat(temp.fd)
         if _stands(name, dir_fd):
             raise AlreadyExists
@@ -116,7 +117,7 @@ def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
         except FileExistsError as error:
             raise AlreadyExists from error
         temp.is_in_place = True
-        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced))
+        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced), temp.name)
 
 
 def write_in_place(
@@ -222,29 +223,58 @@ def _overwrite(fd: int, region: Region, old: bytes, new: bytes, status: os.stat_
 
 @dataclass(slots=True)
 class _Temp:
+    """fd: for reading, and locked: it says that this file has a living maker.
+
+    What is written is written through another one, closed before the file gets its name: so all that the watchers of a
+    folder hear of that name is one move.
+    """
+
     name: str
-    fd: int
     dir_fd: int
+    writing_fd: int
+    fd: int = -1
     is_in_place: bool = False
+
+    def fill(self, data: bytes) -> None:
+        try:
+            self.fd = os.open(self.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.dir_fd)
+        except PermissionError:  # by the caller's umask
+            self.fd = os.dup(self.writing_fd)
+        try_lock(self.fd)
+        durable.write_all(self.writing_fd, data)
+
+    def finish(self) -> bool:
+        """Nothing more is written. Whether it was synced."""
+        is_synced = durable.sync(self.writing_fd)
+        self._stop_writing()
+        return is_synced
+
+    def close(self) -> None:
+        self._stop_writing()
+        if self.fd >= 0:
+            descriptors.close(self.fd)
+
+    def _stop_writing(self) -> None:
+        if self.writing_fd >= 0:
+            descriptors.close(self.writing_fd)
+            self.writing_fd = -1
 
 
 def _make_temp(dir_fd: int, mode: int) -> _Temp:
     require_room_for_temp(dir_fd)
     name = new_name("tmp")
     try:
-        fd = os.open(name, _NEW_FILE, mode, dir_fd=dir_fd)
+        return _Temp(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd))
     except OSError:
         done_with(name)
         raise
-    try_lock(fd)  # says that this file has a living maker
-    return _Temp(name, fd, dir_fd)
 
 
 @contextmanager
 def _filled(temp: _Temp, data: bytes, gate: Gate) -> Generator[_Temp]:
     """Removed at the end unless it went to its place."""
     try:
-        durable.write_all(temp.fd, data)
+        temp.fill(data)
         yield temp
     finally:
         if not temp.is_in_place:
@@ -252,7 +282,7 @@ def _filled(temp: _Temp, data: bytes, gate: Gate) -> Generator[_Temp]:
                 os.unlink(temp.name, dir_fd=temp.dir_fd)
             except OSError:
                 gate.on_kept()
-        descriptors.close(temp.fd)
+        temp.close()
         done_with(temp.name)
 
 

@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace as with_changes
 
 from fileops.core import splices as core_splices
-from fileops.core.stamps import is_racy, is_unmoved
+from fileops.core.stamps import is_unmoved
 from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
-from fileops.fs import atomic, descriptors, durable, opening
+from fileops.fs import atomic, descriptors, durable, opening, own_moves
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
@@ -158,7 +158,9 @@ class LocalFileSystem:
         with _translated(path), self._targets.locked(path) as target, ExitStack() as held:
             report = atomic.remove(target, self._gate(target, snapshot.data, hooks, held))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
-            return _told(Committed(snapshot=gone, report=report), hooks)
+            committed = Committed(snapshot=gone, report=report)
+            hooks.after(committed)
+            return committed
 
     def hold(self, path: str) -> AbstractContextManager[None]:
         return self._targets.hold(path)
@@ -183,9 +185,8 @@ class LocalFileSystem:
 
     def _change(self, target: Target, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         assert snapshot.stamp is not None
-        now = opening.stamp_of(target.status)
-        if not is_unmoved(snapshot.stamp, now) or is_racy(snapshot.stamp, snapshot.taken_ns):
-            _require_content(target, snapshot.data)
+        if not is_unmoved(snapshot.stamp, opening.stamp_of(target.status)):
+            _require_content(target, snapshot.data)  # before anything is written; asked again behind it, of any file
         new = core_splices.apply(snapshot.data, splices)
         with ExitStack() as held:
             gate = self._gate(target, snapshot.data, hooks, held)
@@ -196,8 +197,7 @@ class LocalFileSystem:
             else:
                 _require_writable(target)
                 written = self._commit(target, snapshot.data, new, _region(splices, snapshot.data, new), gate)
-            self._note_own(target.path, written)
-            return _told(_committed(target.path, written, new), hooks)
+            return self._told(target.path, written, new, hooks)
 
     def _commit(self, target: Target, old: bytes, new: bytes, region: Region, gate: Gate) -> Written:
         try:
@@ -233,6 +233,14 @@ class LocalFileSystem:
             lambda: self._recovery.forget(folder_of(target.path)),
         )
 
+    def _told(self, path: str, written: Written, data: bytes, hooks: CommitHooks) -> Committed:
+        self._note_own(path, written)
+        committed = _committed(path, written, data)
+        hooks.after(committed)
+        if written.moved is not None:
+            own_moves.note(written.moved)
+        return committed
+
     def _note_own(self, path: str, written: Written) -> None:
         if len(self._own_writes) >= _MAX_WRITES_KNOWN:
             self._own_writes.clear()  # costs an exchange here and there
@@ -261,8 +269,7 @@ class LocalFileSystem:
                 lambda: self._recovery.forget(folder),
             )
             written = atomic.create(dir_fd, name, data, gate)
-            self._note_own(path, written)
-            return _told(_committed(path, written, data), hooks)
+            return self._told(path, written, data, hooks)
 
 
 # --- helpers --------------------------------------------------------------------------------------------------
@@ -314,11 +321,6 @@ def _committed(path: str, written: Written, data: bytes) -> Committed:
     # The stamp may be as young as this moment, so that is what it is to be judged against.
     snapshot = Snapshot(path=path, stamp=opening.stamp_of(written.status), data=data, taken_ns=time.time_ns())
     return Committed(snapshot=snapshot, report=written.report)
-
-
-def _told(committed: Committed, hooks: CommitHooks) -> Committed:
-    hooks.after(committed)
-    return committed
 
 
 def _region(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:

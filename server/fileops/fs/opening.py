@@ -163,7 +163,24 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
     else:
         if not stat.S_ISREG(mode):
             _refuse_irregular(path, opener)
-    fd = _open_leased(path, opener)
+    return _opened_regular(lambda: opener(path, READ))
+
+
+def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
+    """As `open_regular`, of a name in a folder that is held open. path: the whole, for errors."""
+    try:
+        status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except OSError:
+        pass  # as above
+    else:
+        if stat.S_ISLNK(status.st_mode):
+            raise PathMoved(path=path)
+        require_regular(status)
+    return _opened_regular(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd))
+
+
+def _opened_regular(open_it: Callable[[], int]) -> tuple[int, os.stat_result]:
+    fd = _open_leased(open_it)
     try:
         status = os.fstat(fd)
         require_regular(status, fd)
@@ -173,12 +190,12 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def _open_leased(path: str, opener: Opener) -> int:
+def _open_leased(open_it: Callable[[], int]) -> int:
     """EAGAIN means that a file server lent the file out (fcntl(2), leases) and was asked to give it back."""
     deadline = None
     while True:
         try:
-            return opener(path, READ)
+            return open_it()
         except BlockingIOError:
             now = time.monotonic()
             deadline = deadline or now + LEASE_WAIT_S

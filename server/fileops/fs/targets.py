@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from fileops.errors import PathMoved, Stale
+from fileops.errors import Stale
 from fileops.fs import descriptors, opening
-from fileops.fs.folders import folder_of, open_folder
+from fileops.fs.folders import open_folder
 from fileops.fs.locks import LockTable, lock_between_processes
 from fileops.fs.opening import Opener
 
@@ -63,29 +63,39 @@ class Targets:
 
     @contextmanager
     def locked(self, path: str) -> Generator[Target]:
-        """Raises OSError, PathMoved, and Stale where nothing stands."""
+        """What stands there, held. Whether it still stands there at the end of the work is to be asked then.
+
+        Raises OSError, PathMoved, and Stale where nothing stands.
+        """
+        folder, _, name = path.rpartition("/")
         with self._locks.of(path):
             while True:
-                with ExitStack() as held:
-                    target = self._lock(path, held)
-                    if self.inode_at(path) != inode_of(target.status):
-                        continue  # it was swapped while we waited for the lock of the old one
-                    if not _names(target):
-                        raise PathMoved(path=path)  # the folder was swapped between the two openings
-                    yield target
-                    return
+                with self._opened(folder or "/", path) as dir_fd:
+                    try:
+                        fd, status = opening.open_regular_in(dir_fd, name, path)
+                    except FileNotFoundError as error:
+                        raise Stale(path=path) from error
+                    try:
+                        with self._locks.of(inode_of(status)):
+                            lock_between_processes(fd)
+                            status = os.fstat(fd)
+                            if status.st_nlink == 0 and self.inode_at(path) != inode_of(status):
+                                continue  # it was swapped while we waited for the lock of the old one
+                            yield Target(path, name, dir_fd, fd, status)
+                            return
+                    finally:
+                        descriptors.let_go(fd)
 
-    def _lock(self, path: str, held: ExitStack) -> Target:
+    @contextmanager
+    def _opened(self, folder: str, path: str) -> Generator[int]:
         try:
-            dir_fd = open_folder(folder_of(path), self._opener)
-            held.callback(descriptors.close, dir_fd)
-            fd, status = opening.open_regular(path, self._opener)
-            held.callback(descriptors.close, fd)
+            dir_fd = open_folder(folder, self._opener)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise Stale(path=path) from error
-        held.enter_context(self._locks.of(inode_of(status)))
-        lock_between_processes(fd)
-        return Target(path, path.rpartition("/")[2], dir_fd, fd, os.fstat(fd))
+        try:
+            yield dir_fd
+        finally:
+            descriptors.close(dir_fd)
 
     def inode_at(self, path: str) -> Inode | None:
         """None where nothing stands. Raises OSError."""
@@ -99,11 +109,3 @@ class Targets:
             return self.inode_at(path)
         except OSError:  # what cannot be looked at cannot be committed to either
             return None
-
-
-def _names(target: Target) -> bool:
-    try:
-        found = os.stat(target.name, dir_fd=target.dir_fd, follow_symlinks=False)
-    except OSError:
-        return False
-    return os.path.samestat(found, target.status)

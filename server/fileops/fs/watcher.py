@@ -12,17 +12,21 @@ import os
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from fileops.errors import WatchRefused
+from fileops.fs import own_moves
 from fileops.model import Stamp
 from fileops.ports import FolderWatch
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import ObservedWatch
-    from watchdog.observers.inotify_c import InotifyEvent, WatchDescriptor
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
+
+BURST_S = 0.005  # a save of ours makes eight events, and each wakes a thread; hints wait four times as long anyway
 
 OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
@@ -90,7 +94,7 @@ class InotifyFolders:
 
     def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers.inotify_c import InotifyConstants as Flag
-        from watchdog.observers.inotify_c import InotifyFD, Mask
+        from watchdog.observers.inotify_c import Mask
 
         self._mask = Mask(
             Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
@@ -99,7 +103,7 @@ class InotifyFolders:
         self._on_hint, self._on_lost = on_hint, on_lost
         self._lock = threading.Lock()
         self._watches: dict[str, _InotifyWatch] = {}
-        self._queue = InotifyFD()
+        self._queue = _burst_reader()
         self._queue.start()
 
     def add(self, folder: str) -> None:
@@ -161,6 +165,20 @@ class InotifyFolders:
 
         if watch.descriptor is not None:
             self._queue.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
+
+
+def _burst_reader() -> "InotifyFD":
+    """Events come in bursts: the first is taken at once, what follows a few at a time. Our own moves are left out."""
+    from watchdog.observers.inotify_c import InotifyFD
+
+    class BurstReader(InotifyFD):
+        def read_events(self, **options: int) -> "list[InotifyEvent]":
+            time.sleep(BURST_S)
+            events = super().read_events(**options)
+            ours = {event.cookie for event in events if event.is_move and own_moves.is_noted(event.name)}
+            return [event for event in events if not (event.is_move and event.cookie in ours)] if ours else events
+
+    return BurstReader()
 
 
 class _InotifyWatch:

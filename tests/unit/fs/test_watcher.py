@@ -1,15 +1,19 @@
 """Hints of the folder watches, on the real thing. What counts is that a hint comes, not how many."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from contract.recording import RecordingHooks
 from fileops.errors import WatchRefused
+from fileops.fs.local import LocalFileSystem
 from fileops.fs.opening import stamp_of
 from fileops.fs.watcher import InotifyFolders, ObservedFolders, moved, open_folder_watch
+from fileops.model import Splice
 from fileops.ports import FolderWatch
 
 BOUND_S = 20
@@ -192,6 +196,48 @@ def test_lost_folder_is_told_once_and_can_be_watched_again(
     (folder / "f").write_text("new", encoding="utf-8")
     told.wait_for_hint(folder, "f")
     assert told.lost == [str(folder)]
+
+
+class Halted:
+    """A watch whose reader stands still at the first hint, so that all that follows is read together."""
+
+    def __init__(self, told: Told) -> None:
+        self._told, self._is_held, self._may_go_on = told, threading.Event(), threading.Event()
+
+    def on_hint(self, folder: str, name: str) -> None:
+        self._is_held.set()
+        assert self._may_go_on.wait(BOUND_S)
+        self._told.on_hint(folder, name)
+
+    def wait(self) -> None:
+        assert self._is_held.wait(BOUND_S)
+
+    def go_on(self) -> None:
+        self._may_go_on.set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the Observer tells all moves alike")
+@pytest.mark.parametrize("changed_by", ["us", "another"])
+def test_a_commit_of_ours_is_no_hint_and_a_write_behind_it_is_one(told: Told, tmp_path: Path, changed_by: str) -> None:
+    fs, path = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f"
+    halted = Halted(told)
+    watch = InotifyFolders(halted.on_hint, told.on_lost)
+    try:
+        if changed_by == "another":
+            path.write_text("text", encoding="utf-8")  # just now: it is exchanged
+        watch.add(str(tmp_path))
+        (tmp_path / "first").touch()
+        halted.wait()
+        for _ in range(3):
+            fs.replace(fs.read(str(path)), [Splice(0, 0, b"ours")], RecordingHooks())
+        (tmp_path / "second").touch()
+        halted.go_on()
+        told.wait_for_hint(tmp_path, "second")
+        assert (str(tmp_path), "f") not in told.hints
+        append(path)
+        told.wait_for_hint(tmp_path, "f")
+    finally:
+        watch.close()
 
 
 def test_dropped_events_are_told(inotify: InotifyFolders, told: Told, tmp_path: Path) -> None:

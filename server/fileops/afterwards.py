@@ -1,0 +1,34 @@
+"""What an answer need not wait for: done by the worker thread that gave it, once it is out.
+
+Only what changes nothing that anybody is told of. Elsewhere than in a worker it is done at once.
+"""
+
+import threading
+from collections.abc import Callable
+
+
+class _Pending(threading.local):
+    calls: list[Callable[[], None]] | None = None  # None: nobody comes back to them in this thread
+
+
+_pending = _Pending()
+
+
+def do(call: Callable[[], None]) -> None:
+    """call: never raises."""
+    if _pending.calls is None:
+        call()
+    else:
+        _pending.calls.append(call)
+
+
+def begin() -> None:
+    """From here on what this thread puts off is done by `catch_up`."""
+    _pending.calls = []
+
+
+def catch_up() -> None:
+    if _pending.calls:
+        calls, _pending.calls = _pending.calls, []
+        for call in calls:
+            call()
