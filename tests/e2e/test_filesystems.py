@@ -32,7 +32,7 @@ async def test_any_fsspec_filesystem_is_mapped() -> None:
         commit = edited.details.get("commit")
         assert commit is not None
         assert (commit["method"], commit["durability"]) == ("remote", "not_synced")
-        assert commit["reason"].startswith("memory://")
+        assert str(commit["reason"]).startswith("memory://")
         assert (await client.read("/in/memory/a/b.txt")).output.startswith("     1→one\n     2→three\n")
         assert (await client.read("/in/memory/a")).code == "is_directory"
         assert (await client.edit("/in/other", "", "x")).code == "outside_roots"

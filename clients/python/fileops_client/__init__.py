@@ -4,33 +4,24 @@ from fileops_client.client import FileOpsClient
 from fileops_client.connection import PendingCall, RequestHandler
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
 from fileops_client.events import EventContext, Listener, Subscription
+from fileops_client.notifications import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
+from fileops_client.questions import Answer, CommandQuestion, Misquote, Question
 from fileops_client.requests import ApprovalMode, uri_of
 from fileops_client.session_files import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
 from fileops_client.toolkit import AgentTool, Tool, ToolFormat, system_prompt, tool_list
 from fileops_client.values import (
-    Answer,
     Attachment,
-    BecameStale,
-    CommandQuestion,
     Details,
-    DidConflict,
-    DidEdit,
-    DidRead,
-    Event,
     HistoryEntry,
     Hunk,
     HunkLine,
-    Misquote,
     Nearest,
-    Notification,
-    Question,
     Stats,
     ToolDefinition,
     ToolError,
     ToolResult,
     TrackedFile,
     UiExtra,
-    WatcherHealth,
 )
 from fileops_client.views import Description, DiffRow, DiffView, Location, View, ViewLine
 

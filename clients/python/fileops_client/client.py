@@ -3,20 +3,20 @@
 import asyncio
 import itertools
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
-
-import msgspec
 
 from fileops_client.capabilities import announced
 from fileops_client.connection import Connection, PendingCall, RequestHandler
 from fileops_client.daemon import DEFAULT_COMMAND, Daemon
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.events import EventContext, EventHub, Listener, Subscription
+from fileops_client.notifications import Notification
+from fileops_client.questions import ConfirmCommand, ConfirmEdit, CorrectEdit, allowing, confirming, correcting
 from fileops_client.requests import FilePath, Requests, uri_of
 from fileops_client.sender import given, path_or_none
-from fileops_client.values import Answer, CommandQuestion, Misquote, Notification, Question, ToolResult
+from fileops_client.values import ToolResult
 
 SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
 COMMAND_S = 120.0  # what the daemon gives a command that names no timeout
@@ -60,9 +60,9 @@ class FileOpsClient(Requests):
         initialization_options: Mapping[str, Any] | None = None,
         capabilities: Mapping[str, Any] | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
-        confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
-        correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
-        confirm_command: Callable[[CommandQuestion], Awaitable[Answer]] | None = None,
+        confirm_edit: ConfirmEdit | None = None,
+        correct_edit: CorrectEdit | None = None,
+        confirm_command: ConfirmCommand | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -99,9 +99,9 @@ class FileOpsClient(Requests):
         initialization_options: Mapping[str, Any] | None = None,
         capabilities: Mapping[str, Any] | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
-        confirm_edit: Callable[[Question], Awaitable[Answer]] | None = None,
-        correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]] | None = None,
-        confirm_command: Callable[[CommandQuestion], Awaitable[Answer]] | None = None,
+        confirm_edit: ConfirmEdit | None = None,
+        correct_edit: CorrectEdit | None = None,
+        confirm_command: ConfirmCommand | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
         timeout_s: float | None = 60.0,
@@ -120,11 +120,11 @@ class FileOpsClient(Requests):
         """
         answering = dict(handlers or {})
         if confirm_edit is not None:
-            answering["fileops/confirmEdit"] = _confirming(confirm_edit)
+            answering["fileops/confirmEdit"] = confirming(confirm_edit)
         if correct_edit is not None:
-            answering["fileops/correctEdit"] = _correcting(correct_edit)
+            answering["fileops/correctEdit"] = correcting(correct_edit)
         if confirm_command is not None:
-            answering["fileops/confirmCommand"] = _allowing(confirm_command)
+            answering["fileops/confirmCommand"] = allowing(confirm_command)
         folders = ([] if root is None else [root]) + list(roots)
         daemon = await Daemon.start(
             DEFAULT_COMMAND if command is None else command,
@@ -287,25 +287,3 @@ class FileOpsClient(Requests):
 
 def _name_of(folder: FilePath) -> str:
     return os.path.basename(os.fspath(folder).rstrip("/")) or "/"
-
-
-def _correcting(correct_edit: Callable[[Misquote], Awaitable[tuple[str, str] | None]]) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        proposal = await correct_edit(msgspec.convert(params, Misquote))
-        return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
-
-    return handler
-
-
-def _allowing(confirm_command: Callable[[CommandQuestion], Awaitable[Answer]]) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        return (await confirm_command(msgspec.convert(params, CommandQuestion))).as_json()
-
-    return handler
-
-
-def _confirming(confirm_edit: Callable[[Question], Awaitable[Answer]]) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        return (await confirm_edit(msgspec.convert(params, Question))).as_json()
-
-    return handler

@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from fileops_client.errors import ConnectionLost
-from fileops_client.values import DidConflict, DidEdit, DidRead, Event, event_of
+from fileops_client.notifications import DidConflict, DidEdit, DidRead, Event, event_of
 
 log = logging.getLogger("fileops_client")
 

@@ -1,15 +1,10 @@
-"""What the daemon answers and tells, as frozen values made from JSON by `msgspec.convert`.
+"""What the daemon answers, as frozen values made from JSON by `msgspec.convert`.
 
 Keys that a newer daemon adds are ignored, never an error.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypedDict
-
-import msgspec
-
-# --- answers of the tools -----------------------------------------------------------------------------------
+from typing import Any, Literal, TypedDict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +84,32 @@ class CorrectedStep(TypedDict):
     new_string: str
 
 
+class CommitDetails(TypedDict):
+    """How the change reached its place, in the words of docs/PROTOCOL.md. reason: why not in the usual way."""
+
+    method: str
+    durability: str
+    reason: str | None
+
+
+class LineRange(TypedDict):
+    """1-based, both ends included."""
+
+    start_line: int
+    end_line: int
+
+
+class UndoneFile(TypedDict):
+    """ui_extra: as UiExtra, as JSON."""
+
+    file_path: str
+    undone: list[str]
+    edit_id: str | None
+    outcome: Literal["modified", "removed", "created"]
+    applied_to: Literal["disk", "buffer"]
+    ui_extra: dict[str, Any]
+
+
 class Details(TypedDict, total=False):
     """The structured facts of an answer; which of them stand depends on the request and its outcome."""
 
@@ -128,9 +149,17 @@ class Details(TypedDict, total=False):
     edit_id: str
     edits: list[EditStepDetails]
     corrected: list[CorrectedStep]
+    dry_run: bool
+    commit: CommitDetails
     # on `modified_externally`
     changed_by: str
     diff_since_read: str
+    also_changed_by: str
+    # of an undo
+    undone: list[str]
+    files: list[UndoneFile]
+    file_path: str
+    ranges: list[LineRange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,141 +234,3 @@ class HistoryEntry:
     undoable: bool
     undone_by: str | None = None
     undoes: tuple[str, ...] = ()
-
-
-# --- events -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BecameStale:
-    """source: "external", "buffer" or "session:ID"."""
-
-    METHOD: ClassVar[str] = "fileops/didBecomeStale"
-    file_path: str
-    session_id: str
-    reason: Literal["modified", "deleted", "replaced"]
-    source: str
-    timestamp: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidRead:
-    METHOD: ClassVar[str] = "fileops/didRead"
-    file_path: str
-    session_id: str
-    timestamp: float
-    size: int
-    modified: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidEdit:
-    """content_length: characters."""
-
-    METHOD: ClassVar[str] = "fileops/didEdit"
-    file_path: str
-    session_id: str
-    timestamp: float
-    content_length: int
-    source: str
-    edit_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidConflict:
-    METHOD: ClassVar[str] = "fileops/didConflict"
-    file_path: str
-    session_id: str
-    last_read: float
-    last_modified: float
-    current_modified: float | None
-    size_diff: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatcherHealth:
-    METHOD: ClassVar[str] = "fileops/watcherHealth"
-    state: Literal["ok", "degraded"]
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """Any other notification, as it came."""
-
-    method: str
-    params: Any
-
-
-Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | Notification
-
-_EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth]] = {
-    event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, WatcherHealth)
-}
-
-
-def event_of(method: str, params: Any) -> Event:
-    """Raises: msgspec.ValidationError."""
-    kind = _EVENTS.get(method)
-    return Notification(method, params) if kind is None else msgspec.convert(params, kind)
-
-
-# --- approval -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A change that waits for a decision. The texts are None over 1 MB."""
-
-    title: str
-    description: str
-    file_path: str
-    session_id: str
-    operation: Literal["create", "modify"]
-    diff: str
-    hunks: tuple[Hunk, ...]
-    original_text: str | None = None
-    proposed_text: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandQuestion:
-    """A shell command that waits for a decision. description: what the agent says that it is for."""
-
-    command: str
-    cwd: str
-    session_id: str
-    description: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """text: what to write instead (`modify`). hunk_ids: accept only these."""
-
-    outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
-    text: str | None = None
-    hunk_ids: tuple[str, ...] | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {"outcome": self.outcome}
-        if self.text is not None:
-            fields["text"] = self.text
-        if self.hunk_ids is not None:
-            fields["hunk_ids"] = list(self.hunk_ids)
-        return fields
-
-
-# --- corrections --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misquote:
-    """An edit whose old_string does not stand in the file, and the place that it most likely meant."""
-
-    file_path: str
-    session_id: str
-    edit_index: int
-    old_string: str
-    new_string: str
-    reason: str
-    nearest: Nearest | None = None

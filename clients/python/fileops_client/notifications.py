@@ -1,0 +1,81 @@
+"""What the daemon tells unasked, as frozen values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BecameStale:
+    """source: "external", "buffer" or "session:ID"."""
+
+    METHOD: ClassVar[str] = "fileops/didBecomeStale"
+    file_path: str
+    session_id: str
+    reason: Literal["modified", "deleted", "replaced"]
+    source: str
+    timestamp: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidRead:
+    METHOD: ClassVar[str] = "fileops/didRead"
+    file_path: str
+    session_id: str
+    timestamp: float
+    size: int
+    modified: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidEdit:
+    """content_length: characters."""
+
+    METHOD: ClassVar[str] = "fileops/didEdit"
+    file_path: str
+    session_id: str
+    timestamp: float
+    content_length: int
+    source: str
+    edit_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidConflict:
+    METHOD: ClassVar[str] = "fileops/didConflict"
+    file_path: str
+    session_id: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatcherHealth:
+    METHOD: ClassVar[str] = "fileops/watcherHealth"
+    state: Literal["ok", "degraded"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Any other notification, as it came."""
+
+    method: str
+    params: Any
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | Notification
+
+_EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth]] = {
+    event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, WatcherHealth)
+}
+
+
+def event_of(method: str, params: Any) -> Event:
+    """Raises: msgspec.ValidationError."""
+    kind = _EVENTS.get(method)
+    return Notification(method, params) if kind is None else msgspec.convert(params, kind)

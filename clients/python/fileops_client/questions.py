@@ -1,0 +1,92 @@
+"""What the daemon asks of an agent's program, and what may be answered, as values and as handlers of the requests."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from fileops_client.connection import RequestHandler
+from fileops_client.values import Hunk, Nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A change that waits for a decision. The texts are None over 1 MB."""
+
+    title: str
+    description: str
+    file_path: str
+    session_id: str
+    operation: Literal["create", "modify"]
+    diff: str
+    hunks: tuple[Hunk, ...]
+    original_text: str | None = None
+    proposed_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandQuestion:
+    """A shell command that waits for a decision. description: what the agent says that it is for."""
+
+    command: str
+    cwd: str
+    session_id: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """text: what to write instead (`modify`). hunk_ids: accept only these."""
+
+    outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
+    text: str | None = None
+    hunk_ids: tuple[str, ...] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"outcome": self.outcome}
+        if self.text is not None:
+            fields["text"] = self.text
+        if self.hunk_ids is not None:
+            fields["hunk_ids"] = list(self.hunk_ids)
+        return fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misquote:
+    """An edit whose old_string does not stand in the file, and the place that it most likely meant."""
+
+    file_path: str
+    session_id: str
+    edit_index: int
+    old_string: str
+    new_string: str
+    reason: str
+    nearest: Nearest | None = None
+
+
+ConfirmEdit = Callable[[Question], Awaitable[Answer]]
+CorrectEdit = Callable[[Misquote], Awaitable[tuple[str, str] | None]]
+ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
+
+
+def confirming(confirm_edit: ConfirmEdit) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        return (await confirm_edit(msgspec.convert(params, Question))).as_json()
+
+    return handler
+
+
+def correcting(correct_edit: CorrectEdit) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        proposal = await correct_edit(msgspec.convert(params, Misquote))
+        return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
+
+    return handler
+
+
+def allowing(confirm_command: ConfirmCommand) -> RequestHandler:
+    async def handler(params: Any) -> Any:
+        return (await confirm_command(msgspec.convert(params, CommandQuestion))).as_json()
+
+    return handler

@@ -1,0 +1,100 @@
+"""The Python client's values against the server's own types of the wire, of which it knows nothing.
+
+What the daemon sends must fit: every field of the wire has its value, and no value is narrower than the wire.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import pytest
+from msgspec import inspect
+
+from fileops import events
+from fileops.wire import command_types, correction_types, session_types, stats_types, view_types
+from fileops.wire import types as wire
+from fileops_client import notifications, questions, session_files, values, views
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PAIRS: list[tuple[type[Any], type[Any]]] = [
+    (values.Attachment, wire.Attachment),
+    (values.HistoryEntry, wire.HistoryEntry),
+    (values.ToolDefinition, wire.ToolDefinition),
+    (values.ToolError, wire.ErrorInfo),
+    (values.ToolResult, wire.ToolResult),
+    (values.TrackedFile, wire.TrackedFile),
+    (values.UiExtra, wire.UiExtra),
+    (questions.Question, wire.ConfirmEditParams),
+    (questions.CommandQuestion, command_types.ConfirmCommandParams),
+    (questions.Misquote, correction_types.CorrectEditParams),
+    (session_files.CallStats, stats_types.StatsResult),
+    (session_files.Conflict, session_types.Conflict),
+    (session_files.RecordedRead, session_types.RecordReadResult),
+    (session_files.SessionFile, session_types.SessionFile),
+    (views.Description, view_types.DescribeResult),
+    (views.View, view_types.RenderResult),
+    (notifications.BecameStale, events.BecameStale),
+    (notifications.DidConflict, events.DidConflict),
+    (notifications.DidEdit, events.DidEdit),
+    (notifications.DidRead, events.DidRead),
+    (notifications.WatcherHealth, events.WatcherHealth),
+]
+
+
+@pytest.mark.parametrize(("value", "sent"), PAIRS, ids=lambda kind: kind.__name__)
+def test_what_is_sent_fits_the_clients_value(value: type[Any], sent: type[Any]) -> None:
+    assert list(misfits(inspect.type_info(value), inspect.type_info(sent), value.__name__)) == []
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
+def test_details_have_no_key_that_the_client_does_not_name(path: Path) -> None:
+    answer = json.loads(path.read_text(encoding="utf-8"))
+    details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
+    assert set(details) <= set(get_type_hints(values.Details))
+
+
+def misfits(value: inspect.Type, sent: inspect.Type, where: str) -> Iterator[str]:
+    """Where the client's type would refuse, or not name, what is sent."""
+    if isinstance(sent, inspect.UnionType):
+        for one in sent.types:
+            yield from misfits(value, one, where)
+    elif isinstance(value, inspect.UnionType):
+        if all(list(misfits(one, sent, where)) for one in value.types):
+            yield f"{where}: none of the alternatives takes {sent}"
+    elif isinstance(sent, (inspect.StructType, inspect.DataclassType)):
+        yield from _fields_that_do_not_fit(value, sent, where)
+    elif isinstance(sent, inspect.LiteralType):
+        if not isinstance(value, inspect.StrType):
+            known = value.values if isinstance(value, inspect.LiteralType) else ()
+            yield from (f"{where}: {word!r} is not known" for word in sent.values if word not in known)
+    elif isinstance(sent, (inspect.ListType, inspect.VarTupleType)):
+        if isinstance(value, (inspect.ListType, inspect.VarTupleType)):
+            yield from misfits(value.item_type, sent.item_type, where + "[]")
+        else:
+            yield f"{where}: is a list"
+    elif isinstance(sent, inspect.DictType):
+        if isinstance(value, inspect.DictType):
+            yield from misfits(value.value_type, sent.value_type, where + "{}")
+        elif not isinstance(value, inspect.TypedDictType):
+            yield f"{where}: is an object"
+    elif not isinstance(value, (type(sent), inspect.AnyType)):
+        yield f"{where}: {value} does not take {sent}"
+
+
+def _fields_that_do_not_fit(
+    value: inspect.Type, sent: inspect.StructType | inspect.DataclassType, where: str
+) -> Iterator[str]:
+    if not isinstance(value, inspect.DataclassType):
+        yield f"{where}: is an object"
+        return
+    known = {field.encode_name: field for field in value.fields}
+    given = {field.encode_name: field for field in sent.fields}
+    yield from (
+        f"{where}.{name}: is never sent" for name, field in known.items() if field.required and name not in given
+    )
+    for name, field in given.items():
+        if name in known:
+            yield from misfits(known[name].type, field.type, f"{where}.{name}")
+        else:
+            yield f"{where}.{name}: is not named"
