@@ -94,11 +94,11 @@ class DocumentText:
         return result
 
     def offset_at(self, position: Position, encoding: PositionEncoding) -> int:
-        """Rounded down where the position lies inside a character."""
+        """Rounded down where the position lies inside a character; below zero is zero."""
         at, offset = self._line_start(position.line)
         if at == len(self._chunks):
             return self.n_chars
-        wanted = position.character
+        wanted = max(position.character, 0)
         while True:
             chunk = self._chunks[at]
             if not offset and not chunk.n_breaks and at < len(self._chunks) - 1:

@@ -51,6 +51,8 @@ def chunk_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         ("a\r\nb", Position(0, 9), "utf-16", 1),
         ("a\nb", Position(7, 0), "utf-16", 3),
         ("", Position(0, 3), "utf-16", 0),
+        ("ab\nc", Position(-1, 1), "utf-16", 1),
+        ("ab\nc", Position(1, -9), "utf-16", 3),
         ("😀x", Position(0, 2), "utf-16", 1),
         ("😀x", Position(0, 1), "utf-16", 0),
         ("😀x", Position(0, 4), "utf-8", 1),
