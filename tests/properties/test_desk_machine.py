@@ -5,6 +5,7 @@ No keystroke is lost, nothing is written that was not acknowledged, and an undo 
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -72,11 +73,16 @@ class Model:
 
 @dataclass(frozen=True)
 class Applied:
-    """One line that an agent put in the place of another."""
+    """One line that an agent put in the place of another, or (old: None) that came to the end by his leave."""
 
     path: str
-    old: str
+    session: str
+    old: str | None
     new: str
+
+    def taken_back(self, text: str) -> str:
+        lines = [self.old if line == self.new else line for line in text.split("\n")]
+        return "\n".join(line for line in lines if line is not None)
 
 
 def inserted(text: str, at: int, line: str) -> str:
@@ -236,8 +242,9 @@ class DeskMachine(RuleBasedStateMachine):
         assert outcome.edit_id is not None
         if outcome.modified_by_user:
             model.truth = f"{model.truth}{new} by hand\n"
+            self.applied[outcome.edit_id] = Applied(path, session, None, f"{new} by hand")
         else:
-            self.applied[outcome.edit_id] = Applied(path, old, new)
+            self.applied[outcome.edit_id] = Applied(path, session, old, new)
             assert f"{old}\n" in model.truth
             model.truth = "\n".join(new if line == old else line for line in model.truth.split("\n"))
 
@@ -253,8 +260,34 @@ class DeskMachine(RuleBasedStateMachine):
             assert isinstance(outcome.error, UndoConflict), outcome.error
             assert edit.new not in model.truth.split("\n")
             return
-        del self.applied[edit_id]
-        model.truth = "\n".join(edit.old if line == edit.new else line for line in model.truth.split("\n"))
+        if outcome.files[0].edit_id is not None:  # else nothing of it was left to take back, and it goes on to stand
+            del self.applied[edit_id]
+        model.truth = edit.taken_back(model.truth)
+
+    @rule(session=sessions, refused=st.integers(0, 2))
+    def undoes_a_session(self, session: str, refused: int) -> None:
+        """In all files or in none, wherever the editor refuses on the way."""
+        n_asked = itertools.count(1)
+
+        def before_apply() -> None:
+            if next(n_asked) == refused:
+                raise ApplyRefused(reason="not now")
+
+        self.desk.editor.before_apply = before_apply
+        try:
+            outcome = self.run(self.desk.undo(session_id=session))
+        finally:
+            self.desk.editor.before_apply = lambda: None
+        if outcome.error is not None:
+            assert isinstance(outcome.error, (UndoConflict, ApplyRefused)), outcome.error
+            assert outcome.files == ()
+            return
+        written = {file.file_path for file in outcome.files if file.edit_id is not None}
+        for edit_id, edit in reversed(list(self.applied.items())):
+            if edit.session == session and edit.path in written:
+                del self.applied[edit_id]
+                model = self.models[edit.path]
+                model.truth = edit.taken_back(model.truth)
 
     # --- what holds ----------------------------------------------------------------------------------------
 
