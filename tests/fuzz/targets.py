@@ -29,7 +29,7 @@ from fileops.lsp.envelopes import Malformed, Notification, Reply, Request, parse
 from fileops.lsp.requests import REQUESTS
 from fileops.lsp.standard import STANDARD_PARAMS
 from fileops.model import Edit, Text, TextFormat
-from fileops.plugins import register_strategies
+from fileops.plugins import register_plugins
 from fileops.settings import Limits
 from fileops.wire import codec, convert
 from fileops.wire import types as wire
@@ -43,7 +43,7 @@ PIECES = (
     "\ufffd", "\u00a0",
 )  # fmt: skip
 SMALL = Limits(max_lines=4, max_line_chars=5, max_chars=60)
-register_strategies()
+register_plugins()
 
 
 class Wish:
