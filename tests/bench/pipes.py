@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Protocol, cast
 
@@ -23,8 +24,8 @@ class Rpc(Protocol):
     def close(self) -> None: ...
 
 
-class _Child:
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None) -> None:
+class _Child(ABC):
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
         )
@@ -33,11 +34,12 @@ class _Child:
         self._out = cast("IO[bytes]", self._process.stdout)
         self._id = 0
 
-    def _send(self, message: Message) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _send(self, message: Message) -> None: ...
 
+    @abstractmethod
     def receive(self) -> Message:
-        raise NotImplementedError
+        """Raises: EOFError."""
 
     def call(self, method: str, params: object) -> Any:
         self.post(method, params)
@@ -82,9 +84,6 @@ class _Child:
 class LspPipe(_Child):
     """Content-Length frames."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        super().__init__(command, env)
-
     def _send(self, message: Message) -> None:
         body = json.dumps(message).encode()
         self._in.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -102,9 +101,6 @@ class LspPipe(_Child):
 
 class LinePipe(_Child):
     """A JSON text per line, as MCP's stdio transport has it."""
-
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        super().__init__(command, env)
 
     def _send(self, message: Message) -> None:
         self._in.write(json.dumps(message).encode() + b"\n")

@@ -1,18 +1,19 @@
 """What the typed methods need of a connection, and how they write their params."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 FilePath = str | os.PathLike[str]
 
 
-class Sender:
-    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
-        raise NotImplementedError
+class Sender(ABC):
+    @abstractmethod
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any: ...
 
-    def notify(self, method: str, params: Any = None) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def notify(self, method: str, params: Any = None) -> None: ...
 
 
 def given(**params: Any) -> dict[str, Any]:
