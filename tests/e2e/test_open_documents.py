@@ -357,6 +357,33 @@ async def test_changes_of_documents_that_were_never_opened_are_ignored(editor: E
     assert (await editor.client.read(file)).details.get("source") == "disk"
 
 
+async def test_a_drive_letter_is_a_name_like_any_other(editor: EditorClient, file: Path, tmp_path: Path):
+    """R-DOC-10. A client on Windows writes `C%3A`, or `c:`; where there are no drives they are two folders."""
+    upper, lower = tmp_path / "C:" / "a.txt", tmp_path / "c:" / "a.txt"
+    for path in (upper, lower):
+        path.parent.mkdir()
+        path.write_text("disk\n")
+    uri = f"file://{tmp_path}/C%3A/a.txt"
+    document = {"uri": uri, "languageId": "x", "version": 1, "text": "disk\n"}
+    editor.client.notify("textDocument/didOpen", {"textDocument": document})
+    change = {"textDocument": {"uri": uri.replace("%3A", ":"), "version": 2}, "contentChanges": [{"text": "typed\n"}]}
+    editor.client.notify("textDocument/didChange", change)
+    assert "typed" in (await editor.client.read(upper)).output
+    assert "disk" in (await editor.client.read(lower)).output
+    for foreign in (
+        "file:///C%3A/x/a.txt",
+        "file:///c:/x/a.txt",
+        "file://C:/x/a.txt",
+        "file:C:/x",
+        "file://host/share/a",
+    ):
+        editor.client.notify("textDocument/didOpen", {"textDocument": {**document, "uri": foreign}})
+    for path in ("/x/a.txt", "/share/a"):
+        assert (await editor.client.read(path)).code == "not_found"
+    assert (await editor.client.edit("C:\\x\\a.txt", "", "x")).code == "not_absolute"
+    assert (await editor.client.read(file)).ok
+
+
 async def test_documents_that_are_no_files_are_ignored(editor: EditorClient, file: Path):
     document = {"uri": "untitled:Untitled-1", "languageId": "x", "version": 1, "text": "x"}
     editor.client.notify("textDocument/didOpen", {"textDocument": document})
