@@ -8,16 +8,16 @@ import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from fileops.requests import EditOutcome, ReadOutcome, UndoOutcome
 
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """started_ns: wall clock. duration_ns: without the time for which a person or a client's model thought.
 
     code: "ok", an error's code, or how the request ended otherwise. matches: per step of an edit that was applied;
@@ -44,15 +44,19 @@ class Sink(Protocol):
 
 
 class Measurement:
-    """A call that is not over yet. Written to as things happen: it costs every request."""
+    """A call in work. Written to as things happen: it costs every request.
 
-    __slots__ = ("_began_ns", "code", "method", "outcome", "session_id", "waited_ns")
+    is_over: False where it was not served after all and is begun anew.
+    """
+
+    __slots__ = ("_began_ns", "code", "is_over", "method", "outcome", "session_id", "waited_ns")
 
     def __init__(self, method: str, session_id: str) -> None:
         self.method, self.session_id = method, session_id
         self.code = OK
         self.outcome: EditOutcome | None = None  # of an edit that was applied
         self.waited_ns = 0
+        self.is_over = True
         self._began_ns = time.perf_counter_ns()
 
     def ended(self) -> Call:
@@ -82,26 +86,27 @@ class Calls:
         self._sinks = tuple(sinks)
 
     @contextmanager
-    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> Generator[None]:
+    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> Generator[Measurement]:
         """Around the handling of a request. refusals: what is raised where its params cannot be taken."""
         measurement = Measurement(method, session_id)
         outer = _current.set(measurement)
-        code = FAULT
         try:
-            yield
-            code = measurement.code
+            yield measurement
         except refusals:
-            code = "invalid_params"
+            measurement.code = "invalid_params"
             raise
         except asyncio.CancelledError:
-            code = CANCELLED
+            measurement.code = CANCELLED
+            raise
+        except BaseException:
+            measurement.code = FAULT
             raise
         finally:
             _current.reset(outer)
-            measurement.code = code
-            call = measurement.ended()
-            for sink in self._sinks:
-                sink.record(call)
+            if measurement.is_over:
+                call = measurement.ended()
+                for sink in self._sinks:
+                    sink.record(call)
 
     def close(self) -> None:
         for sink in self._sinks:

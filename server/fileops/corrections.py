@@ -4,7 +4,8 @@ What is proposed has to stand in the file exactly, like anything else; where it 
 have without a question. Nothing is held while the client thinks.
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.matching import EXACT
 from fileops.core.outputs import failure_message
@@ -15,8 +16,7 @@ from fileops.requests import EditRequest
 MAX_QUESTIONS = 10  # of one multi edit: whoever misquotes more steps had better read the file again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unmatched:
+class Unmatched(Struct, frozen=True, kw_only=True):
     """An edit that waits for the client's proposal."""
 
     error: NoMatch

@@ -7,8 +7,11 @@ look when the file moved between look and commit, so what is committed was alway
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.cancellation import CancelToken
 from fileops.core import approval, diff, edit, outputs, splices, text, validation
@@ -41,16 +44,14 @@ TOO_BUSY = "the file changes faster than it can be edited"
 MAX_SHOWN_BYTES = 1_000_000  # of a text put before a person, as docs/PROTOCOL.md says
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a person. Nothing is held meanwhile."""
 
     plan: Plan
     question: Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """Who may write where, and who is asked, at the moment of the request. can_correct: the client proposes words."""
 
     roots: Roots | None
@@ -76,8 +77,7 @@ class _Hooks:
         self.on_committed(committed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Editor:
+class Editor(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
     clock: Clock

@@ -3,15 +3,15 @@
 file_path is the path as that session last gave it; timestamps are seconds since the epoch.
 """
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fileops.model import StaleReason
 from fileops.settings import ApprovalMode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BecameStale:
+class BecameStale(Struct, frozen=True, kw_only=True):
     """source: "external", "buffer" or "session:ID"."""
 
     file_path: str
@@ -21,8 +21,7 @@ class BecameStale:
     timestamp: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidRead:
+class DidRead(Struct, frozen=True, kw_only=True):
     file_path: str
     session_id: str
     timestamp: float
@@ -30,8 +29,7 @@ class DidRead:
     modified: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidEdit:
+class DidEdit(Struct, frozen=True, kw_only=True):
     """content_length: characters of the new content."""
 
     file_path: str
@@ -42,8 +40,7 @@ class DidEdit:
     source: str = "agent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidConflict:
+class DidConflict(Struct, frozen=True, kw_only=True):
     """last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then."""
 
     file_path: str
@@ -54,14 +51,12 @@ class DidConflict:
     size_diff: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatcherHealth:
+class WatcherHealth(Struct, frozen=True, kw_only=True):
     state: Literal["ok", "degraded"]
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalModeChanged:
+class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
     """By a request, or by a person who answered "always"."""
 
     session_id: str

@@ -5,10 +5,12 @@ taken before that of the sightings, and no file is touched under the latter.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct
+
+from fileops.core.stamps import is_unmoved
 from fileops.core.tracker import Seen
 from fileops.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.events import DidConflict
@@ -20,8 +22,7 @@ from fileops.recent import diff_between
 from fileops.sightings import Sightings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrackedFile:
+class TrackedFile(Struct, frozen=True, kw_only=True):
     """One line of `fileops/tracked`. Times in seconds since the epoch."""
 
     file_path: str
@@ -32,8 +33,7 @@ class TrackedFile:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(Struct, frozen=True, kw_only=True):
     """A file that is no longer what the session saw. Times in seconds, size_diff in bytes; None where it is gone."""
 
     file_path: str
@@ -99,9 +99,11 @@ class Freshness:
             given_path=given_path, stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(), digest=digest,
             source=source, version=version,
         )  # fmt: skip
-        if not self._sightings.record(session_id, path, seen, content):
+        before = self._sightings.record(session_id, path, seen, content)
+        if before is None:
+            self._lookout.check(path)
+        elif not is_unmoved(before, stamp):  # somebody may be behind
             self._lookout.hint(path)
-        self._lookout.check(path)
 
     def note_write(self, session_id: str, given_path: str, committed: Committed) -> None:
         """Inside the file's lock, directly after the commit: the writer's new base, and stale for everyone else."""

@@ -9,7 +9,9 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from fileops.core import splices as splicing
 from fileops.core.alignment import changes

@@ -6,16 +6,17 @@ the event loop. Files are named as the session gave them.
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 MAX_FILES = 10_000  # of one session; the one that was longest untouched goes first
 
 State = Literal["fresh", "stale", "untracked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFile:
+class SessionFile(Struct, frozen=True, kw_only=True):
     """Times in seconds since the epoch, None for what never happened. Conflicts: edits refused as modified."""
 
     file_path: str

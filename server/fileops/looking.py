@@ -6,10 +6,10 @@ Verdicts come from the disk and from the bytes, never from a flag or an event: t
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
 import xxhash
+from msgspec import Struct
 
 from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, Seen, Verdict, assess
@@ -28,8 +28,7 @@ Mode = Literal["mtime", "content"]
 _NO_FILE = (IsDirectory, NotRegularFile, PathMoved)  # something else stands there now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Standing:
+class _Standing(Struct, frozen=True, kw_only=True):
     """What stands at a path now. stamp None: no file, for that `reason`. digest: where the content was read."""
 
     stamp: Stamp | None

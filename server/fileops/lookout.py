@@ -70,7 +70,7 @@ class Lookout:
     def track(self, path: str, stamp: Stamp) -> Stamp | None:
         """From now on changes against `stamp` lead to a look; gives what was compared with before.
 
-        Touches no file. Follow it with `check`.
+        Touches no file. Follow it with `check` where the path was not tracked before.
         """
         folder = os.path.dirname(path)
         with self._wake:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from fileops.core.digest import content_digest
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -13,8 +15,7 @@ StaleReason = Literal["modified", "deleted", "replaced"]
 DEFAULT_SESSION = "default"  # the session of a request that names none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextFormat:
+class TextFormat(Struct, frozen=True, kw_only=True):
     """How a file's bytes are text. `bom` is b"" where the file has none."""
 
     encoding: Encoding = "utf-8"
@@ -26,16 +27,14 @@ class TextFormat:
         return {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}[self.encoding]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class Text(Struct, frozen=True, kw_only=True):
     """The whole content of a file, as bytes (BOM included) and the way to read them."""
 
     data: bytes
     format: TextFormat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class Stamp(Struct, frozen=True, kw_only=True):
     """What stat says of a file. Times in nanoseconds since the epoch."""
 
     dev: int
@@ -79,8 +78,7 @@ class Snapshot:
         return digest
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Struct, frozen=True):
     """Replace bytes [start, end) of the original by `new`. Offsets in bytes, BOM included."""
 
     start: int
@@ -88,24 +86,21 @@ class Splice:
     new: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Bytes [start, end) of a text."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineRange:
+class LineRange(Struct, frozen=True, kw_only=True):
     """1-based, both ends included."""
 
     start_line: int
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """One wish of a caller, as given; or, with `is_proposed`, in the words that his client's model put for his."""
 
     old_string: str
@@ -122,8 +117,7 @@ DiffersIn = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class Nearest(Struct, frozen=True, kw_only=True):
     """The place that an unmatched text most likely meant. A hint: it is never applied.
 
     similarity: 0 to 1. diff: unified diff from the caller's text to the text that stands there.
@@ -147,8 +141,7 @@ class HunkLine(NamedTuple):
     no_newline: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class Hunk(Struct, frozen=True, kw_only=True):
     """Lines are 1-based as in a unified diff: a side of zero lines starts at the line before it."""
 
     id: str
@@ -159,8 +152,7 @@ class Hunk:
     lines: tuple[HunkLine, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What a list of splices does to a text, for people. Derived from the splices, never from two whole files.
 
     unified: the diff as `patch` takes it, "" where nothing is to be shown. exact: whether JSON text carries the
@@ -179,8 +171,7 @@ class Change:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """An edit fully resolved against one snapshot, written nowhere yet.
 
     splices: sorted, not overlapping, over `snapshot.data`. n_replacements: per edit, in order.
@@ -199,8 +190,7 @@ class Plan:
     change: Change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitReport:
+class CommitReport(Struct, frozen=True, kw_only=True):
     """How a change reached its place.
 
     method: "swap" (temp file renamed over), "in_place" (journalled), "create", "delete", "buffer" (through the
@@ -213,8 +203,7 @@ class CommitReport:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
+class Committed(Struct, frozen=True, kw_only=True):
     """snapshot: what stands now, with the stamp taken from the handle that was written."""
 
     snapshot: Snapshot
@@ -224,8 +213,7 @@ class Committed:
 EditKind = Literal["modify", "create", "delete"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedEdit:
+class AppliedEdit(Struct, frozen=True, kw_only=True):
     """One applied edit, as history keeps it.
 
     file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: over the content

@@ -1,8 +1,9 @@
 """What the service needs of the world, as Protocols. Adapters live in `fs/` and `lsp/`.
 
-A FileSystem is synchronous and is called from worker threads; every path given to it, `resolve` apart, is
-canonical: absolute, without a symlink in any component. It refuses to follow one (`PathMoved`), so what was
-decided about a canonical path holds for what is opened. OSErrors are translated to `FileOpsError`s inside it.
+A FileSystem is synchronous and is called from worker threads, `open_cached` apart. Every path given to it, but for
+that one and `resolve`, is canonical: absolute, without a symlink in any component. It refuses to follow one
+(`PathMoved`), so what was decided about a canonical path holds for what is opened. OSErrors are translated to
+`FileOpsError`s inside it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +70,14 @@ class FileSystem(Protocol):
 
     def open(self, path: str) -> ContentStream:
         """Raises: FileMissing, IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
+        ...
+
+    def open_cached(self, path: str) -> ContentStream | None:
+        """`open` for the event loop: without waiting for a disk, a lock or anybody. path: as it was given.
+
+        Where a stream is given, the path is canonical and the content whole. None, and nothing has happened: whatever
+        stands there, `resolve` and `open` it in a worker thread.
+        """
         ...
 
     def read(self, path: str) -> Snapshot:

@@ -3,44 +3,38 @@
 A person decides on a plan; the client's model proposes other words for a text that is not found.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fileops.model import Change, Nearest
 
 # --- a person's decision --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
+class Once(Struct, frozen=True):
     """Apply as proposed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
+class Always(Struct, frozen=True):
     """Apply, and ask no more in this session (mode `auto_edit`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Struct, frozen=True):
     """Write nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Struct, frozen=True):
     """Nobody answered. Write nothing."""
 
     timeout_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Modify:
+class Modify(Struct, frozen=True):
     """Write this text instead; the person's words, with LF or the file's line ends."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SomeHunks:
+class SomeHunks(Struct, frozen=True):
     """Apply only the hunks with these ids. is_always: and ask no more in this session."""
 
     hunk_ids: tuple[str, ...]
@@ -50,8 +44,7 @@ class SomeHunks:
 Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A plan put before a person. file_path: as the caller gave it. Texts are None over 1 MB."""
 
     title: str
@@ -66,8 +59,7 @@ class Question:
 # --- a model's correction -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionQuestion:
+class CorrectionQuestion(Struct, frozen=True, kw_only=True):
     """An edit whose text does not stand in the file, put before the client's model. file_path: as given."""
 
     file_path: str
@@ -79,8 +71,7 @@ class CorrectionQuestion:
     nearest: Nearest | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
+class Correction(Struct, frozen=True, kw_only=True):
     """What the model proposes instead. old_string is not empty."""
 
     old_string: str

@@ -3,9 +3,10 @@
 Knows the order of checks of a read; knows nothing of requests on the wire, of the event loop or of other reads.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import xxhash
+from msgspec.structs import replace
 
 from fileops import images
 from fileops.cancellation import CancelToken
@@ -63,23 +64,40 @@ class Reader:
                     continue
             raise FileMissing
         except FileOpsError as error:
-            return ReadOutcome(output=outputs.failure_text(error, "read", request.file_path), error=error)
+            return _failed(request, error)
+
+    def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadOutcome | None:
+        """`read` for the event loop, where nothing has to be waited for; None, and nothing has happened, elsewhere."""
+        path = request.file_path
+        stream = self.fs.open_cached(path)
+        if stream is None:
+            return None
+        with stream:
+            if roots is not None and not roots.contains(path):
+                return None
+            chunk = stream.read(CHUNK_BYTES)
+            if text.is_binary(chunk, text.detect_format(chunk)):  # a picture may take its time
+                return None
+            try:
+                return self._read_stream(path, stream, chunk, request, CancelToken())
+            except FileOpsError as error:
+                return _failed(request, error)
 
     def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadOutcome:
         try:
             with self.fs.open(canonical) as stream:
-                return self._read_stream(canonical, stream, request, token)
+                return self._read_stream(canonical, stream, stream.read(CHUNK_BYTES), request, token)
         except FileMissing:
             self.freshness.note_missing(request.session_id, canonical)
             raise
 
     def _read_stream(
-        self, canonical: str, stream: ContentStream, request: ReadRequest, token: CancelToken
+        self, canonical: str, stream: ContentStream, chunk: bytes, request: ReadRequest, token: CancelToken
     ) -> ReadOutcome:
+        """chunk: the first of the stream."""
         limits = self.settings.limits
         stamp = stream.stamp
         whole = request.offset is None and request.limit is None
-        chunk = stream.read(CHUNK_BYTES)
         fmt = text.detect_format(chunk)
         is_binary = text.is_binary(chunk, fmt)
         if is_binary and self.settings.images == "attach" and (file_type := images.media_type(chunk)) is not None:
@@ -199,6 +217,10 @@ class Reader:
         if index is not None:
             index.total_lines = window.total_lines
         return window, None if digest is None else digest.digest()
+
+
+def _failed(request: ReadRequest, error: FileOpsError) -> ReadOutcome:
+    return ReadOutcome(output=outputs.failure_text(error, "read", request.file_path), error=error)
 
 
 def _output(window: Window) -> str:

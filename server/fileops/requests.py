@@ -1,7 +1,8 @@
 """What a caller asks and what he is told, as values. The wire shapes of both are in `wire/`."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fileops.core.window import Window
 from fileops.errors import FileOpsError, NoMatch
@@ -13,8 +14,7 @@ DEFAULT_COMMAND_TIMEOUT_S = 120.0
 Tool = Literal["read", "edit", "multi_edit"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRequest:
+class ReadRequest(Struct, frozen=True, kw_only=True):
     """offset: 1-based first line; limit: lines, at least 1; None where the caller gave none."""
 
     file_path: str
@@ -23,8 +23,7 @@ class ReadRequest:
     session_id: str = DEFAULT_SESSION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditRequest:
+class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (exactly one of `edits`) or one `multi_edit`.
 
     no_matches: of the edits that are proposed, why the caller's own words failed.
@@ -38,8 +37,7 @@ class EditRequest:
     no_matches: tuple[NoMatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandRequest:
+class CommandRequest(Struct, frozen=True, kw_only=True):
     """cwd: absolute, None for the first workspace folder. description: what it is for, in the agent's own words."""
 
     command: str
@@ -49,8 +47,7 @@ class CommandRequest:
     session_id: str = DEFAULT_SESSION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandOutcome:
+class CommandOutcome(Struct, frozen=True, kw_only=True):
     """exit_code: 128 + number after a signal; None where the command did not run to its end."""
 
     output: str
@@ -62,8 +59,7 @@ class CommandOutcome:
     is_clipped: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Picture(Struct, frozen=True, kw_only=True):
     """An image as it is shown to a model. Sides in pixels.
 
     mime_type, data (base64), width, height: of what is shown. file_type, file_width, file_height, n_frames: of what
@@ -80,8 +76,7 @@ class Picture:
     n_frames: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRequest:
+class HistoryRequest(Struct, frozen=True, kw_only=True):
     """None: not asked for. limit: the newest that many."""
 
     file_path: str | None = None
@@ -89,8 +84,7 @@ class HistoryRequest:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoRequest:
+class UndoRequest(Struct, frozen=True, kw_only=True):
     """Takes back the edit `edit_id`, or all that stand of session `session_id` (of one file, if `file_path`).
 
     by_session: who does it, and sees the outcome; None for a person. asks_no_more: a person has said so meanwhile.
@@ -104,8 +98,7 @@ class UndoRequest:
     asks_no_more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileUndo:
+class FileUndo(Struct, frozen=True, kw_only=True):
     """What an undo did, or would do, to one file. edit_ids: what it took back. edit_id: of the undo itself."""
 
     file_path: str
@@ -118,8 +111,7 @@ class FileUndo:
     modified_by_user: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPlace:
+class AgentPlace(Struct, frozen=True, kw_only=True):
     """Lines of an open or closed file that an edit touched, as an editor counts them: 0-based, both included."""
 
     edit: AppliedEdit
@@ -127,8 +119,7 @@ class AgentPlace:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoOutcome:
+class UndoOutcome(Struct, frozen=True, kw_only=True):
     """files: in the order of the newest edit taken back in each; of a failure, those that stay undone all the same.
 
     file_path: the one that failed. note: of a failure among several files, what became of the others.
@@ -142,8 +133,7 @@ class UndoOutcome:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOutcome:
+class ReadOutcome(Struct, frozen=True, kw_only=True):
     """output: the text for the model. The other fields are None where the read failed (`error` says why).
 
     An image has a `picture` and neither window nor format.
@@ -163,8 +153,7 @@ class ReadOutcome:
     document_version: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditOutcome:
+class EditOutcome(Struct, frozen=True, kw_only=True):
     """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
 
     edits: as asked for, or as the client's model put them. n_replaced: places, per edit, as matches and match_lines

@@ -3,7 +3,9 @@
 Belongs to the event loop; the disk is looked at in worker threads.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from fileops.cancellation import CancelToken
 from fileops.core.roots import Roots

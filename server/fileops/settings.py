@@ -1,22 +1,21 @@
 """What a client may set at `initialize`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     max_lines: int = 2000
     max_line_chars: int = 2000
     max_file_kb: int = 256
     max_chars: int = 60000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What `initializationOptions` may say; defaults as in docs/PROTOCOL.md."""
 
     freshness: Literal["mtime", "content"] = "mtime"

@@ -7,7 +7,8 @@ order is that of what happened.
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FileTracker, Seen
@@ -67,13 +68,13 @@ class Sightings:
 
     # --- what sessions do ------------------------------------------------------------------------------------
 
-    def record(self, session_id: str, path: str, seen: Seen, content: bytes | None = None) -> bool:
-        """False where something else was last seen or found there, so that somebody may be behind."""
+    def record(self, session_id: str, path: str, seen: Seen, content: bytes | None = None) -> Stamp | None:
+        """What was last seen or found there by anyone; None where nobody tracked it."""
         with self._lock:
             before = self._record(session_id, path, seen)
             if seen.digest is not None and content is not None:
                 self._recent.keep(seen.digest, content)
-            return before is None or is_unmoved(before, seen.stamp)
+            return before
 
     def record_write(self, session_id: str, path: str, seen: Seen, content: bytes, *, same_bytes_suffice: bool) -> None:
         """The writer's new base; stale for everyone else, by whichever hard link they know the file."""
@@ -148,19 +149,24 @@ class Sightings:
         source: str = "external",
     ) -> None:
         """What is stale stays so: only a read, or an edit that finds the very bytes, makes it fresh again."""
+        is_overtaken = False
         with self._lock:
             writer = self._writer(path, stamp)
             if writer is not None and source == "external":
                 source = f"session:{writer}"
             for session_id, (seen, reason) in verdicts.items():
-                if self._seen(session_id, path) is not seen:
-                    continue  # read or written meanwhile: newer than what we looked at
+                now = self._seen(session_id, path)
+                if now is not seen:  # read or written meanwhile: newer than what we looked at, or as old as that
+                    is_overtaken = is_overtaken or now is None or stamp is None or not is_unmoved(now.stamp, stamp)
+                    continue
                 if reason is not None:
                     is_ours = writer is not None and reason == "replaced"  # a swap is how we modify
                     self._mark_stale(session_id, path, "modified" if is_ours else reason, source)
                 elif seen.stale is None and stamp is not None:
                     self._trackers[session_id].renew(path, stamp, taken_ns)
         self._lookout.observed(path, stamp)
+        if is_overtaken:
+            self._lookout.hint(path)
 
     def mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
         with self._lock:

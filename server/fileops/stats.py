@@ -24,7 +24,8 @@ class Latencies:
         self.max_ns = 0
 
     def add(self, duration_ns: int) -> None:
-        self._buckets[int(math.log2(max(duration_ns, 1000) / 1000) * PER_OCTAVE)] += 1
+        bucket = int(math.log2(max(duration_ns, 1000) / 1000) * PER_OCTAVE)
+        self._buckets[bucket] += 1
         self.n += 1
         self.max_ns = max(self.max_ns, duration_ns)
 
@@ -55,11 +56,18 @@ class Numbers:
     def add(self, call: Call) -> None:
         self.calls[call.method] += 1
         self.outcomes[call.code] += 1
+        latencies = self.latencies.get(call.method)
+        if latencies is None:
+            latencies = self.latencies[call.method] = Latencies()
+        latencies.add(call.duration_ns)
+        if call.is_applied:
+            self._add_applied(call)
+
+    def _add_applied(self, call: Call) -> None:
         self.matches.update(call.matches)
-        self.latencies.setdefault(call.method, Latencies()).add(call.duration_ns)
         self.n_added += call.n_added
         self.n_removed += call.n_removed
-        self.n_applied += call.is_applied
+        self.n_applied += 1
         self.n_modified += call.is_modified_by_user
 
 
@@ -75,7 +83,9 @@ class Statistics:
         self.total.add(call)
         if call.method == CLOSING:  # it belongs to a session that is gone
             return
-        numbers = self._sessions.setdefault(call.session_id, Numbers())
+        numbers = self._sessions.get(call.session_id)
+        if numbers is None:
+            numbers = self._sessions[call.session_id] = Numbers()
         numbers.add(call)
         self._sessions.move_to_end(call.session_id)
         if len(self._sessions) > MAX_SESSIONS:

@@ -1,12 +1,11 @@
 """Statistics as they are told."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fileops.stats import Latencies, Numbers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyOutcome:
+class LatencyOutcome(Struct, frozen=True, kw_only=True):
     """Milliseconds."""
 
     n: int
@@ -16,14 +15,12 @@ class LatencyOutcome:
     max: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinesOutcome:
+class LinesOutcome(Struct, frozen=True, kw_only=True):
     added: int
     removed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedOutcome:
+class AppliedOutcome(Struct, frozen=True, kw_only=True):
     """Of applied edits; shares of `applied`, 0 where nothing was."""
 
     applied: int
@@ -33,8 +30,7 @@ class AppliedOutcome:
     share_undone: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOutcome:
+class StatsOutcome(Struct, frozen=True, kw_only=True):
     """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method. matches: by tier."""
 
     session_id: str | None

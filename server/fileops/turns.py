@@ -49,6 +49,11 @@ class Turns:
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
+    def is_free(self, key: str) -> bool:
+        """Whether a shared turn is to be had at once."""
+        line = self._lines.get(key)
+        return line is None or (not line.waiting and line.is_free(shared=True))
+
     @asynccontextmanager
     async def take(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
         """Wait for the turn at `key`, first come first served; `shared` turns in a row run together."""

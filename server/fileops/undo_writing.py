@@ -7,9 +7,12 @@ put back is named.
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.cancellation import CancelToken
 from fileops.core import text
@@ -26,8 +29,7 @@ from fileops.requests import FileUndo
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan:
+class FilePlan(Struct, frozen=True, kw_only=True):
     """What an undo comes to in one file. is_decided: a person has approved it. plan: its splices may be his."""
 
     file_path: str
@@ -52,8 +54,7 @@ class UndoFailed(Exception):
     left: tuple[FileUndo, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoWriter:
+class UndoWriter(Struct, frozen=True, kw_only=True):
     """by_session: who undoes, None for a person. plan: what taking back edits of one file comes to now."""
 
     fs: FileSystem
@@ -189,8 +190,7 @@ def _turn_of(file: FilePlan) -> int:
     return 0 if file.plan.snapshot.source == "buffer" else 2 if file.removes else 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Hooks:
+class _Hooks(Struct, frozen=True):
     """See ports.CommitHooks."""
 
     token: CancelToken
@@ -203,8 +203,7 @@ class _Hooks:
         self.on_committed(committed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rehearsal:
+class _Rehearsal(Struct, frozen=True):
     """CommitHooks that give up at the last moment."""
 
     token: CancelToken

@@ -6,7 +6,9 @@ and approved.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.cancellation import CancelToken
 from fileops.core import approval, diff, outputs, text
@@ -25,8 +27,7 @@ from fileops.undo_writing import FilePlan, UndoFailed, UndoWriter, told
 MAX_PLACED = 50  # edits of one file that an editor is shown; older ones are in the history
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoProposal:
+class UndoProposal(Struct, frozen=True, kw_only=True):
     """Plans of all files, and the question of the first that waits for a decision."""
 
     files: tuple[FilePlan, ...]
@@ -34,8 +35,7 @@ class UndoProposal:
     question: Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undoer:
+class Undoer(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
     events: Events

@@ -1,6 +1,5 @@
 """The plugin's mirror of the wire (`lua/fileops/protocol.lua`) against the server's own types."""
 
-import dataclasses
 import json
 import subprocess
 from pathlib import Path
@@ -85,7 +84,7 @@ def of_struct(struct: type[msgspec.Struct]) -> set[str]:
 def of_event(event: type[Any]) -> set[str]:
     hints = get_type_hints(event)
     return {
-        field.name + ("?" if NoneType in get_args(hints[field.name]) else "") for field in dataclasses.fields(event)
+        field.name + ("?" if NoneType in get_args(hints[field.name]) else "") for field in msgspec.structs.fields(event)
     }
 
 

@@ -406,3 +406,29 @@ def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: World, exist
     world.fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks(after=after))
     looker.join()
     assert looked == [True]
+
+
+# --- for the event loop ---------------------------------------------------------------------------------------
+
+
+def test_what_is_had_without_waiting_is_what_an_open_gives(world: World) -> None:
+    path = f"{world.folder}/f"
+    world.put(path, b"one\n")
+    with world.fs.open(path) as opened:  # a first use may be needed
+        stamp = opened.stamp
+    cached = world.fs.open_cached(path)
+    if cached is not None:
+        with cached:
+            assert (cached.stamp, cached.read(100), cached.read(100)) == (stamp, b"one\n", b"")
+            assert cached.source == world.source
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "link", "./f", "f/", "../{}/f"])
+def test_what_is_no_file_by_its_canonical_path_is_not_had_without_waiting(world: World, name: str) -> None:
+    world.put(f"{world.folder}/f", b"one\n")
+    world.make_folder(f"{world.folder}/folder")
+    if "link" in name:
+        world.link(f"{world.folder}/link", "f")
+    with world.fs.open(f"{world.folder}/f"):
+        pass
+    assert world.fs.open_cached(f"{world.folder}/{name.format(world.folder.rpartition('/')[2])}") is None

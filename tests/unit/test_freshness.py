@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace as with_changes
 
 from fileops.core.digest import content_digest
 from fileops.errors import FileMissing, ModifiedExternally, NotRead, Stale
@@ -425,7 +426,7 @@ def test_partly_read_buffer_is_known_by_its_stamp(world: World) -> None:
     buffer = replace(on_disk, source="buffer", version=3)
     world.freshness.require_fresh("a", buffer)
     world.freshness.require_fresh("a", replace(buffer, version=4))
-    typed = replace(on_disk.stamp, mtime_ns=on_disk.stamp.mtime_ns + 1, ctime_ns=on_disk.stamp.ctime_ns + 1)
+    typed = with_changes(on_disk.stamp, mtime_ns=on_disk.stamp.mtime_ns + 1, ctime_ns=on_disk.stamp.ctime_ns + 1)
     with pytest.raises(ModifiedExternally):
         world.freshness.require_fresh("a", replace(buffer, version=5, stamp=typed))
 

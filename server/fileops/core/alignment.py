@@ -6,7 +6,8 @@ after an edit. What our own edits changed is known from their splices and never 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.linediff import changed_ranges
 from fileops.core.text import find_aligned, newline_of, return_of
@@ -16,8 +17,7 @@ MAX_REFINED_BYTES = 4_096  # of one side of a changed block that is compared wor
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """Byte offsets: the content is [start, end), its line end (LF, CRLF or nothing) is [end, stop)."""
 
     start: int

@@ -6,14 +6,14 @@ The copy is only looked at. What is found in it is told as splices over the file
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.text import return_of
 from fileops.model import Text
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """data: without BOM; in a UTF-8 file invalid bytes stand as they are. crlfs: where a CRLF's newline stands."""
 
     source: Text

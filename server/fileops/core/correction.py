@@ -7,9 +7,10 @@ new text leaves as the old one had it keeps the file's own characters.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
 
 from fileops.core.matching import Step
 from fileops.core.text import count_newlines, encode
@@ -40,8 +41,7 @@ _CLASS_OF = {char: f"[{re.escape(group)}]" for group in _LOOKALIKES for char in 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "`": "`", "\\": "\\", "\n": "\n"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(Struct, frozen=True, kw_only=True):
     """Characters [start, end) of the decoded content, and what is to stand there."""
 
     start: int

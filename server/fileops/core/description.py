@@ -6,8 +6,9 @@ Pure; arguments are whatever JSON a model has produced so far, so every key may 
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from fileops.core.roots import is_inside
 
@@ -18,16 +19,14 @@ MAX_PATH_CHARS = 35  # two snippets and a path fill a line of a pane
 METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops/multiEdit", "Bash": "fileops/bash"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
+class Location(Struct, frozen=True, kw_only=True):
     """path: as given. line: 1-based, None where none is known."""
 
     path: str
     line: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(Struct, frozen=True, kw_only=True):
     title: str
     locations: tuple[Location, ...]
 

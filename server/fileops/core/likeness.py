@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 _FEW_LINES = 20  # up to which the lines of each candidate are compared exactly
 _MAX_COMPARED_CHARS = 300  # of two differing pieces that are compared character by character
@@ -15,8 +16,7 @@ _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", r"\r": "\r", "\\\\
 _ESCAPE = re.compile(r"\\[nt\"'r\\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The caller's lines, at least one; whether the first and the last are wanted whole or may be parts."""
 
     lines: tuple[str, ...]

@@ -8,16 +8,16 @@ Other ways to find a place plug in here as a `Strategy` under a name; what they 
 import re
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from fileops.core.text import count_newlines, encode, newline_of, return_of, to_lf
 from fileops.errors import NotEncodable
 from fileops.model import Edit, Span, Splice, Text, TextFormat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
+class Matches(Struct, frozen=True, kw_only=True):
     """Non-overlapping places, left to right, as arrays of byte offsets (millions of them must not cost objects).
 
     needle: the bytes of every match where a search for them finds just these matches, else None.
@@ -44,8 +44,7 @@ class Matches:
         return tuple(map(Span, self.starts, self.ends))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One edit resolved on one text. match_lines: 1-based line of each replaced place."""
 
     splices: tuple[Splice, ...]

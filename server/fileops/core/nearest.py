@@ -7,8 +7,9 @@ but for blanks, case, quotes and what cannot be seen, else by shared words. The 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+
+from msgspec import Struct
 
 from fileops.core.differing import ALL_KINDS, differences, unseen
 from fileops.core.likeness import Wanted, fold, similarity_of, unescaped
@@ -28,8 +29,7 @@ _LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Lines of the file, as text without their newlines, and where they begin."""
 
     start: int

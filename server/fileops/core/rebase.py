@@ -5,15 +5,15 @@ splices would have made of `base`. As in a three-way merge, what changed on one 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.alignment import changes
 from fileops.core.text import detect_format
 from fileops.model import Span, Splice, TextFormat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebased:
+class Rebased(Struct, frozen=True, kw_only=True):
     """splices: over the present content. conflicts: places in it that both sides changed, in order.
 
     With conflicts the splices are not to be applied.

@@ -5,8 +5,9 @@ What comes out is a view model: texts without colours or escapes, numbers beside
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fileops.core.description import METHODS, Arguments, line_range, one_line, shown_path, steps_of, text_of
 from fileops.core.outputs import REMINDER
@@ -20,8 +21,7 @@ _NUMBERED = re.compile(r" *(\d+)→(.*)", re.DOTALL)
 _NAMES = {method: {"MultiEdit": "multi_edit"}.get(tool, tool.lower()) for tool, method in METHODS.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownResult:
+class ShownResult(Struct, frozen=True, kw_only=True):
     """Of a tool's answer, what is drawn. message: of a failure. hunks: None where the answer carries no change."""
 
     is_error: bool
@@ -34,16 +34,14 @@ class ShownResult:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """number: of the file's line, None for a line that is of no file."""
 
     number: int | None
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffRow:
+class DiffRow(Struct, frozen=True, kw_only=True):
     """old_line, new_line: None on the side where the line does not stand. A "hunk" row parts what lies apart."""
 
     kind: Literal["hunk", " ", "-", "+"]
@@ -53,8 +51,7 @@ class DiffRow:
     no_newline: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffView:
+class DiffView(Struct, frozen=True, kw_only=True):
     """is_cut: the answer itself did not carry the whole diff."""
 
     title: str
@@ -65,8 +62,7 @@ class DiffView:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """n_more: lines or rows that are not shown. more: a line that says so, "" where all are shown."""
 
     call: str

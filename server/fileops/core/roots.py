@@ -6,13 +6,13 @@ name, and the filesystem knows no other truth.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.errors import OutsideRoots
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(Struct, frozen=True):
     """folders: canonical paths. Without any, nothing is confined."""
 
     folders: tuple[str, ...] = ()

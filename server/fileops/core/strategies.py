@@ -6,9 +6,10 @@ splices, made and checked here. `regex` runs on RE2, whose time is linear in the
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
+
+from msgspec import Struct
 
 from fileops.core.body import Body, body_of
 from fileops.core.matching import STRATEGIES, Step
@@ -21,8 +22,7 @@ MAX_PLUGIN_PLACES = 1_000_000  # of one edit; a plugin that never ends must not 
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Bytes [start, end) of the body, and the text that is to stand there."""
 
     start: int
@@ -33,8 +33,7 @@ class Place:
 Finder = Callable[[Body, Edit], Iterable[Place]]
 
 
-@dataclass(frozen=True, slots=True)
-class FinderStrategy:
+class FinderStrategy(Struct, frozen=True):
     """A strategy made of a function that finds places; the rules of uniqueness and of line ends are the core's."""
 
     name: str

@@ -5,15 +5,16 @@ it says so (`NEEDS_CONTENT`). Keys are canonical paths, so a symlink and its tar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file
 from fileops.model import Source, StaleReason, Stamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """What a session knows of one file.
 
     given_path: as the session last gave it. taken_ns: wall clock just before `stamp` was taken. digest: of the whole

@@ -5,7 +5,8 @@ that only the edit's own part is taken back.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core import splices as splicing
 from fileops.core.digest import content_digest
@@ -15,8 +16,7 @@ from fileops.errors import UndoConflict
 from fileops.model import AppliedEdit, LineRange, Span, Splice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class Undone(Struct, frozen=True, kw_only=True):
     """What should stand instead of the present content. content: None for no file.
 
     splices: over the present content (empty where there is none, or is to be none). edit_ids: newest first.

@@ -5,8 +5,9 @@ else one does is a refusal, and nothing is written.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast
+
+from msgspec import Struct
 
 from fileops.core import splices, text
 from fileops.errors import ValidationFailed
@@ -23,8 +24,7 @@ class ValidatorPlugin(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Validator:
+class Validator(Struct, frozen=True):
     """load: called at the first use."""
 
     name: str

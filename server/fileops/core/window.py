@@ -5,8 +5,9 @@ not shown are only counted. Knows nothing of files; the caller opens, feeds, and
 """
 
 import codecs
-from dataclasses import dataclass
-from operator import add
+from collections.abc import Sequence
+
+from msgspec import Struct
 
 from fileops.core.text import (
     count_newlines,
@@ -23,12 +24,11 @@ from fileops.errors import TooManyChars
 from fileops.model import NewlineStyle, TextFormat
 from fileops.settings import Limits
 
-_NUMBERS = tuple(f"{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
+_NUMBERS = tuple(f"\n{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
 _LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """text: the numbered lines, with the notice of hidden ones, without a final newline; "" where there are none.
 
     end_line: the last shown; total_lines: None where the end was not seen; next_offset: the first line not shown,
@@ -72,7 +72,8 @@ class WindowReader:
         self._pending = b""  # of the current line, or of a unit, not yet taken
         self._has_begun_line = False  # a byte of the current line was passed over
         self._long: _LongLine | None = None
-        self._shown: list[str] = []
+        self._shown: list[str] = []  # numbered, a newline before each line; pieces of one or more lines
+        self._n_shown = 0
         self._n_selected = 0
         self._n_chars = 0
         self._n_newlines = 0
@@ -109,14 +110,11 @@ class WindowReader:
         past_end = at_end and self._n_selected == 0
         if self._n_chars > self._limits.max_chars:
             raise TooManyChars(n_chars=self._n_chars, max_chars=self._limits.max_chars)
-        n_shown = len(self._shown)
-        n_hidden = self._n_selected - n_shown
-        lines = self._shown
-        if n_hidden:
-            lines = [*lines, f"... (more {n_hidden} lines are truncated)"]
-        following = self._first + n_shown
+        n_hidden = self._n_selected - self._n_shown
+        text = "".join(self._shown)[1:]
+        following = self._first + self._n_shown
         return Window(
-            text="\n".join(lines),
+            text=f"{text}\n... (more {n_hidden} lines are truncated)" if n_hidden else text,
             start_line=self._first,
             end_line=following - 1,
             total_lines=total_lines,
@@ -203,7 +201,7 @@ class WindowReader:
             n_here = self._end - self._line
             end = _behind_newline(data, fmt, n_here, at)
         self._n_newlines += n_here
-        n_to_show = min(n_here, self._max_shown - len(self._shown))
+        n_to_show = min(n_here, self._max_shown - self._n_shown)
         if n_to_show > 0:
             shown_end = end if n_to_show == n_here else _behind_newline(data, fmt, n_to_show, at)
             self._show(decode_part(memoryview(data)[at:shown_end], fmt))
@@ -215,7 +213,7 @@ class WindowReader:
     def _show(self, block: str) -> None:
         """Lines that each end in a newline."""
         max_chars = self._limits.max_line_chars
-        if "\r\n" in block:
+        if "\r" in block:  # a search for one character is far faster
             self._n_crlf += block.count("\r\n")
             block = block.replace("\r\n", "\n")
         lines = block.split("\n")
@@ -225,19 +223,19 @@ class WindowReader:
             self._n_chars += sum(map(len, lines)) + len(lines)
         else:
             self._n_chars += len(block)
-        number = self._line
+        numbered = [""] * (2 * len(lines))  # each number and its line: one join, and no string for every line
+        numbered[::2] = _numbers(self._line, len(lines))
+        numbered[1::2] = lines
+        self._shown.append("".join(numbered))
+        self._n_shown += len(lines)
         self._line += len(lines)
-        if self._line <= len(_NUMBERS):
-            self._shown += map(add, _NUMBERS[number : self._line], lines)
-        else:
-            self._shown += [f"{n:>6}→{line}" for n, line in enumerate(lines, number)]
         self._n_selected += len(lines)
 
     def _count(self, block: bytes, n_lines: int, fmt: TextFormat) -> None:
         """Lines that are selected and not shown: only their characters matter."""
         max_chars = self._limits.max_line_chars
         text = decode_part(block, fmt)
-        if "\r\n" in text:
+        if "\r" in text:
             self._n_crlf += text.count("\r\n")
             text = text.replace("\r\n", "\n")
         lengths = list(map(len, text.split("\n")))
@@ -262,10 +260,11 @@ class WindowReader:
         """head: the line as far as it is shown. n_chars: of the whole line."""
         max_chars = self._limits.max_line_chars
         self._n_chars += _cut_length(n_chars, max_chars) + 1
-        if len(self._shown) < self._max_shown:
+        if self._n_shown < self._max_shown:
             if n_chars > max_chars:
                 head += cut_notice(n_chars - max_chars)
-            self._shown.append(f"{self._line:>6}→{head}")
+            self._shown += (*_numbers(self._line, 1), head)
+            self._n_shown += 1
         self._line += 1
         self._n_selected += 1
 
@@ -317,6 +316,11 @@ class _LongLine:
             self._head += text[: self._max_chars - len(self._head)]
         self._n_chars += len(text)
         self._ends_in_return = text.endswith("\r")
+
+
+def _numbers(first: int, n_lines: int) -> Sequence[str]:
+    end = first + n_lines
+    return _NUMBERS[first:end] if end <= len(_NUMBERS) else [f"\n{n:>6}→" for n in range(first, end)]
 
 
 def _cut_length(n_chars: int, max_chars: int) -> int:

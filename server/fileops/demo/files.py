@@ -3,7 +3,8 @@
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 MAX_FILES = 100
 N_LINES = 5  # that the story changes in one file
@@ -26,8 +27,7 @@ print(portions(people=4))
 NOTES = "Notes for the day\r\n=================\r\n\r\nMeet at the station at nine.\r\nBring an umbrella."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
+class Cast(Struct, frozen=True, kw_only=True):
     """The files of the story and what happens to them: `edits` to `second`, the others to `first`."""
 
     n_files: int

@@ -8,13 +8,15 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace as with_changes
+
+from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_unmoved
 from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
 from fileops.fs import atomic, descriptors, durable, opening, own_moves
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
+from fileops.fs.cached import CachedFiles, LoadedStream
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
 from fileops.fs.journal import Region, default_state_folder
@@ -75,6 +77,7 @@ class LocalFileSystem:
         self._opener = opener or opening.best_opener()
         self._targets = Targets(self._opener)
         self._recovery = Recovery(self._opener, state_folder or default_state_folder())
+        self._cached = CachedFiles(_may_be_at_work)
         self._own_writes: dict[str, tuple[int, int, int]] = {}
         self._foreign_writes: dict[str, float] = {}  # when one was last met, on the monotonic clock
 
@@ -101,7 +104,13 @@ class LocalFileSystem:
     def open(self, path: str) -> LocalStream:
         self._recovery.run_once(folder_of(path))
         fd, status, taken_ns = self._open(path)
+        self._cached.note(folder_of(path), fd, status.st_dev)
         return LocalStream(path, fd, opening.stamp_of(status), taken_ns)
+
+    def open_cached(self, path: str) -> LoadedStream | None:
+        if not self._recovery.has_run(folder_of(path)):
+            return None
+        return self._cached.load(path)
 
     def read(self, path: str) -> Snapshot:
         self._recovery.run_once(folder_of(path))

@@ -119,6 +119,15 @@ def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> 
             fcntl.flock(fd, fcntl.LOCK_UN)
 
 
+def try_share(fd: int) -> bool:
+    """Whether nobody is writing, nor begins to until `fd` is closed. True where there are no locks."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in _NO_LOCKS_HERE
+    return True
+
+
 def try_lock(fd: int) -> bool:
     """Take the lock now, until `fd` is closed; False where somebody holds it. True where there are no locks."""
     try:

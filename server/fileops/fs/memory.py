@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace as with_changes
 from io import BytesIO
+
+from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
 from fileops.errors import (
@@ -146,6 +147,9 @@ class MemoryFileSystem:
         if snapshot.stamp is None:
             raise FileMissing
         return MemoryStream(snapshot.data, snapshot.stamp, snapshot.taken_ns)
+
+    def open_cached(self, path: str) -> MemoryStream | None:
+        return self.open(path) if path in self._files else None
 
     def read(self, path: str) -> Snapshot:
         with self._guard:

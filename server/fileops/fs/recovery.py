@@ -33,6 +33,9 @@ class Recovery:
             self._known.add(folder)
         return n_settled
 
+    def has_run(self, folder: str) -> bool:
+        return folder in self._known
+
     def run_once(self, folder: str) -> None:
         if folder not in self._known:
             self.run(folder)

@@ -137,6 +137,9 @@ class RemoteFileSystem:
             reader = self._backend.open(self._far(path))
             return RemoteStream(path, reader, self._stamp(reader.entry))
 
+    def open_cached(self, path: str) -> None:
+        """Never: nothing of another machine is to be had without waiting."""
+
     def read(self, path: str) -> Snapshot:
         with _translated(path):
             entry = self._entry(path)

@@ -40,6 +40,9 @@ class RouterFileSystem:
     def open(self, path: str) -> ContentStream:
         return self._at(path).open(path)
 
+    def open_cached(self, path: str) -> ContentStream | None:
+        return self._at(path).open_cached(path)
+
     def read(self, path: str) -> Snapshot:
         return self._at(path).read(path)
 

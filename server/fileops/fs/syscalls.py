@@ -4,9 +4,12 @@ import ctypes
 import errno
 import os
 import sys
+from typing import Literal
 
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
+_RESOLVE_CACHED = 0x20  # since Linux 5.12
+_NO_LINKS = _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
 _SYS_OPENAT2 = 437  # the same on every architecture: it is younger than the common table
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
@@ -29,12 +32,28 @@ _KERNEL_FILESYSTEMS = frozenset({
 })  # fmt: skip
 
 
+# linux/magic.h: filesystems of this machine, which do not wait for what they have in memory
+_MEMORY_FILESYSTEMS = frozenset({
+    0x01021994,  # tmpfs
+    0x858458F6,  # ramfs
+})  # fmt: skip
+_DISK_FILESYSTEMS = frozenset({
+    0xEF53,  # ext2, ext3, ext4
+    0x58465342,  # xfs
+    0x9123683E,  # btrfs
+    0xF2F52010,  # f2fs
+    0xCA451A4E,  # bcachefs
+    0x2FC12FC1,  # zfs
+    0x794C7630,  # overlayfs
+})  # fmt: skip
+
+
 class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_hows: dict[int, _OpenHow] = {}
+_hows: dict[tuple[int, int], _OpenHow] = {}
 
 
 _syscall = _libc.syscall if sys.platform == "linux" else None
@@ -48,9 +67,18 @@ _HOW_BYTES = ctypes.sizeof(_OpenHow)
 
 def open_without_links(path: bytes, flags: int) -> int:
     """A descriptor of `path` with no symlink followed anywhere. Raises OSError; ELOOP where there is one."""
-    how = _hows.get(flags)
+    return _openat2(path, flags, _NO_LINKS)
+
+
+def open_cached(path: bytes, flags: int) -> int:
+    """As `open_without_links`, if the kernel has every component in memory. Raises OSError; EAGAIN where it has not."""
+    return _openat2(path, flags, _NO_LINKS | _RESOLVE_CACHED)
+
+
+def _openat2(path: bytes, flags: int, resolve: int) -> int:
+    how = _hows.get((flags, resolve))
     if how is None:  # filled once per set of flags and only read afterwards, so threads share it
-        how = _hows[flags] = _OpenHow(flags, 0, _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS)
+        how = _hows[flags, resolve] = _OpenHow(flags, 0, resolve)
     assert _syscall is not None
     while True:
         fd = _syscall(_SYS_OPENAT2, _AT_FDCWD, path, ctypes.byref(how), _HOW_BYTES)
@@ -63,10 +91,18 @@ def open_without_links(path: bytes, flags: int) -> int:
 
 def has_open_without_links() -> bool:
     """Old kernels do not know the call, and some sandboxes forbid it."""
+    return _can_open(_NO_LINKS)
+
+
+def has_open_cached() -> bool:
+    return _can_open(_NO_LINKS | _RESOLVE_CACHED)
+
+
+def _can_open(resolve: int) -> bool:
     if _syscall is None:
         return False
     try:
-        os.close(open_without_links(b"/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        os.close(_openat2(b"/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, resolve))
     except OSError:
         return False
     return True
@@ -100,9 +136,21 @@ def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
 
 def is_kernel_stream(fd: int) -> bool:
     """Whether the open file belongs to a filesystem like proc or sysfs."""
+    return _magic_of(fd) in _KERNEL_FILESYSTEMS
+
+
+def kind_of_filesystem(fd: int) -> Literal["memory", "disk", "other"]:
+    """Of an open file. other: on the network, in user space, of the kernel, or unknown."""
+    magic = _magic_of(fd)
+    if magic in _MEMORY_FILESYSTEMS:
+        return "memory"
+    return "disk" if magic in _DISK_FILESYSTEMS else "other"
+
+
+def _magic_of(fd: int) -> int | None:
     if sys.platform != "linux":
-        return False
+        return None
     answer = (ctypes.c_long * 32)()  # struct statfs: 120 bytes; its first word is the magic number
     if _libc.fstatfs(fd, answer) != 0:
-        return False
-    return (answer[0] & 0xFFFFFFFF) in _KERNEL_FILESYSTEMS
+        return None
+    return answer[0] & 0xFFFFFFFF

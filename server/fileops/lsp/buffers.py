@@ -94,6 +94,12 @@ class EditorBuffers:
             raise FileMissing
         return _BufferStream(snapshot, snapshot.stamp)
 
+    def open_cached(self, path: str) -> ContentStream | None:
+        """Only where no document can be open on the file: judging one takes a look at the disk."""
+        if self._documents is not None and self._documents.may_be_open(path):
+            return None
+        return self._delegate.open_cached(path)
+
     def read(self, path: str) -> Snapshot:
         while True:
             truth = self._truth(path)

@@ -4,8 +4,9 @@ tests/unit/lsp/test_capabilities.py holds it against what pygls makes of them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from fileops.lsp import methods
 
@@ -22,8 +23,7 @@ _PROVIDERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """A standard message that is served. options: its registration options as LSP writes them."""
 
     handle: Callable[[Any], Any]

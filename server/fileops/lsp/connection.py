@@ -24,6 +24,7 @@ from fileops.wire.decode import InvalidParams, decode
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Any], Awaitable[object]]
+AtOnce = Callable[[Any], object | None]
 Pause = Coroutine[Any, Any, None]
 
 
@@ -65,6 +66,7 @@ class FrameSink(Interface):
 class Connection:
     """Belongs to the event loop. sink: where messages go; None: nowhere.
 
+    is_settled: whether all that the last message led to is done; else a handler may not have taken its first step.
     on_exit: called with the exit status when the client says `exit`. on_less_work: called whenever `n_working` has
     become smaller.
     """
@@ -77,18 +79,26 @@ class Connection:
         self._lifecycle = lifecycle
         self._standard: Standard | None = None
         self._requests: dict[str, Handler] = {methods.SHUTDOWN: self._shut_down}
+        self._at_once: dict[str, AtOnce] = {}
         self._tasks: dict[MessageId, asyncio.Task[object]] = {}
         self._is_started = False
         self._is_shut_down = False
+        self.is_settled = True
 
-    def register(self, method: str, handle: Handler) -> None:
-        """A request of ours. handle: gets the params as they came, None where absent."""
+    def register(self, method: str, handle: Handler, at_once: AtOnce | None = None) -> None:
+        """A request of ours. Both get the params as they came, None where absent.
+
+        at_once: is tried first, and gives None where something has to be waited for.
+        """
         self._requests[method] = handle
+        if at_once is not None:
+            self._at_once[method] = at_once
 
     # --- in ------------------------------------------------------------------------------------------------------
 
     def feed(self, body: bytes) -> Pause | None:
         """Take one message. Whatever it is, nothing is raised. What is returned has to be awaited before the next."""
+        self.is_settled = False
         match envelopes.parse(body):
             case Request(msg_id, method, params):
                 return self._take_request(msg_id, method, params)
@@ -109,6 +119,8 @@ class Connection:
             self.refuse(msg_id, refusal)
         elif method == methods.INITIALIZE:
             self._initialize(msg_id, params)
+        elif (at_once := self._at_once.get(method)) is not None and self._answers(msg_id, at_once, params):
+            pass
         elif (handle := self._requests.get(method)) is not None:
             task = self._tasks[msg_id] = asyncio.ensure_future(handle(params))
             task.add_done_callback(partial(self._answer_with, msg_id))
@@ -119,6 +131,17 @@ class Connection:
         else:
             self.refuse(msg_id, rpc_errors.method_not_found(method))
         return None
+
+    def _answers(self, msg_id: MessageId, at_once: AtOnce, params: object) -> bool:
+        try:
+            result = at_once(params)
+        except Exception as fault:  # noqa: BLE001 - the boundary: whatever it was, the client gets an answer
+            self.refuse(msg_id, error_of(fault))
+            return True
+        if result is not None:
+            self.answer(msg_id, result)
+            self.is_settled = True
+        return result is not None
 
     def _refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
         if not self._is_started and method != methods.INITIALIZE:

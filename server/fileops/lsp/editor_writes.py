@@ -1,8 +1,10 @@
 """A change of a document with unsaved changes, made by the editor that holds it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
@@ -15,8 +17,7 @@ from fileops.model import CommitReport, Committed, Snapshot, Splice
 from fileops.ports import CommitHooks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BufferEdit:
+class BufferEdit(Struct, frozen=True, kw_only=True):
     """What the editor is asked to do, for exactly this version of the document."""
 
     uri: str
@@ -32,8 +33,7 @@ class Editor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorWrites:
+class EditorWrites(Struct, frozen=True, kw_only=True):
     documents: OpenDocuments
     editor: Editor
     encoding: Callable[[], PositionEncoding]

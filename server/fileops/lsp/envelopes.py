@@ -1,36 +1,33 @@
 """The JSON-RPC envelope of one message, from its bytes. Pure: knows no state of the connection."""
 
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from fileops.lsp import rpc_errors
 from fileops.lsp.rpc_errors import MessageId, RpcError
 from fileops.wire import codec
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     msg_id: MessageId
     method: str
     params: object
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     method: str
     params: object
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """message: has `result`, `error`, or neither."""
 
     msg_id: object
     message: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """No message, and what to answer. msg_id: None where none could be had."""
 
     msg_id: MessageId | None

@@ -18,19 +18,34 @@ class LoopEvents:
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._send = send
-        self._waiting: deque[Event] = deque()
+        self._young: list[Event] = []  # from the loop: the answer of the request that this is about goes out first
+        self._due: deque[Event] = deque()
 
     def publish(self, event: Event) -> None:
-        self._waiting.append(event)
         try:
-            if threading.get_ident() == self._loop_thread:
-                # Two turns later: the answer of the request that this is about goes out in the next one, and first.
-                self._loop.call_soon(self._loop.call_soon, self.flush)
+            if threading.get_ident() != self._loop_thread:
+                self._due.append(event)
+                self._loop.call_soon_threadsafe(self._send_due)
             else:
-                self._loop.call_soon_threadsafe(self.flush)
+                if not self._young:
+                    self._loop.call_soon(self._ripen)
+                self._young.append(event)
         except RuntimeError:  # the loop is closed: nobody listens any more
-            self._waiting.clear()
+            self._due.clear()
 
     def flush(self) -> None:
-        while self._waiting:
-            self._send(self._waiting.popleft())
+        self._ripen_now()
+        self._send_due()
+
+    def _ripen(self) -> None:
+        """A turn after the publication: in this one the answer goes out."""
+        self._ripen_now()
+        self._loop.call_soon(self._send_due)
+
+    def _ripen_now(self) -> None:
+        self._due.extend(self._young)
+        self._young.clear()
+
+    def _send_due(self) -> None:
+        while self._due:
+            self._send(self._due.popleft())

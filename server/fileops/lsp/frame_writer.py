@@ -3,16 +3,16 @@
 The event loop never does.
 """
 
-import fcntl
 import os
 import select
 import socket
 import stat
-import termios
 import threading
-from array import array
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+
+_MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 
 
 class FrameWriter:
@@ -27,7 +27,7 @@ class FrameWriter:
         self._changed = threading.Condition()
         self._closing = False
         self._writing = False
-        self._take_at_once = _taker(fd)
+        self._unblocked = _unblocked(fd)
         self.n_pending_bytes = 0
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
@@ -38,7 +38,7 @@ class FrameWriter:
             if self._closing:
                 return
             if not self._frames and not self._writing:
-                frame = frame[self._take_at_once(frame) :]
+                frame = frame[self._taken_at_once(frame) :]
                 if not frame:
                     return
             self._frames.append(frame)
@@ -50,8 +50,20 @@ class FrameWriter:
         with self._changed:
             self._closing = True
             self._changed.notify()
+            if self._unblocked is not None:
+                self._unblocked.close()
+                self._unblocked = None
         self._thread.join(timeout_s)
         return not self._thread.is_alive() and not self._frames
+
+    def _taken_at_once(self, frame: bytes) -> int:
+        """How many of its bytes went without waiting. A thread that has to be woken costs more than most answers do."""
+        if self._unblocked is None:
+            return 0
+        try:
+            return self._unblocked.send(frame)
+        except OSError:  # full, or broken: the thread waits for the one and meets the other
+            return 0
 
     def _run(self) -> None:
         try:
@@ -75,7 +87,12 @@ class FrameWriter:
                     return None
                 self._changed.wait()
             self._writing = True
-            return self._frames.popleft()
+            joined = [self._frames.popleft()]
+            n_bytes = len(joined[0])
+            while self._frames and n_bytes + len(self._frames[0]) <= _MAX_JOINED_BYTES:
+                joined.append(self._frames.popleft())
+                n_bytes += len(joined[-1])
+            return b"".join(joined)
 
     def _write_all(self, frame: bytes) -> None:
         rest = memoryview(frame)
@@ -89,38 +106,37 @@ class FrameWriter:
 # --- writing without waiting --------------------------------------------------------------------------------------
 
 
-def _taker(fd: int) -> Callable[[bytes], int]:
-    """How to hand bytes over without ever blocking: bytes taken, 0 where that cannot be promised.
+class _Pipe:
+    """The pipe behind `fd`, by a description of our own: `fd` has its flags in common with other programs."""
 
-    A thread that has to be woken costs more than most answers do.
-    """
+    def __init__(self, fd: int) -> None:
+        """Raises: OSError, where there is no proc(5)."""
+        self._fd = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def send(self, frame: bytes) -> int:
+        return os.write(self._fd, frame)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class _Socket:
+    def __init__(self, fd: int) -> None:
+        self._peer = socket.socket(fileno=os.dup(fd))
+
+    def send(self, frame: bytes) -> int:
+        return self._peer.send(frame, socket.MSG_DONTWAIT)
+
+    def close(self) -> None:
+        self._peer.close()
+
+
+def _unblocked(fd: int) -> _Pipe | _Socket | None:
+    """A way to the other side that never waits; None where there is none."""
     kind = stat.S_IFMT(os.fstat(fd).st_mode)
     if kind == stat.S_IFSOCK:
-        return _socket_taker(fd)
-    if kind == stat.S_IFIFO and hasattr(fcntl, "F_GETPIPE_SZ"):
-        return lambda frame: _write_into_empty_pipe(fd, frame)
-    return lambda frame: 0
-
-
-def _socket_taker(fd: int) -> Callable[[bytes], int]:
-    peer = socket.socket(fileno=os.dup(fd))
-
-    def take(frame: bytes) -> int:
-        try:
-            return peer.send(frame, socket.MSG_DONTWAIT)
-        except OSError:  # full, or broken: the thread waits for the one and meets the other
-            return 0
-
-    return take
-
-
-def _write_into_empty_pipe(fd: int, frame: bytes) -> int:
-    """An empty pipe takes all that fits into it; how much more a part-filled one takes cannot be told (pipe(7))."""
-    n_unread = array("i", [0])
-    try:
-        fcntl.ioctl(fd, termios.FIONREAD, n_unread)
-        if n_unread[0] or len(frame) > fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ):
-            return 0
-        return os.write(fd, frame)
-    except OSError:
-        return 0
+        return _Socket(fd)
+    if kind == stat.S_IFIFO:
+        with suppress(OSError):
+            return _Pipe(fd)
+    return None

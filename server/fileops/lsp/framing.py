@@ -6,8 +6,9 @@ header it can recognise.
 
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 MAX_BODY_BYTES = 64 << 20
 MAX_SKIPPED_BODY_BYTES = 1 << 30  # a longer announced body is not waited for: the length itself is taken for broken
@@ -21,8 +22,7 @@ _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*[ \t]*:")
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class BadFrame:
+class BadFrame(Struct, frozen=True):
     """A frame that could not be taken, while the stream goes on."""
 
     reason: str

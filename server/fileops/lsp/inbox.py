@@ -1,7 +1,8 @@
 """From the descriptor to the handlers: read on the loop, taken one message per turn of it, and bounded.
 
-A message per turn, so that a handler has taken its first step before the next message is applied. While the inbox is
-full nothing is read: a client that sends faster than it is served has to wait.
+A message per turn, so that a handler has taken its first step before the next message is applied; only where a message
+was answered on the spot, the next one follows in the same turn. While the inbox is full nothing is read: a client that
+sends faster than it is served has to wait.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from fileops.lsp.framing import BadFrame, FrameParser, StreamBroken
 log = logging.getLogger(__name__)
 
 MAX_MESSAGES = 256
+MAX_IN_A_TURN = 16  # then timers, signals and answers of threads have theirs
 MAX_BYTES = 64 << 20  # one message may be that large, and then waits alone
 
 Frame = bytes | BadFrame | StreamBroken | None  # None: a clean end
@@ -29,11 +31,15 @@ class Inbox:
         loop: asyncio.AbstractEventLoop,
         fd: int,
         take: Callable[[Frame], Coroutine[Any, Any, None] | None],
+        is_settled: Callable[[], bool],
     ) -> None:
-        """take: one message; what it returns is awaited before the next one. The end is the last message."""
+        """take: one message; what it returns is awaited before the next one. The end is the last message.
+
+        is_settled: whether all that the last message led to is done.
+        """
         self._loop = loop
         self._fd = fd
-        self._take = take
+        self._take, self._is_settled = take, is_settled
         self._parser = FrameParser()
         self._waiting: deque[Frame] = deque()
         self._n_bytes = 0
@@ -128,19 +134,22 @@ class Inbox:
             self._pump()
 
     def _pump(self) -> None:
-        """Take one message; the next one in another turn."""
-        self._is_pumping = bool(self._waiting) and not self._is_closed
-        if not self._is_pumping:
-            self._go_on_reading()
-            return
-        frame = self._waiting.popleft()
-        self._n_bytes -= len(frame) if isinstance(frame, bytes) else 0
-        pause = self._take(frame)
-        if pause is None:
-            self._loop.call_soon(self._pump)
-        else:
-            self._pause = self._loop.create_task(pause)
-            self._pause.add_done_callback(self._paused)
+        """Take what can be taken in this turn; the rest in another one."""
+        for _ in range(MAX_IN_A_TURN):
+            self._is_pumping = bool(self._waiting) and not self._is_closed
+            if not self._is_pumping:
+                self._go_on_reading()
+                return
+            frame = self._waiting.popleft()
+            self._n_bytes -= len(frame) if isinstance(frame, bytes) else 0
+            pause = self._take(frame)
+            if pause is not None:
+                self._pause = self._loop.create_task(pause)
+                self._pause.add_done_callback(self._paused)
+                return
+            if not self._is_settled():
+                break
+        self._loop.call_soon(self._pump)
 
     def _paused(self, pause: "asyncio.Task[None]") -> None:
         self._pause = None

@@ -6,8 +6,10 @@ An open document is the truth while it is open (docs/PROTOCOL.md, "Open document
 - it differs, and not by the person's hand (the disk moved, or our own edit is not reloaded yet): the disk stands.
 """
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core import text as texts
 from fileops.lsp.documents import DocumentText
@@ -19,8 +21,7 @@ REGULAR_FILE = 0o100644  # mode of a document that has no file yet
 Kind = Literal["clean", "dirty", "disk"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenDocument:
+class OpenDocument(Struct, frozen=True, kw_only=True):
     """State of one open document. serial: grows with every change of state, of any document.
 
     is_touched: changed by the person since open or save; None until the first look at the disk. synced: the text
@@ -40,8 +41,7 @@ class OpenDocument:
     is_foreign: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """What a document is beside a disk of this stamp. data, format: of a dirty one."""
 
     serial: int
@@ -52,8 +52,7 @@ class Judged:
     format: TextFormat
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True):
     """The document that counts at a path. serials: of all documents that are open there."""
 
     document: OpenDocument

@@ -8,7 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy
 from fileops.errors import FileOpsError, Stale
@@ -94,6 +96,11 @@ class OpenDocuments:
             self._judged.pop(document.uri, None)
             self._state.notify_all()
         return _place_of(document)
+
+    def may_be_open(self, canonical_path: str) -> bool:
+        """False is certain; to know more, one has to look where each document lies."""
+        with self._state:
+            return any(document.canonical in {None, canonical_path} for document in self._documents.values())
 
     # --- which document counts (worker threads) ----------------------------------------------------------------
 

@@ -24,12 +24,19 @@ class Request(Generic[P]):
     """handle: gets the service and the decoded params; what it returns is the JSON-RPC result.
 
     One that `speaks` gets a third argument: what to tell while it works, None where the client did not ask for it.
+    at_once: tried first, on the spot; None where something has to be waited for, and then nothing has happened.
     """
 
     method: str
     params: type[P]
     handle: "Callable[..., Awaitable[object]]"
     speaks: bool = False
+    at_once: "Callable[[FileOps, P], object | None] | None" = None
+
+
+def read_at_once(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
+    outcome = service.read_at_once(convert.read_request(params))
+    return None if outcome is None else convert.read_result(outcome)
 
 
 async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
@@ -103,7 +110,7 @@ async def stats(service: "FileOps", params: wire.SessionParams) -> object:
 
 
 REQUESTS: tuple[Request[Any], ...] = (
-    Request("fileops/read", wire.ReadParams, read),
+    Request("fileops/read", wire.ReadParams, read, at_once=read_at_once),
     Request("fileops/edit", wire.EditParams, edit),
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
     Request("fileops/tools", wire.ToolsParams, list_tools),

@@ -2,7 +2,8 @@
 
 import logging
 import uuid
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.wire.decode import InvalidParams
 
@@ -19,8 +20,7 @@ SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
 
 
-@dataclass(frozen=True, slots=True)
-class RpcError:
+class RpcError(Struct, frozen=True):
     """data: any JSON value; left out where None."""
 
     code: int

@@ -9,8 +9,9 @@ import gc
 import importlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fileops import __version__
 from fileops.core.validation import VALIDATORS
@@ -40,8 +41,7 @@ log = logging.getLogger(__name__)
 PROTOCOL_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wiring:
+class Wiring(Struct, frozen=True, kw_only=True):
     """What the composition root needs of this connection to build the service.
 
     folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard. listen: to what the
@@ -96,8 +96,24 @@ class FileOpsServer:
             ):
                 return await request.handle(service, params, *([say] if request.speaks else []))
 
+        at_once = request.at_once
+
+        def handle_at_once(raw: object) -> object | None:
+            try:
+                params: Params = decode({} if raw is None else raw, request.params)
+            except InvalidParams:
+                return None  # `handle` says so
+            if at_once is None or params.work_done_token is not None:
+                return None
+            service = self._ready()
+            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
+            with service.calls.measured(request.method, session_id, InvalidParams) as call:
+                result = at_once(service, params)
+                call.is_over = result is not None
+            return result
+
         self.requests.append(request.method)
-        self.connection.register(request.method, handle)
+        self.connection.register(request.method, handle, None if at_once is None else handle_at_once)
 
     def add_standard(self, method: str, handle: Callable[[Any], Any], options: dict[str, object] | None = None) -> None:
         """A message of LSP's own. Its params come as lsp/standard.py has them, else as lsprotocol has them.

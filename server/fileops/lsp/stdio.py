@@ -1,8 +1,7 @@
 """The process around the server: private descriptors, signals, the parent, and a clean end.
 
 stdout carries frames and nothing else: both standard descriptors are moved away, so that neither a print nor a child
-can write between them. Messages are handled one per turn of the loop, so that a handler takes its first step before
-the next message is applied. What ends the process is decided here, and only here.
+can write between them. What ends the process is decided here, and only here.
 """
 
 import asyncio
@@ -68,7 +67,7 @@ class _Connection:
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[int] = loop.create_future()
         self._room = asyncio.Event()
-        self._inbox = Inbox(loop, self._for_reading, self._take)
+        self._inbox = Inbox(loop, self._for_reading, self._take, lambda: self._connection.is_settled)
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
         self._connection.on_exit = self._end_with
         self._connection.on_less_work = self._room.set

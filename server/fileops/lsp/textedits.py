@@ -5,15 +5,15 @@ is widened to hold it whole.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.text import newline_of, return_of
 from fileops.lsp.documents import DocumentText, Position, PositionEncoding
 from fileops.model import Splice, TextFormat
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentEdit:
+class DocumentEdit(Struct, frozen=True):
     """Replace what stands between two positions of the document as it is before all edits of the list."""
 
     start: Position

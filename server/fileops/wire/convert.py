@@ -3,7 +3,6 @@
 What most daemons are never asked for is translated beside it: history_convert, command_convert, view_convert.
 """
 
-import dataclasses
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -196,7 +195,7 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
         details["edit_index"] = index
     match error:
         case errors.NoMatch(nearest=nearest):
-            details["nearest"] = None if nearest is None else dataclasses.asdict(nearest)
+            details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
         case errors.ModifiedExternally(changed_by=changed_by, diff_since_read=diff, also_changed_by=also):
@@ -207,7 +206,7 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
         case errors.ValidationFailed(validator=validator, reason=reason):
             details |= {"validator": validator, "reason": reason}
         case errors.UndoConflict(ranges=ranges):
-            details["ranges"] = [dataclasses.asdict(one) for one in ranges]
+            details["ranges"] = [msgspec.to_builtins(one) for one in ranges]
         case _:
             pass
     return details
@@ -260,9 +259,9 @@ def _seconds(ns: int | None) -> float | None:
 # --- events → notifications --------------------------------------------------------------------------------------
 
 
-def notification_of(event: Event) -> tuple[str, wire.JsonObject]:
+def notification_of(event: Event) -> tuple[str, Event]:
     """(method, params): an event's fields are the wire's."""
-    return _method_of(event), {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+    return _method_of(event), event
 
 
 def _method_of(event: Event) -> str:

@@ -1,6 +1,5 @@
 """`fileops/correctEdit`: a request of the daemon to the client."""
 
-import dataclasses
 from typing import cast
 
 import msgspec
@@ -26,7 +25,7 @@ def correct_edit_params(question: CorrectionQuestion) -> CorrectEditParams:
     return CorrectEditParams(
         file_path=question.file_path, session_id=question.session_id, edit_index=question.edit_index,
         old_string=question.old_string, new_string=question.new_string, reason=question.reason,
-        nearest=None if nearest is None else dataclasses.asdict(nearest),
+        nearest=None if nearest is None else msgspec.to_builtins(nearest),
     )  # fmt: skip
 
 

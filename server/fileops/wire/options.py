@@ -3,18 +3,17 @@
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from fileops.settings import Limits, Settings
 from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedOptions:
+class DecodedOptions(Struct, frozen=True, kw_only=True):
     """unknown_keys: dotted, in the client's order; they were ignored."""
 
     settings: Settings
@@ -55,7 +54,7 @@ def _settings(options: Options) -> Settings:
     if options.validators is not None:
         given["validators"] = tuple(options.validators)
     limits = Limits(**_given(options.limits)) if options.limits else Limits()
-    known = Settings.__dataclass_fields__.keys()
+    known = Settings.__struct_fields__
     return Settings(limits=limits, **{key: value for key, value in given.items() if key in known})
 
 

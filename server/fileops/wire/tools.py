@@ -5,24 +5,22 @@ speaks of a tool that is not there.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
+from msgspec import Struct
 
 from fileops.wire.types import JsonObject, ToolDefinition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guideline:
+class Guideline(Struct, frozen=True, kw_only=True):
     """A line of the system prompt that holds where all tools in `needs` are enabled."""
 
     text: str
     needs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     method: str
     label: str
     prompt_snippet: str

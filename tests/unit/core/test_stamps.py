@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file, is_unmoved
 from fileops.model import Stamp

@@ -1,9 +1,9 @@
 """What a tracker decides from stamps alone (docs/PROTOCOL.md, "FileTracker")."""
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, FileTracker, Seen, assess
 from fileops.model import Stamp

@@ -1,0 +1,107 @@
+"""Files that can be had without waiting: name, inode and bytes are in the kernel's memory. For the event loop.
+
+Only what lies in a folder in which a worker thread has opened a file before (`note`), on a filesystem of this machine
+whose calls come back at once when what they want is in memory. Whatever would have to wait, or is in any way out of
+the ordinary, is left to the worker: `load` says None, and nothing has happened.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+
+from fileops.fs import descriptors, locks, syscalls
+from fileops.fs.opening import READ, stamp_of
+from fileops.model import Source, Stamp
+
+MAX_BYTES = 256 * 1024  # more holds up the loop for longer than a thread's start does
+_MAX_FOLDERS = 65536
+_NOWAIT = getattr(os, "RWF_NOWAIT", 0)
+
+
+class LoadedStream:
+    """See ports.ContentStream. All of it is there already."""
+
+    def __init__(
+        self, data: bytes, stamp: Stamp, taken_ns: int, source: Source = "disk", version: int | None = None
+    ) -> None:
+        self._file = BytesIO(data)
+        self.stamp, self.taken_ns = stamp, taken_ns
+        self.source: Source = source
+        self.version = version
+
+    def read(self, max_bytes: int) -> bytes:
+        return self._file.read(max_bytes)
+
+    def seek(self, offset_bytes: int) -> None:
+        self._file.seek(offset_bytes)
+
+    def __enter__(self) -> "LoadedStream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Disk:
+    """is_memory: a filesystem that has nothing behind the memory, so that no read of it waits."""
+
+    dev: int
+    is_memory: bool
+
+
+class CachedFiles:
+    """may_be_at_work: whether a daemon may be in the middle of writing a file with this status, now (ns)."""
+
+    def __init__(self, may_be_at_work: Callable[[os.stat_result, int], bool]) -> None:
+        self._may_be_at_work = may_be_at_work
+        self._folders: dict[str, _Disk | None] = {}  # canonical path -> None where it has to be left to the workers
+        self._is_there = bool(_NOWAIT) and syscalls.has_open_cached()
+
+    def note(self, folder: str, fd: int, dev: int) -> None:
+        """A file of this canonical folder is open as `fd`. In a worker thread."""
+        if not self._is_there or folder in self._folders:
+            return
+        if len(self._folders) >= _MAX_FOLDERS:
+            self._folders.clear()
+        kind = syscalls.kind_of_filesystem(fd)
+        self._folders[folder] = None if kind == "other" else _Disk(dev, is_memory=kind == "memory")
+
+    def load(self, path: str) -> LoadedStream | None:
+        """The content of a regular file. path: any; it is canonical where something is given."""
+        folder, _, name = path.rpartition("/")
+        disk = self._folders.get(folder or "/")
+        if disk is None or name in {"", ".", ".."} or "\0" in name:
+            return None
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):  # opening alone may do something to a pipe or a device
+                return None
+            taken_ns = time.time_ns()
+            fd = syscalls.open_cached(os.fsencode(path), READ)
+            try:
+                return self._loaded(fd, taken_ns, folder or "/", disk)
+            finally:
+                descriptors.close(fd)
+        except (OSError, UnicodeEncodeError):  # not in memory, or something that a worker has to tell of
+            return None
+
+    def _loaded(self, fd: int, taken_ns: int, folder: str, disk: _Disk) -> LoadedStream | None:
+        status = os.fstat(fd)
+        if status.st_dev != disk.dev:  # something else was mounted there
+            self._folders.pop(folder, None)
+            return None
+        if self._may_be_at_work(status, taken_ns):
+            if not locks.try_share(fd):  # until it is closed
+                return None
+            status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or not status.st_nlink or status.st_size > MAX_BYTES:
+            return None
+        buffer = bytearray(status.st_size + 1)
+        n_bytes = os.preadv(fd, [buffer], 0, 0 if disk.is_memory else _NOWAIT)
+        if n_bytes != status.st_size:  # a part is not in memory, or it grows
+            return None
+        del buffer[n_bytes:]
+        return LoadedStream(bytes(buffer), stamp_of(status), taken_ns)

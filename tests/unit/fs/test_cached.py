@@ -1,0 +1,149 @@
+"""What is in memory is had at once; whatever would have to wait, or is out of the ordinary, is left to the workers."""
+
+import fcntl
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fileops.fs import syscalls
+from fileops.fs.cached import MAX_BYTES, CachedFiles
+from fileops.fs.local import LocalFileSystem
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not syscalls.has_open_cached(), reason="openat2 with RESOLVE_CACHED"
+)
+
+
+@pytest.fixture
+def fs(tmp_path: Path) -> LocalFileSystem:
+    with open(tmp_path / "f", "w+b") as file:
+        if syscalls.kind_of_filesystem(file.fileno()) == "other":
+            pytest.skip("the temporary folder is on no filesystem that is read at once")
+    os.utime(tmp_path / "f", (1, 1))
+    return LocalFileSystem(state_folder=str(tmp_path / ".state"))
+
+
+def known(fs: LocalFileSystem, tmp_path: Path, data: bytes = b"one\ntwo\n") -> str:
+    """A file whose folder a worker has been in."""
+    path = os.path.realpath(tmp_path / "f")
+    Path(path).write_bytes(data)
+    with fs.open(path):
+        pass
+    return path
+
+
+@pytest.mark.parametrize("data", [b"", b"one\n", b"\xff\x00" * 1000, b"x" * MAX_BYTES])
+def test_gives_what_an_open_gives(fs: LocalFileSystem, tmp_path: Path, data: bytes) -> None:
+    path = known(fs, tmp_path, data)
+    cached = fs.open_cached(path)
+    assert cached is not None
+    with cached, fs.open(path) as opened:
+        assert cached.stamp == opened.stamp
+        assert (cached.source, cached.version) == (opened.source, opened.version)
+        assert cached.read(MAX_BYTES + 1) == data
+        assert cached.read(1) == b""
+        cached.seek(2)
+        assert cached.read(2) == data[2:4]
+
+
+def test_gives_what_stands_now(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    Path(path).write_bytes(b"three\n")
+    cached = fs.open_cached(path)
+    assert cached is not None
+    assert cached.read(100) == b"three\n"
+
+
+def test_first_use_of_a_folder_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = os.path.realpath(tmp_path / "f")
+    assert fs.open_cached(path) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["link", "../{}/f", "./f", "f/", "/f", "missing", "sub", "pipe", "large", "n\0", "\ud800", ""]
+)
+def test_what_is_out_of_the_ordinary_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path, name: str) -> None:
+    folder = os.path.dirname(known(fs, tmp_path))
+    os.symlink("f", f"{folder}/link")
+    os.mkdir(f"{folder}/sub")
+    os.mkfifo(f"{folder}/pipe")
+    Path(f"{folder}/large").write_bytes(b"x" * (MAX_BYTES + 1))
+    assert fs.open_cached(f"{folder}/" + name.format(os.path.basename(folder))) is None
+
+
+def test_link_in_the_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_path: Path) -> None:
+    inside, elsewhere = tmp_path / "inside", tmp_path / "elsewhere"
+    for folder, data in ((inside, b"ours"), (elsewhere, b"theirs")):
+        folder.mkdir()
+        (folder / "f").write_bytes(data)
+    path = os.path.realpath(inside / "f")
+    with fs.open(path):
+        pass
+    assert fs.open_cached(path) is not None
+    os.rename(inside, tmp_path / "away")
+    os.symlink(elsewhere, inside)
+    assert fs.open_cached(path) is None
+
+
+def test_file_that_somebody_is_writing_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    with open(path, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert fs.open_cached(path) is None
+    assert fs.open_cached(path) is not None
+
+
+def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path, b"x" * 100_000)
+    with open(path, "r+b") as file:
+        fd = file.fileno()
+        if syscalls.kind_of_filesystem(fd) == "memory":
+            pytest.skip("nothing is behind this memory")
+        os.fsync(fd)
+
+        def is_dropped() -> bool:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            try:
+                return os.preadv(fd, [bytearray(100_000)], 0, os.RWF_NOWAIT) < 100_000
+            except BlockingIOError:
+                return True
+
+        until = time.monotonic() + 10
+        while not is_dropped():
+            assert time.monotonic() < until, "the kernel keeps it"
+        assert fs.open_cached(path) is None
+
+
+def test_kernels_own_files_are_left_to_the_workers() -> None:
+    files = CachedFiles(lambda _status, _now_ns: False)
+    with open("/proc/self/status", "rb") as file:
+        files.note("/proc/self", file.fileno(), os.fstat(file.fileno()).st_dev)
+        assert syscalls.kind_of_filesystem(file.fileno()) == "other"
+    assert files.load("/proc/self/status") is None
+
+
+def test_threads_note_folders_while_the_loop_reads(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    folders = [tmp_path / f"d{n}" for n in range(50)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "f").write_bytes(b"there")
+
+    def note(some: list[Path]) -> None:
+        for folder in some:
+            with fs.open(os.path.realpath(folder / "f")):
+                pass
+
+    threads = [threading.Thread(target=note, args=(folders[n::2],)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        cached = fs.open_cached(path)
+        assert cached is not None
+        assert cached.read(100) == b"one\ntwo\n"
+    for folder in folders:
+        assert fs.open_cached(os.path.realpath(folder / "f")) is not None
