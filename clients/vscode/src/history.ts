@@ -67,7 +67,8 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   async undo(params: UndoParams): Promise<ToolResult<UndoDetails>> {
     const result = await this.daemon.request('fileops/undo', params);
     if (result.status === 'error') {
-      void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
+      const came = result.details.undone?.length ? 'not all was undone' : 'nothing was undone';
+      void vscode.window.showWarningMessage(`Fileops: ${came}. ${result.error?.message ?? ''}`.trim());
     } else {
       vscode.window.setStatusBarMessage(`$(discard) Undone: ${path.basename(result.ui_extra?.file_path ?? '')}`, 5000);
     }

@@ -202,7 +202,7 @@ export interface CorrectedStep {
 }
 
 export interface UndoDetails {
-  /** The edits that were taken back. */
+  /** The edits that were taken back; none where a person changed the proposal. */
   undone?: string[];
   /** Of the undo itself, which can be taken back too; null where it touched several files or nothing was written. */
   edit_id?: string | null;
@@ -212,6 +212,8 @@ export interface UndoDetails {
   files?: UndoneFile[];
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];
+  /** Of a failure: the file that failed; `undone` and `files` are then what could not be put back. */
+  file_path?: string;
 }
 
 export interface UndoneFile {

@@ -104,7 +104,8 @@ local function undo(params)
       say(result.error.message, vim.log.levels.ERROR)
     else
       local n_undone = #result.details.undone
-      say(n_undone == 1 and 'one edit was taken back' or ('%d edits were taken back'):format(n_undone))
+      local told = { [0] = 'a part was taken back', 'one edit was taken back' }
+      say(told[n_undone] or ('%d edits were taken back'):format(n_undone))
     end
     refresh()
   end)
