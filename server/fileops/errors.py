@@ -262,7 +262,6 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     ApprovalTimedOut, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut,
     CommandNotStarted,
 )  # fmt: skip
-CODES: dict[type[FileOpsError], str] = {failure: failure.code for failure in FAILURES}
 
 
 @dataclass(eq=False, kw_only=True)

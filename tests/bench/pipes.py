@@ -4,24 +4,12 @@ import json
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 
 import msgspec
 
 Message = dict[str, Any]
 _decoder = msgspec.json.Decoder()  # the caller's own decoding of a large answer must not be what is measured
-
-
-class Rpc(Protocol):
-    """A peer that answers requests in order of asking."""
-
-    pid: int
-
-    def call(self, method: str, params: object) -> Any: ...
-
-    def notify(self, method: str, params: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class _Child(ABC):

@@ -120,11 +120,8 @@ class Connection:
         for task in self._serving.values():
             task.cancel()
 
-    def close_writer(self) -> None:
-        self._writer.close()
-
     async def settle(self) -> None:
-        """Wait for the tasks that `lose` and `close_writer` have ended."""
+        """Wait for the tasks that `lose` has ended."""
         await asyncio.gather(*self._serving.values(), *self._chores, return_exceptions=True)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:

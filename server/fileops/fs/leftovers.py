@@ -51,11 +51,6 @@ def done_with(name: str) -> None:
     _at_work.discard(name)
 
 
-def is_own_name(name: str) -> bool:
-    """Whether a name in a folder is one of ours, of whichever process."""
-    return name.startswith(_PREFIX) and _NAME.fullmatch(name) is not None
-
-
 def found_in(folder: "str | int") -> Iterator[Leftover]:
     """All our files in a folder, dead and alive. Raises OSError."""
     for name in os.listdir(folder):

@@ -102,4 +102,4 @@ class _Report:
             self._tell({"kind": "begin", "title": self._title, "cancellable": True})
 
     def _tell(self, value: dict[str, object]) -> None:
-        self._client.notify("$/progress", {"token": self._token, "value": value})
+        self._client.notify(methods.PROGRESS, {"token": self._token, "value": value})

@@ -28,7 +28,7 @@ DEAD = ".fileops-999999999-0-0123456789ab.tmp"
 )
 def test_names_that_are_not_ours_stay(fs: LocalFileSystem, folder: str, name: str) -> None:
     Path(f"{folder}/{name}").write_bytes(b"")
-    assert not leftovers.is_own_name(name)
+    assert list(leftovers.found_in(folder)) == []
     assert fs.recover(folder) == 0
     assert os.listdir(folder) == [name]
 
@@ -43,7 +43,7 @@ def test_a_reused_pid_is_not_mistaken_for_the_maker(fs: LocalFileSystem, folder:
 def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None:
     name = leftovers.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
-    assert leftovers.is_own_name(name)
+    assert [found.name for found in leftovers.found_in(folder)] == [name]
     assert in_child(lambda: fs.recover(folder)).value == 0
     assert os.listdir(folder) == [name]
 
