@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fileops.fs.router import RouterFileSystem
     from fileops.history import History
     from fileops.lsp.buffers import EditorBuffers
+    from fileops.lsp.server import Wiring
     from fileops.ports import (
         Approver,
         CommandApprover,
@@ -116,7 +117,6 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
-        from fileops.lsp.command_approver import LspCommandApprover
         from fileops.lsp.corrector import LspCorrector
         from fileops.lsp.sync import DocumentSync
 
@@ -133,10 +133,7 @@ def _serve() -> int:
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
             remote=remote, sinks=_telemetry(),
-            commands=(
-                LspCommandApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
-                if wiring.options.bash else None
-            ),
+            commands=_command_approver(wiring, falls_back=falls_back) if wiring.options.bash else None,
         )  # fmt: skip
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client, wiring.progress).register(
@@ -175,6 +172,12 @@ def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "
             place = f".initializationOptions.filesystems[{index}].url"
             raise InvalidParams(f"needs the package {name}: pip install 'fileops-server[remote]'", place)
     return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
+
+
+def _command_approver(wiring: "Wiring", *, falls_back: bool) -> "CommandApprover":
+    from fileops.lsp.command_approver import LspCommandApprover
+
+    return LspCommandApprover(wiring.client, timeout_s=wiring.settings.approval_timeout_s, falls_back=falls_back)
 
 
 def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":

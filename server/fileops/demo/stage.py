@@ -12,9 +12,9 @@ MAX_QUOTED = 48  # two of them and some words fit a line
 
 
 class Stage:
-    """Prints the story. Colours only where the terminal and NO_COLOR allow. The folder's path is left out."""
+    """Prints the story. Colours only where the terminal and NO_COLOR allow."""
 
-    def __init__(self, console: Console, folder: str) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
         self._n_steps = 0
 

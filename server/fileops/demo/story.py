@@ -36,7 +36,7 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
     with tempfile.TemporaryDirectory(prefix="fileops-demo-") as temporary:
         folder = os.path.realpath(temporary)
         # rich itself takes NO_COLOR for "no colours, but bold".
-        stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"), folder)
+        stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"))
         cast = example(folder) if directory is None else copies(directory, folder)
         if cast is None:
             stage.say(f"{directory}: no text file is in there that has five different lines.")

@@ -1,63 +1,34 @@
-"""Asking the person: `fileops/confirmEdit`, or a plain message where the client knows only standard LSP.
+"""Asking the person about an edit: `fileops/confirmEdit`, or a plain message. An answer of an unknown shape is a no."""
 
-What is no clear yes is a no: an answer of an unknown shape, an error, a client that went away.
-"""
-
-import logging
 from collections.abc import Sequence
 from typing import cast
 
-from fileops.lsp import methods
-from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
+from fileops.lsp.client import Client
+from fileops.lsp.person import Person
+from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks
 from fileops.wire.convert import confirm_params
 
-log = logging.getLogger(__name__)
-
 CONFIRM_EDIT = "fileops/confirmEdit"
-APPLY, ALWAYS, REJECT = "Apply", "Always", "Reject"
+APPLY = "Apply"
 
 
 class LspApprover:
     """An Approver. falls_back: ask by `window/showMessageRequest` where the client does not know confirmEdit."""
 
     def __init__(self, client: Client, *, timeout_s: float, falls_back: bool) -> None:
-        self._client, self._timeout_s, self._falls_back = client, timeout_s, falls_back
+        self._person = Person(client, "confirm_edit", timeout_s=timeout_s, falls_back=falls_back)
 
     @property
     def can_ask(self) -> bool:
-        return self._confirms or self._falls_back
+        return self._person.can_ask
 
     async def decide(self, question: Question) -> Decision:
-        try:
-            if self._confirms:
-                answer = await self._client.ask(CONFIRM_EDIT, confirm_params(question), timeout_s=self._timeout_s)
-                return decision_of(answer, [hunk.id for hunk in question.change.hunks])
-            if self._falls_back:
-                return await self._ask_by_message(question)
-        except TimeoutError:
-            return TimedOut(self._timeout_s)
-        except ClientGone:
-            return Reject()
-        except ClientRefused as refusal:
-            log.info("a question was answered with error %s", refusal.code)
-        return Reject()
-
-    @property
-    def _confirms(self) -> bool:
-        return self._client.capability("experimental.fileops.confirm_edit") is True
-
-    async def _ask_by_message(self, question: Question) -> Decision:
-        params = {
-            "type": methods.INFO,
-            "message": f"{question.title}\n{question.description}",
-            "actions": [{"title": title} for title in (APPLY, ALWAYS, REJECT)],
-        }
-        answer = await self._client.ask(methods.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=self._timeout_s)
-        chosen = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
-        if chosen == APPLY:
-            return Once()
-        return Always() if chosen == ALWAYS else Reject()
+        if not self._person.confirms:
+            return await self._person.ask_by_message(f"{question.title}\n{question.description}", yes=APPLY)
+        hunk_ids = [hunk.id for hunk in question.change.hunks]
+        return await self._person.ask(
+            CONFIRM_EDIT, confirm_params(question), lambda answer: decision_of(answer, hunk_ids)
+        )
 
 
 def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
