@@ -15,6 +15,7 @@ from fileops.core.roots import is_inside
 Arguments = Mapping[str, object]
 
 MAX_SNIPPET_CHARS = 30  # of the old and of the new text
+MAX_NAME_CHARS = 12  # of an edit or a session
 MAX_PATH_CHARS = 35  # two snippets and a path fill a line of a pane
 METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops/multiEdit", "Bash": "fileops/bash"}
 
@@ -37,7 +38,9 @@ def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_
     path = text_of(arguments, "file_path")
     line = number_of(arguments, "offset") if method == "fileops/read" else edit_line
     locations = (Location(path=path, line=line),) if path else ()
-    return Description(title=one_line(_title(method, arguments, shown_path(path, folders))), locations=locations)
+    return Description(
+        title=one_line(_title(method, arguments, subject_of(method, arguments, folders))), locations=locations
+    )
 
 
 def first_old_string(method: str, arguments: Arguments) -> str:
@@ -73,6 +76,16 @@ def _edit_title(steps: Sequence[Arguments], path: str) -> str:
 def _snippet(text: str) -> str:
     """The first line's beginning; the dots stand always, as the seed document has them."""
     return text.split("\n", 1)[0][:MAX_SNIPPET_CHARS] + "..."
+
+
+def subject_of(method: str, arguments: Arguments, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
+    """What a call is about: its file, else the session or the edit that an undo names, dots while nothing is known."""
+    if path := text_of(arguments, "file_path"):
+        return shown_path(path, folders, max_chars)
+    for kind in ("edit", "session") if method == "fileops/undo" else ():
+        if name := text_of(arguments, f"{kind}_id"):
+            return f"{kind} {name[:MAX_NAME_CHARS]}"
+    return UNKNOWN
 
 
 # --- arguments as far as they have come ---------------------------------------------------------------------------

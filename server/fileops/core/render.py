@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.core.description import METHODS, Arguments, line_range, one_line, shown_path, steps_of, text_of
+from fileops.core.description import METHODS, Arguments, line_range, one_line, steps_of, subject_of, text_of
 from fileops.core.outputs import REMINDER
 from fileops.model import Hunk
 
@@ -93,7 +93,7 @@ def render(
     if result.hunks is not None and not result.is_error:
         rows = tuple(_rows(result.hunks))
         diff = DiffView(
-            title=one_line(shown_path(text_of(arguments, "file_path"), folders, MAX_CALL_PATH_CHARS)),
+            title=one_line(subject_of(method, arguments, folders, MAX_CALL_PATH_CHARS)),
             operation=result.operation, n_added=result.n_added, n_removed=result.n_removed,
             rows=rows[:n_shown], is_cut=result.is_cut,
         )  # fmt: skip
@@ -109,7 +109,7 @@ def render_call(method: str, arguments: Arguments, folders: Iterable[str]) -> st
     name = _NAMES.get(method, method.removeprefix("fileops/"))
     if method == "fileops/bash":
         return one_line(f"{name} {text_of(arguments, 'command') or '...'}")[:MAX_CALL_CHARS]
-    path = shown_path(text_of(arguments, "file_path"), folders, MAX_CALL_PATH_CHARS)
+    path = subject_of(method, arguments, folders, MAX_CALL_PATH_CHARS)
     more = line_range(arguments) if method == "fileops/read" else ""
     steps = steps_of(method, arguments)
     if method == "fileops/multiEdit" and steps:

@@ -40,6 +40,9 @@ FOLDERS = ("/p", "/p/packages/inner", "/q")
         ("fileops/bash", {"command": "make\ntest"}, "Run make..."),
         ("fileops/recordRead", {"file_path": "/p/a.py"}, "Record read a.py"),
         ("fileops/tools", {}, "Tools"),
+        ("fileops/undo", {"edit_id": "0123456789abcdef"}, "Undo edit 0123456789ab"),
+        ("fileops/undo", {"session_id": "agent-7"}, "Undo session agent-7"),
+        ("fileops/undo", {}, "Undo"),
         ("fileops/read", {"file_path": "/p/a\x1b[31m\udce9"}, "Read a\ufffd[31m\ufffd"),
     ],
 )  # fmt: skip

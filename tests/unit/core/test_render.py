@@ -32,12 +32,16 @@ def test_call_is_one_line() -> None:
         == "multi_edit x (1 edit)"
     )
     assert render_call("fileops/bash", {"command": "ls -l"}, FOLDERS) == "bash ls -l"
+    assert render_call("fileops/undo", {"session_id": "agent-7"}, FOLDERS) == "undo session agent-7"
+    assert render_call("fileops/undo", {"session_id": "a", "file_path": "/p/x"}, FOLDERS) == "undo x"
 
 
 def test_call_has_dots_while_its_arguments_stream_in() -> None:
     assert render("Read", {}, FOLDERS, is_partial=True).call == "read ..."
     assert render("fileops/edit", {"old_string": "x"}, FOLDERS, is_partial=True).call == "edit ..."
     assert render("fileops/edit", {}, FOLDERS).state == "pending"
+    assert render("fileops/read", {"session_id": "a"}, FOLDERS, is_partial=True).call == "read ..."
+    assert render("fileops/undo", {}, FOLDERS, is_partial=True).call == "undo ..."
 
 
 def test_collapsed_read_shows_ten_lines_and_how_many_more() -> None:
