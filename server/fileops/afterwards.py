@@ -27,6 +27,10 @@ def begin() -> None:
     _pending.calls = []
 
 
+def is_pending() -> bool:
+    return bool(_pending.calls)
+
+
 def catch_up() -> None:
     if _pending.calls:
         calls, _pending.calls = _pending.calls, []

@@ -5,7 +5,7 @@ it. A text that is not found may go back as Unmatched, for the client to correct
 look when the file moved between look and commit, so what is committed was always planned on what stood there.
 """
 
-import uuid
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, assert_never
@@ -249,7 +249,7 @@ class Editor(Struct, frozen=True, kw_only=True):
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
     ) -> EditOutcome:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        edit_id = uuid.uuid4().hex
+        edit_id = secrets.token_hex(16)
 
         def note(committed: Committed) -> None:
             self.freshness.note_write(request.session_id, request.file_path, committed)

@@ -198,11 +198,10 @@ class Sightings:
 
     def _record(self, session_id: str, path: str, seen: Seen) -> Stamp | None:
         """What was last seen or found there, by anyone."""
-        path, given_path = sys.intern(path), sys.intern(seen.given_path)  # many sessions, few names
+        path, given_path = sys.intern(path), seen.given_path
         stands = self._lookout.track(path, seen.stamp)
-        is_known = stands == seen.stamp
-        if is_known or given_path is not seen.given_path:
-            seen = replace(seen, given_path=given_path, stamp=stands if is_known else seen.stamp)
+        if stands is not None and stands == seen.stamp:
+            seen = replace(seen, stamp=stands)  # many sessions, few stamps
         before = self._led_to.get((session_id, given_path))
         if before is not None and before != path:  # the link was re-pointed: its name means the new file now
             self._drop(session_id, before)

@@ -112,8 +112,15 @@ class Workers:
         afterwards.begin()
         while (job := self._jobs.get()) is not None:
             job.run(is_wanted=not self.is_closed)
-            with self._lock:
-                self._n_idle += 1  # before the answer is told: the next job may come at once
+            is_through = not afterwards.is_pending()
+            if is_through:
+                self._count_idle()  # before the answer is told: the next job may come at once
             job.tell()
-            afterwards.catch_up()
             del job  # a result may be large, and the next job may be long in coming
+            if not is_through:  # it may be long as well, and the next job is another thread's
+                afterwards.catch_up()
+                self._count_idle()
+
+    def _count_idle(self) -> None:
+        with self._lock:
+            self._n_idle += 1

@@ -74,6 +74,18 @@ class Raw:
         pass
 
 
+class RawDurable(Raw):
+    """As raw, and what was written is still there after a power cut: the folder is synced, too."""
+
+    name = "raw Python, both fsyncs"
+
+    def _write(self, path: str, text: str) -> None:
+        super()._write(path, text)
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+
+
 class Ours:
     name = "fileops-server"
 

@@ -16,7 +16,7 @@ import msgspec
 
 import fileops
 import fileops_client
-from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, StockPygls
+from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, RawDurable, StockPygls
 from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resident_kb
 from bench.pipes import LspPipe
 from fileops.lsp.envelopes import Request, parse
@@ -175,16 +175,27 @@ def _close(contenders: list[Any]) -> None:
 
 
 def _edit_scenario(
-    folder: Path, peers: Peers, text: str, one: str, other: str, *, n_rounds: int, replace_all: bool = False
+    folder: Path,
+    peers: Peers,
+    text: str,
+    one: str,
+    other: str,
+    *,
+    n_rounds: int,
+    replace_all: bool = False,
+    with_floor: bool = False,
 ) -> list[Row]:
-    """The same edit, there and back, on a file of its own for each contender."""
-    ours, raw = Ours(str(folder)), Raw()
-    paths = {name: _file(folder, f"{n}.txt", text) for n, name in enumerate((OURS, RAW, McpFilesystem.name))}
+    """The same edit, there and back, on a file of its own for each contender. with_floor: raw with our syncs, too."""
+    ours, raw, durable = Ours(str(folder)), Raw(), RawDurable()
+    names = (OURS, RAW, McpFilesystem.name, RawDurable.name)
+    paths = {name: _file(folder, f"{n}.txt", text) for n, name in enumerate(names)}
     ours.read(paths[OURS], 1, 10)
     calls: dict[str, Callable[[], object]] = {
         OURS: _toggler(lambda old, new: ours.edit(paths[OURS], old, new, replace_all=replace_all), one, other),
         RAW: _toggler(lambda old, new: raw.edit(paths[RAW], old, new, replace_all=replace_all), one, other),
     }
+    if with_floor:
+        calls[RawDurable.name] = _toggler(lambda old, new: durable.edit(paths[RawDurable.name], old, new), one, other)
     closing: list[Any] = [ours]
     if peers.mcp_filesystem and not replace_all:
         mcp = McpFilesystem(str(folder), peers.mcp_filesystem)
@@ -199,7 +210,7 @@ def _edit_scenario(
 
 
 def s4_small_edit(folder: Path, runs: Runs, peers: Peers) -> Result:
-    rows = _edit_scenario(folder, peers, _lines(200), "0000100 the", "0000100 THE", n_rounds=runs * 4)
+    rows = _edit_scenario(folder, peers, _lines(200), "0000100 the", "0000100 THE", n_rounds=runs * 4, with_floor=True)
     return Result(scenario="S4", title="edit in a 200-line file", rows=rows, baseline=RAW, target=2.0)
 
 
@@ -255,9 +266,8 @@ def s7_many_hits(folder: Path, runs: Runs, peers: Peers) -> Result:
 
 def s8_many_files(folder: Path, runs: Runs, peers: Peers) -> Result:
     del peers
-    ours, raw, text = Ours(str(folder)), Raw(), _lines(200)
-    mine = [_file(folder, f"s8-o{n}.txt", text) for n in range(100)]
-    theirs = [_file(folder, f"s8-r{n}.txt", text) for n in range(100)]
+    ours, raw, durable, text = Ours(str(folder)), Raw(), RawDurable(), _lines(200)
+    mine, theirs, durables = ([_file(folder, f"s8-{who}{n}.txt", text) for n in range(100)] for who in "ord")
     for path in mine:
         ours.read(path)
 
@@ -270,7 +280,10 @@ def s8_many_files(folder: Path, runs: Runs, peers: Peers) -> Result:
 
         return run
 
-    calls = {OURS: thousand(ours.edit, mine), RAW: thousand(raw.edit, theirs)}
+    calls = {
+        OURS: thousand(ours.edit, mine), RAW: thousand(raw.edit, theirs),
+        RawDurable.name: thousand(durable.edit, durables),
+    }  # fmt: skip
     rows = interleaved(calls, n_rounds=max(2, runs // 25), n_warm=0)
     ours.close()
     title = "1,000 edits over 100 files, one after another"

@@ -65,12 +65,13 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
     if target.status.st_nlink > 1:
         raise CannotSwapError("hard links")
     try:
-        temp = _make_temp(target.dir_fd, 0o600)  # nobody else reads it before it has the file's own mode
+        temp = _make_temp(target.dir_fd, 0o600, gate)  # nobody else reads it before it has the file's own mode
     except OSError as error:
         if error.errno in _NO_PLACE:
             raise CannotSwapError("no file can be made in the folder") from error
         raise
-    with _filled(temp, new, gate):
+    with temp:
+        temp.fill(new)
         refused = carry_over(target.status, target.fd, temp.writing_fd)
         if refused is not None:
             raise CannotSwapError(refused)
@@ -104,7 +105,8 @@ def _rename_over(target: Target, temp: "_Temp") -> None:
 
 def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
     """Exclusively. Raises AlreadyExists, OSError, and what the gate raises; then nothing was made."""
-    with _filled(_make_temp(dir_fd, 0o666), data, gate) as temp:
+    with _make_temp(dir_fd, 0o666, gate) as temp:
+        temp.fill(data)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)
         if _stands(name, dir_fd):
@@ -223,17 +225,32 @@ def _overwrite(fd: int, region: Region, old: bytes, new: bytes, status: os.stat_
 
 @dataclass(slots=True)
 class _Temp:
-    """fd: for reading, and locked: it says that this file has a living maker.
+    """Removed at the end of the `with`, unless it went to its place.
 
-    What is written is written through another one, closed before the file gets its name: so all that the watchers of a
-    folder hear of that name is one move.
+    fd: for reading, and locked: it says that this file has a living maker. What is written is written through another
+    one, closed before the file gets its name: so all that the watchers of a folder hear of that name is one move.
     """
 
     name: str
     dir_fd: int
     writing_fd: int
+    on_kept: Callable[[], None]
     fd: int = -1
     is_in_place: bool = False
+
+    def __enter__(self) -> "_Temp":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if not self.is_in_place:
+            try:
+                os.unlink(self.name, dir_fd=self.dir_fd)
+            except OSError:
+                self.on_kept()
+        self._stop_writing()
+        if self.fd >= 0:
+            descriptors.close(self.fd)
+        done_with(self.name)
 
     def fill(self, data: bytes) -> None:
         try:
@@ -249,41 +266,20 @@ class _Temp:
         self._stop_writing()
         return is_synced
 
-    def close(self) -> None:
-        self._stop_writing()
-        if self.fd >= 0:
-            descriptors.close(self.fd)
-
     def _stop_writing(self) -> None:
         if self.writing_fd >= 0:
             descriptors.close(self.writing_fd)
             self.writing_fd = -1
 
 
-def _make_temp(dir_fd: int, mode: int) -> _Temp:
+def _make_temp(dir_fd: int, mode: int, gate: Gate) -> _Temp:
     require_room_for_temp(dir_fd)
     name = new_name("tmp")
     try:
-        return _Temp(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd))
+        return _Temp(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), gate.on_kept)
     except OSError:
         done_with(name)
         raise
-
-
-@contextmanager
-def _filled(temp: _Temp, data: bytes, gate: Gate) -> Generator[_Temp]:
-    """Removed at the end unless it went to its place."""
-    try:
-        temp.fill(data)
-        yield temp
-    finally:
-        if not temp.is_in_place:
-            try:
-                os.unlink(temp.name, dir_fd=temp.dir_fd)
-            except OSError:
-                gate.on_kept()
-        temp.close()
-        done_with(temp.name)
 
 
 def _move_exclusively(source: str, name: str, dir_fd: int) -> None:

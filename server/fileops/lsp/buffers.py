@@ -189,4 +189,4 @@ class _BufferStream:
 
 def _disk_form(snapshot: Snapshot) -> Snapshot:
     """For the disk's own compare, which sees by the content whether this still is what stands there."""
-    return replace(snapshot, source="disk", version=None)
+    return snapshot if snapshot.source == "disk" else replace(snapshot, source="disk", version=None)
