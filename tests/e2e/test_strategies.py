@@ -1,4 +1,4 @@
-"""Strategies, plugins and corrections, through the daemon. Requirements: R-STRAT-*, R-CORR-* of docs/PROTOCOL.md."""
+"""Strategies, plugins and corrections, through the daemon."""
 
 import pathlib
 
@@ -16,6 +16,7 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 async def test_regex_and_block_edits_are_applied(file: pathlib.Path) -> None:
+    """R-STRAT-1, R-STRAT-2."""
     async with FileOpsClient.start(root=file.parent) as client:
         block = client.capabilities["experimental"]["fileops"]
         assert block["strategies"][:3] == ["exact", "regex", "block"]
@@ -58,6 +59,7 @@ def site(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 async def test_an_installed_package_brings_strategies(file: pathlib.Path, site: pathlib.Path) -> None:
+    """R-STRAT-3."""
     async with FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}) as client:
         assert {"heading", "broken"} <= set(client.capabilities["experimental"]["fileops"]["strategies"])
         await client.read(file)
@@ -79,6 +81,7 @@ async def test_correction_is_off_unless_asked_for(file: pathlib.Path) -> None:
 
 
 async def test_a_corrected_edit_says_so_after_the_ordered_text(file: pathlib.Path) -> None:
+    """R-TIER-1."""
     async with FileOpsClient.start(root=file.parent, initialization_options={"correction": True}) as client:
         await client.read(file)
         result = await client.edit(file, "first \n", "1st\n")
