@@ -117,7 +117,6 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
-        from fileops.lsp.corrector import LspCorrector
         from fileops.lsp.sync import DocumentSync
 
         settings, client = wiring.settings, wiring.client
@@ -131,7 +130,7 @@ def _serve() -> int:
         history = History(_history_store() if wiring.options.history == "persistent" else None)
         service = compose(
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
-            corrector=LspCorrector(client, timeout_s=settings.correction_timeout_s),
+            corrector=_corrector(wiring) if settings.correction else None,
             remote=remote, sinks=_telemetry(),
             commands=_command_approver(wiring, falls_back=falls_back) if wiring.options.bash else None,
         )  # fmt: skip
@@ -172,6 +171,12 @@ def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "
             place = f".initializationOptions.filesystems[{index}].url"
             raise InvalidParams(f"needs the package {name}: pip install 'fileops-server[remote]'", place)
     return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
+
+
+def _corrector(wiring: "Wiring") -> "Corrector":
+    from fileops.lsp.corrector import LspCorrector
+
+    return LspCorrector(wiring.client, timeout_s=wiring.settings.correction_timeout_s)
 
 
 def _command_approver(wiring: "Wiring", *, falls_back: bool) -> "CommandApprover":

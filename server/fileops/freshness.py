@@ -15,8 +15,9 @@ from fileops.core.stamps import is_unmoved
 from fileops.core.tracker import Seen
 from fileops.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.events import DidConflict
+from fileops.folder_watches import FolderWatchMaker
 from fileops.looking import Looker, Mode, moved_by_stat, reason_of
-from fileops.lookout import DEBOUNCE_S, SWEEP_S, FolderWatchMaker, Lookout, Moved
+from fileops.lookout import DEBOUNCE_S, SWEEP_S, Lookout, Moved
 from fileops.model import Committed, Snapshot, Source, StaleReason, Stamp
 from fileops.ports import Clock, Events, FileSystem
 from fileops.recent import diff_between

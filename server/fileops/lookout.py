@@ -1,8 +1,8 @@
 """When to look again at a file: watcher hints, a sweep behind them, and the health of both.
 
-Owns the set of files that matter, the watches on their folders, and the one thread in which files are looked at
-again. It does not know what a look finds: `look(path)` is given to it. All watches are set and removed in that
-thread, so a slow system call never holds up a request.
+Owns the set of files that matter and the one thread in which files are looked at again. It does not know what a look
+finds: `look(path)` is given to it. All watches (folder_watches.py) are set and removed in that thread, so a slow system
+call never holds up a request.
 """
 
 import os
@@ -10,10 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from fileops.errors import WatchRefused
 from fileops.events import WatcherHealth
+from fileops.folder_watches import FolderWatches, FolderWatchMaker
 from fileops.model import Stamp
-from fileops.ports import FolderWatch
 
 DEBOUNCE_S = 0.02  # an editor's save (truncate and write, unlink and create) is over by then
 SWEEP_S = 0.5  # what only the sweep can see is told within a second
@@ -22,7 +21,6 @@ SWEEP_SLICE = 256  # files between two chances for a hint to be served
 REPAIR_EVERY = 4  # sweeps between two checks of all watches
 MAX_FOLDERS = 1000  # far below the kernel's own limit, which all programs of the user share
 
-FolderWatchMaker = Callable[[Callable[[str, str], None], Callable[[str | None], None]], FolderWatch]
 Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
 
 
@@ -42,8 +40,7 @@ class Lookout:
         max_folders: int = MAX_FOLDERS,
     ) -> None:
         self._look, self._each_sweep, self._on_health = look, each_sweep, on_health
-        self._open_watch, self._moved = open_watch, moved
-        self._debounce_s, self._sweep_s, self._max_folders = debounce_s, sweep_s, max_folders
+        self._moved, self._debounce_s, self._sweep_s = moved, debounce_s, sweep_s
         self._wake = threading.Condition()
         # Guarded by _wake:
         self._files: dict[str, Stamp | None] = {}
@@ -55,10 +52,7 @@ class Lookout:
         self._closing = False
         self._thread: threading.Thread | None = None
         # Only touched in the thread:
-        self._watch: FolderWatch | None = None
-        self._watched: set[str] = set()
-        self._refused: dict[str, str] = {}  # folder -> why it is only swept
-        self._backend_problem: str | None = None
+        self._watches = FolderWatches(open_watch, self._on_hint, self._on_lost, max_folders=max_folders)
         self._catching_up = False  # events were dropped and not all files have been compared since
         self._health = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
@@ -186,8 +180,7 @@ class Lookout:
                 sweep = None
             if folders or sweep is None:
                 self._report()
-        if self._watch is not None:
-            self._watch.close()
+        self._watches.close()
 
     def _idle_s(self) -> float | None:
         if self._unsettled:
@@ -249,53 +242,24 @@ class Lookout:
         with self._wake:
             is_wanted = folder in self._folders
             self._missing.discard(folder)
-        watch = self._open() if is_wanted else self._watch
-        if not is_wanted or (folder in self._watched and watch is not None and not watch.is_in_place(folder)):
-            if watch is not None:
-                watch.remove(folder)
-            self._watched.discard(folder)
-            self._refused.pop(folder, None)
-        if not is_wanted or folder in self._watched:
+        if not is_wanted:
+            self._watches.drop(folder)
             return
-        self._refused.pop(folder, None)
-        if watch is not None:
-            self._add(watch, folder)
+        if self._watches.is_in_place(folder):
+            return
+        if not self._watches.add(folder):
+            self._missing.add(folder)
         with self._wake:  # again: what came since then was tracked before the watch was there
             files = [(path, self._files[path]) for path in self._folders.get(folder, ())]
         for path in self._moved(files):
             self.hint(path)
 
-    def _add(self, watch: FolderWatch, folder: str) -> None:
-        if len(self._watched) >= self._max_folders:
-            self._refused[folder] = f"more than {self._max_folders} folders: the others are only swept"
-            return
-        try:
-            watch.add(folder)
-        except WatchRefused as refusal:
-            if refusal.is_missing:
-                self._missing.add(folder)
-            else:
-                self._refused[folder] = f"a folder cannot be watched: {refusal.reason}"
-        else:
-            self._watched.add(folder)
-
-    def _open(self) -> FolderWatch | None:
-        if self._watch is None and self._open_watch is not None and self._backend_problem is None:
-            try:
-                self._watch = self._open_watch(self._on_hint, self._on_lost)
-            except WatchRefused as refusal:
-                self._backend_problem = f"folders cannot be watched: {refusal.reason}"
-        return self._watch
-
     def _repair(self) -> None:
         """Set every watch that is missing, misplaced or dead. The sweep has just looked at all files."""
-        if self._watch is not None and not self._watch.is_alive():
-            self._backend_problem = "the watcher died"
+        if self._watches.has_died():
             self._report()
-            self._watch.close()
-            self._watch = None
-            self._watched.clear()
-        self._backend_problem = None
+            self._watches.close()
+        self._watches.try_again()
         with self._wake:
             folders = tuple(self._folders)
         for folder in folders:
@@ -304,12 +268,8 @@ class Lookout:
     # --- health ----------------------------------------------------------------------------------------------
 
     def _report(self) -> None:
-        if self._catching_up:
-            reason = "events were dropped: all files are being compared"
-        elif self._backend_problem is not None:
-            reason = self._backend_problem
-        else:
-            reason = next(iter(self._refused.values()), "")
+        catching_up = "events were dropped: all files are being compared"
+        reason = catching_up if self._catching_up else self._watches.problem
         health = WatcherHealth(state="degraded" if reason else "ok", reason=reason)
         if health != self._health:
             self._health = health
