@@ -6,6 +6,7 @@ Every wait is bounded. Whatever stands on stdout outside a well-formed frame fai
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -24,6 +25,11 @@ DAEMON = (sys.executable, "-m", "fileops")
 def frame(body: bytes | object) -> bytes:
     data = body if isinstance(body, bytes) else json.dumps(body).encode("ascii")
     return b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
+
+
+def edit_of(path: Path | str, old: str = "two", new: str = "2", **more: object) -> Message:
+    """Params of `fileops/edit`."""
+    return {"file_path": str(path), "old_string": old, "new_string": new, **more}
 
 
 class RawClient:
@@ -112,6 +118,9 @@ class RawClient:
         assert "result" in answer, answer
         return answer["result"]
 
+    def read(self, path: Path | str, **more: object) -> Any:
+        return self.result("fileops/read", {"file_path": str(path), **more})
+
     def error(self, method: str, params: object = ...) -> Any:
         answer = self.call(method, params)
         assert "error" in answer, answer
@@ -197,6 +206,10 @@ class RawClient:
         assert self.process.stderr is not None
         while chunk := self.process.stderr.read(1 << 16):
             self._err.append(chunk)
+
+
+def has_ended(pidfd: int, patience_s: float = PATIENCE_S) -> bool:
+    return bool(select.select([pidfd], [], [], patience_s)[0])
 
 
 @contextlib.contextmanager
