@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from fileops_client import framing
@@ -60,6 +61,7 @@ class Connection:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
         self._chores: set[asyncio.Task[None]] = set()
+        self._limits: dict[asyncio.Timeout, float | None] = {}  # of calls; seconds left of those that stand still
         self._last_id = 0
         self._lost: ConnectionLost | None = None
 
@@ -79,13 +81,15 @@ class Connection:
     async def request(self, method: str, params: Any, *, timeout_s: float | None) -> Any:
         """The result. Given up by the caller (cancelled, timed out), the daemon is told so.
 
+        While a question of the daemon's is being answered the time does not count: a person may be thinking.
         Raises: ResponseError, ConnectionLost, TimeoutError.
         """
         call = self.begin(method, params)
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._writer_ready()
-                return await call
+            async with asyncio.timeout(timeout_s) as limit:
+                with self._counted(limit):
+                    await self._writer_ready()
+                    return await call
         except (asyncio.CancelledError, TimeoutError):
             call.cancel()
             raise
@@ -187,13 +191,41 @@ class Connection:
     def _take_request(self, request_id: Any, method: str, params: Any) -> None:
         task = asyncio.create_task(self._serve(request_id, method, params))
         self._serving[request_id] = task
+        for limit in self._limits:
+            self._stop(limit)
         task.add_done_callback(lambda done: self._served(request_id, done))
 
     def _served(self, request_id: Any, task: asyncio.Task[None]) -> None:
         self._serving.pop(request_id, None)
+        if not self._serving:
+            self._go_on()
         if task.cancelled():  # also one that was withdrawn before it could begin
             error = {"code": REQUEST_CANCELLED, "message": "the request was cancelled"}
             self._send({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+    # --- the time of our requests ---
+
+    @contextmanager
+    def _counted(self, limit: asyncio.Timeout) -> Generator[None]:
+        self._limits[limit] = None
+        if self._serving:
+            self._stop(limit)
+        try:
+            yield
+        finally:
+            del self._limits[limit]
+
+    def _stop(self, limit: asyncio.Timeout) -> None:
+        when = limit.when()
+        if when is not None and not limit.expired():
+            self._limits[limit] = when - asyncio.get_running_loop().time()
+            limit.reschedule(None)
+
+    def _go_on(self) -> None:
+        for limit, left_s in self._limits.items():
+            if left_s is not None and not limit.expired():
+                self._limits[limit] = None
+                limit.reschedule(asyncio.get_running_loop().time() + left_s)
 
     async def _serve(self, request_id: Any, method: str, params: Any) -> None:
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}

@@ -277,6 +277,29 @@ async def test_question_is_answered_by_the_confirm_handler() -> None:
     assert asked[0].file_path == "/p/a"
 
 
+async def test_time_in_which_a_person_thinks_does_not_count(toy: FileOpsClient) -> None:
+    begun, decided = asyncio.Event(), asyncio.Event()
+
+    async def confirm(_: Question) -> Answer:
+        begun.set()
+        await decided.wait()
+        return Answer(outcome="proceed_once")
+
+    ask = {"method": "fileops/confirmEdit", "params": QUESTION}
+    async with FileOpsClient.start(TOY, confirm_edit=confirm) as client:
+        asking = asyncio.create_task(client.request("toy/ask", ask))
+        await asyncio.wait_for(begun.wait(), 20)
+        begun_meanwhile = asyncio.create_task(client.request("toy/hang", timeout_s=0.1))
+        for _ in range(3):
+            with pytest.raises(TimeoutError):  # elsewhere the time passes
+                await toy.request("toy/hang", timeout_s=0.1)
+        assert not begun_meanwhile.done()
+        decided.set()
+        assert (await asking)["result"] == {"outcome": "proceed_once"}
+        with pytest.raises(TimeoutError):
+            await begun_meanwhile
+
+
 async def test_question_nobody_handles_is_refused(toy: FileOpsClient) -> None:
     told = await toy.request("toy/ask", {"method": "workspace/applyEdit", "params": {}})
     assert told["error"]["code"] == -32601
