@@ -244,11 +244,16 @@ class Undoer(Struct, frozen=True, kw_only=True):
 
 
 def _places_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentPlace]:
+    """Top to bottom; what shares a line, or stands on the line below, is one place."""
     fmt = text.detect_format(present)
-    for place in places_of(edit, base, present):
+    lines: list[tuple[int, int]] = []
+    for place in sorted(places_of(edit, base, present), key=lambda place: place.start):
         first = _editor_line(present, fmt, place.start)
         last = _editor_line(present, fmt, max(place.start, place.end - fmt.unit_bytes))
-        yield AgentPlace(edit=edit, first_line=first, last_line=last)
+        if lines and first <= lines[-1][1] + 1:
+            first, last = lines[-1][0], max(last, lines.pop()[1])
+        lines.append((first, last))
+    return (AgentPlace(edit=edit, first_line=first, last_line=last) for first, last in lines)
 
 
 def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:

@@ -86,6 +86,14 @@ def test_edits_during_a_question_are_one_more_question(client: RawClient, file: 
     assert asked_so_far(client) == 0
 
 
+def test_changes_side_by_side_are_one_lens(client: RawClient, file: Path) -> None:
+    """An edit may have changed several words of a line, and the next line."""
+    file.write_text("is 1 > 0\ntwo\n\nfour\nfive\n")
+    start(client, {})
+    edit(client, file, "is 1 > 0\ntwo\n\nfour\nfive", "is 2 > 1\nTWO\n\nfour\nFIVE")
+    assert lenses(client, file) == [0, 4]
+
+
 def test_an_editor_that_refuses_is_asked_again_next_time(client: RawClient, file: Path) -> None:
     start(client, REFRESHES)
     edit(client, file, "one", "ONE")
