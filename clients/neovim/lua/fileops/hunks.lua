@@ -8,6 +8,8 @@ local M = {}
 ---@field new? string
 ---@field old_line? integer 1-based
 ---@field new_line? integer 1-based
+---@field old_unended? boolean the old line is the last one, and no newline follows it
+---@field new_unended? boolean
 
 ---@class (exact) fileops.Region a changed part of a buffer
 ---@field kind 'change'|'delete'|'add'
@@ -23,16 +25,18 @@ function M.rows(hunk)
   -- a side of zero lines starts at the line before it, as in a unified diff
   local old_line = hunk.old_lines == 0 and hunk.old_start + 1 or hunk.old_start
   local new_line = hunk.new_lines == 0 and hunk.new_start + 1 or hunk.new_start
-  local removed, added = {}, {}
+  local removed, added = {}, {} ---@type fileops.HunkLine[], fileops.HunkLine[]
   local function flush()
     for i = 1, math.max(#removed, #added) do
       local old, new = removed[i], added[i]
       rows[#rows + 1] = {
         kind = old and new and 'change' or old and 'delete' or 'add',
-        old = old,
-        new = new,
+        old = old and old.text,
+        new = new and new.text,
         old_line = old and old_line + i - 1 or nil,
         new_line = new and new_line + i - 1 or nil,
+        old_unended = old and old.no_newline,
+        new_unended = new and new.no_newline,
       }
     end
     old_line, new_line = old_line + #removed, new_line + #added
@@ -41,13 +45,20 @@ function M.rows(hunk)
   for _, line in ipairs(hunk.lines) do
     if line.kind == '-' then
       if #added > 0 then flush() end
-      removed[#removed + 1] = line.text
+      removed[#removed + 1] = line
     elseif line.kind == '+' then
-      added[#added + 1] = line.text
+      added[#added + 1] = line
     else
       flush()
-      rows[#rows + 1] =
-        { kind = 'same', old = line.text, new = line.text, old_line = old_line, new_line = new_line }
+      rows[#rows + 1] = {
+        kind = 'same',
+        old = line.text,
+        new = line.text,
+        old_line = old_line,
+        new_line = new_line,
+        old_unended = line.no_newline,
+        new_unended = line.no_newline,
+      }
       old_line, new_line = old_line + 1, new_line + 1
     end
   end

@@ -1,4 +1,6 @@
 -- Hunks as lines of text with decoration, inline or side by side. Plain functions: a pane puts the result in buffers.
+-- Not from `fileops/render`, whose rows are for panes of plain text: a review decides by hunk and needs their ids, side
+-- by side needs lines in pairs, and both are drawn at once from what the question or the answer brought.
 local hunks = require('fileops.hunks')
 
 local M = {}
@@ -63,6 +65,12 @@ local function add_heading(page, hunk, index, total, verdicts)
   decorate(page, { virt_text = { { rejected and ' rejected' or ' accepted', group } }, hl_mode = 'combine' })
 end
 
+---@param page fileops.Page
+---@param is_unended boolean?
+local function tell_missing_newline(page, is_unended)
+  if is_unended then decorate(page, { virt_text = { { ' no newline at the end', 'FileopsMuted' } } }) end
+end
+
 local groups = { add = 'FileopsAdd', delete = 'FileopsDelete' }
 
 ---@param page fileops.Page
@@ -97,22 +105,23 @@ function M.inline(edit_hunks, verdicts)
     local rejected = verdicts and verdicts.rejected[hunk.id]
     add_heading(page, hunk, index, #edit_hunks, verdicts)
     local removed, added = {}, {} ---@type fileops.Row[], fileops.Row[]
-    local function put(sign, text, old_line, new_line, kind)
+    local function put(sign, text, old_line, new_line, kind, is_unended)
       add_line(page, sign .. text, hunk.id)
       local numbers = number(old_line) .. number(new_line)
       decorate(page, { virt_text = { { numbers, 'FileopsLineNr' } }, virt_text_pos = 'inline' })
+      tell_missing_newline(page, is_unended)
       paint(page, kind, rejected)
     end
     local function flush()
       for _, row in ipairs(removed) do
-        put('-', row.old, row.old_line, nil, 'delete')
+        put('-', row.old, row.old_line, nil, 'delete', row.old_unended)
         if row.new and not rejected and hunks.are_alike(row.old, row.new) then
           local from, to = hunks.changed_words(row.old, row.new)
           paint_words(page, from + 1, to + 1)
         end
       end
       for _, row in ipairs(added) do
-        put('+', row.new, nil, row.new_line, 'add')
+        put('+', row.new, nil, row.new_line, 'add', row.new_unended)
         if row.old and not rejected and hunks.are_alike(row.old, row.new) then
           local _, _, from, to = hunks.changed_words(row.old, row.new)
           paint_words(page, from + 1, to + 1)
@@ -123,7 +132,7 @@ function M.inline(edit_hunks, verdicts)
     for _, row in ipairs(hunks.rows(hunk)) do
       if row.kind == 'same' then
         flush()
-        put(' ', row.old, row.old_line, row.new_line, 'same')
+        put(' ', row.old, row.old_line, row.new_line, 'same', row.old_unended)
       else
         if row.old then removed[#removed + 1] = row end
         if row.new then added[#added + 1] = row end
@@ -144,15 +153,17 @@ function M.side_by_side(edit_hunks, verdicts)
     local rejected = verdicts and verdicts.rejected[hunk.id]
     add_heading(left, hunk, index, #edit_hunks, verdicts)
     add_heading(right, hunk, index, #edit_hunks, verdicts)
-    local function put(page, text, line, kind)
+    local function put(page, text, line, kind, is_unended)
       add_line(page, text or '', hunk.id)
       decorate(page, { virt_text = { { number(line), 'FileopsLineNr' } }, virt_text_pos = 'inline' })
+      tell_missing_newline(page, is_unended)
       if text then return paint(page, kind, rejected) end
       decorate(page, { virt_text = { { FILLER, 'FileopsFiller' } }, virt_text_win_col = 5 })
     end
     for _, row in ipairs(hunks.rows(hunk)) do
-      put(left, row.old, row.old_line, row.kind == 'same' and 'same' or 'delete')
-      put(right, row.new, row.new_line, row.kind == 'same' and 'same' or 'add')
+      local is_same = row.kind == 'same'
+      put(left, row.old, row.old_line, is_same and 'same' or 'delete', row.old_unended)
+      put(right, row.new, row.new_line, is_same and 'same' or 'add', row.new_unended)
       if row.kind == 'change' and not rejected and hunks.are_alike(row.old, row.new) then
         local old_from, old_to, new_from, new_to = hunks.changed_words(row.old, row.new)
         paint_words(left, old_from, old_to)

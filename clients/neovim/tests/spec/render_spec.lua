@@ -25,6 +25,23 @@ t.it('side by side: both columns have the same number of lines', function()
   t.eq(right.lines, { 'hunk 1/2 · lines 1–3', 'a', 'B', 'c', 'hunk 2/2 · lines 9–10', 'y', 'z' })
 end)
 
+t.it('a missing newline at the end is told, where nothing else differs', function()
+  local unended = hunks.parse('@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n')
+  ---@param page fileops.Page
+  local function told(page)
+    local lines = {}
+    for _, each in ipairs(page.decorations) do
+      local text = each.opts.virt_text and each.opts.virt_text[1][1]
+      if text == ' no newline at the end' then table.insert(lines, page.lines[each.row + 1]) end
+    end
+    return lines
+  end
+  t.eq(told(render.inline(unended)), { '-b' })
+  local left, right = render.side_by_side(unended)
+  t.eq({ told(left), told(right) }, { { 'b' }, {} })
+  t.eq(told(render.inline(hunks.parse(DIFF))), {})
+end)
+
 t.it('decorations lie within the text', function()
   for _, page in ipairs({
     render.inline(hunks.parse(DIFF), { rejected = {} }),
