@@ -18,8 +18,8 @@ import pytest
 
 from clients.places import PREFIX, missing
 from fileops.errors import FAILURES
-from fileops.lsp.requests import NOTIFICATIONS, REQUESTS
-from fileops.wire import session_types, stats_types, view_types
+from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS
+from fileops.wire import command_types, correction_types, session_types, stats_types, view_types
 from fileops.wire import types as wire
 
 HERE = Path(__file__).parent / "vscode"
@@ -130,7 +130,7 @@ def protocol_ts(declared: dict[str, Any]) -> dict[str, dict[str, bool]]:
 
 
 def test_mirror_has_the_methods_and_codes_of_the_server(declared: dict[str, Any]) -> None:
-    requests = {request.method for request in REQUESTS}
+    requests = {request.method for request in (*REQUESTS, BASH)}
     assert set(declared["methods"]) == requests | set(NOTIFICATIONS)
     assert set(declared["codes"]) == {failure.code for failure in FAILURES}
 
@@ -144,7 +144,7 @@ RENAMED = {"ErrorInfo": "ToolError"}
 def server_types() -> list[type[msgspec.Struct]]:
     return [
         found
-        for module in (wire, session_types, stats_types, view_types)
+        for module in (wire, session_types, stats_types, view_types, command_types, correction_types)
         for found in vars(module).values()
         if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
         if found.__struct_fields__ and found.__name__ not in UNMIRRORED

@@ -2,13 +2,16 @@
  * What other extensions get: `vscode.extensions.getExtension<FileopsApi>('fileops.fileops')?.activate()`.
  * The types ship with the extension (`dist/types/api.d.ts`).
  */
-import type { CancellationToken, Event } from 'vscode';
+import type { CancellationToken, Disposable, Event } from 'vscode';
 import type {
-  ApprovalMode, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
+  ApprovalMode, BashDetails, BashParams, Correction, CorrectEditParams, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
   HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
 } from './protocol';
 
 export type * from './protocol';
+
+/** Asks its own model to quote again. Undefined: it has nothing to propose. The token: nobody waits any more. */
+export type Corrector = (question: CorrectEditParams, token: CancellationToken) => Correction | undefined | Promise<Correction | undefined>;
 
 /**
  * The tools, for one agent. A method rejects where there is no daemon, or with a JSON-RPC error (code −32602: the
@@ -21,6 +24,13 @@ export interface FileopsSession {
   /** Waits for the person's review where the approval mode asks for one; cancel the token to take the edit back. */
   edit(params: Omit<EditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
   multiEdit(params: Omit<MultiEditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
+  /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
+  bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
+  /**
+   * With the setting `fileops.correction`: who is asked for the words of an edit that does not stand in the file. Of the
+   * session, or (on the API itself) of all that have none of their own. A proposal must stand in the file exactly.
+   */
+  correctWith(corrector: Corrector): Disposable;
   tracked(): Promise<TrackedFile[]>;
   setApprovalMode(mode: ApprovalMode): Promise<void>;
   /** Takes back all edits of the session, newest first; with `file_path` only those of that file. */

@@ -1,24 +1,28 @@
 /**
- * Reviews: each `fileops/confirmEdit` waits in a queue until the person decides, the agent takes it back, or the
- * daemon or the editor goes away. One is shown at a time; all are listed in the view "Waiting Reviews".
+ * Reviews: each `fileops/confirmEdit` and `fileops/confirmCommand` waits in one queue until the person decides, the
+ * agent takes it back, or the daemon or the editor goes away. One is shown at a time; all are listed in the view
+ * "Waiting Reviews".
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { CommandReview, literally } from './command';
 import { columnBeside, type DiffPanes, REVIEW_SCHEME } from './diff';
-import type { ConfirmEditParams, ConfirmEditResult, Hunk } from './protocol';
-import { type Outcome, REJECTED, Review } from './review';
+import type { ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, Hunk } from './protocol';
+import { type Outcome, Review } from './review';
 
-export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vscode.TreeDataProvider<Review> {
-  readonly #waiting: Review[] = [];
+export type Waiting = Review | CommandReview;
+
+export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vscode.TreeDataProvider<Waiting> {
+  readonly #waiting: Waiting[] = [];
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #lenses = new vscode.EventEmitter<void>();
   readonly #rows = new vscode.EventEmitter<void>();
-  readonly #view: vscode.TreeView<Review>;
+  readonly #view: vscode.TreeView<Waiting>;
   readonly #disposables: vscode.Disposable[];
   #count = 0;
   /** After a decision made in a pane, the next pane takes the keyboard that the last one had. */
   #passesFocus = false;
-  #isInReview = false;
+  #shownKind: Waiting['kind'] | undefined;
 
   readonly onDidChange = this.#changed.event;
   readonly onDidChangeCodeLenses = this.#lenses.event;
@@ -29,8 +33,15 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
     this.#view = vscode.window.createTreeView('fileops.reviews', { treeDataProvider: this });
     const command = (name: string, run: (review: Review, arg: unknown) => unknown) =>
       vscode.commands.registerCommand(`fileops.review.${name}`, (target?: unknown, arg?: unknown) => {
-        const review = this.#find(target);
+        const review = this.#find(target, this.#waiting.filter(one => one.kind === 'edit'));
         return review && run(review, arg);
+      });
+    const ofCommand = (name: string, outcome: Outcome) =>
+      vscode.commands.registerCommand(`fileops.command.${name}`, (target?: unknown) => {
+        const review = this.#find(target, this.#waiting.filter(one => one.kind === 'command'));
+        if (!review) return undefined;
+        // What was never on the screen is not run, but shown.
+        return outcome === 'reject' || panes.isVisible(review.pane) ? this.decide(review, outcome) : this.show(review, true);
       });
     this.#disposables = [
       this.#view, this.#changed, this.#lenses, this.#rows,
@@ -43,61 +54,81 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
       command('accept', review => this.decide(review, 'accept')),
       command('always', review => this.decide(review, 'always')),
       command('reject', review => this.decide(review, 'reject')),
-      command('focus', review => this.show(review, true)),
+      ofCommand('run', 'accept'), ofCommand('always', 'always'), ofCommand('reject', 'reject'),
+      vscode.commands.registerCommand('fileops.review.focus', (target?: unknown) => {
+        const review = this.#find(target, this.#waiting);
+        return review && this.show(review, true);
+      }),
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
       command('nextHunk', review => this.#nextHunk(review)),
     ];
   }
 
-  get waiting(): readonly Review[] {
+  get waiting(): readonly Waiting[] {
     return this.#waiting;
   }
 
   /** Never rejects: a question that cannot be shown is still listed and can be decided there. */
   ask(params: ConfirmEditParams, token: vscode.CancellationToken): Promise<ConfirmEditResult> {
+    return this.#enqueue(token, 'The agent took its edit back.', (id, answer) => new Review(id, params, answer, this.panes));
+  }
+
+  /** As `ask`, for a command. */
+  askCommand(params: ConfirmCommandParams, token: vscode.CancellationToken): Promise<ConfirmCommandResult> {
+    return this.#enqueue(token, 'The agent took its command back.', (id, answer) => new CommandReview(id, params, answer, this.panes));
+  }
+
+  #enqueue<Result>(
+    token: vscode.CancellationToken, taken: string, make: (id: number, answer: (result: Result) => void) => Waiting,
+  ): Promise<Result> {
     return new Promise(resolve => {
       let cancelled: vscode.Disposable | undefined;
-      const answer = (result: ConfirmEditResult): void => {
+      const review = make(++this.#count, result => {
         cancelled?.dispose();
         resolve(result);
-      };
-      const review = new Review(++this.#count, params, answer, this.panes);
-      cancelled = token.onCancellationRequested(() => void this.#withdraw(review, 'The agent took its edit back.'));
+      });
+      cancelled = token.onCancellationRequested(() => void this.#withdraw(review, taken));
       this.#waiting.push(review);
-      this.log.info(`Review ${review.id} waits: ${params.title}`);
+      this.log.info(`Review ${review.id} waits: ${review.title}`);
       this.#update();
       if (this.#waiting.length === 1) void this.#offer(review);
     });
   }
 
-  async decide(review: Review, outcome: Outcome): Promise<void> {
+  async decide(review: Waiting, outcome: Outcome): Promise<void> {
     const hadFocus = this.#hasFocus(review);
+    if (review.kind === 'command') {
+      const result = review.result(outcome);
+      this.log.info(`Review ${review.id}: ${result.outcome}`);
+      this.#passesFocus = hadFocus;
+      return this.#end(review, () => review.answer(result));
+    }
     await review.settled;
     const result = review.result(outcome);
     const isAlwaysOfOwnText = outcome === 'always' && result.outcome === 'modify';
     this.log.info(`Review ${review.id}: ${result.outcome}${review.dropped.size > 0 ? `, ${review.dropped.size} of ${review.changes.length} changes dropped` : ''}`);
     if (isAlwaysOfOwnText) await this.allow(review.params.session_id);
     this.#passesFocus = hadFocus;
-    await this.#end(review, result);
+    await this.#end(review, () => review.answer(result));
   }
 
   /** The daemon is gone or the editor closes: nothing can be decided any more. */
   async withdrawAll(): Promise<void> {
-    for (const review of [...this.#waiting]) await this.#end(review, REJECTED);
+    for (const review of [...this.#waiting]) await this.#end(review, () => review.withdraw());
   }
 
-  async #withdraw(review: Review, why: string): Promise<void> {
+  async #withdraw(review: Waiting, why: string): Promise<void> {
     if (!this.#waiting.includes(review)) return;
     this.log.info(`Review ${review.id}: ${why}`);
-    vscode.window.setStatusBarMessage(`$(info) ${path.basename(review.params.file_path)}: ${why}`, 5000);
-    await this.#end(review, REJECTED);
+    vscode.window.setStatusBarMessage(`$(info) ${literally(review.name)}: ${why}`, 5000);
+    await this.#end(review, () => review.withdraw());
   }
 
-  async #end(review: Review, result: ConfirmEditResult): Promise<void> {
+  async #end(review: Waiting, answer: () => void): Promise<void> {
     const index = this.#waiting.indexOf(review);
     if (index < 0) return;
     this.#waiting.splice(index, 1);
-    review.answer(result);
+    answer();
     this.#update();
     const column = this.panes.column(review.pane);
     const next = this.#waiting[0];
@@ -107,31 +138,31 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
     this.#passesFocus = false;
   }
 
-  async #offer(review: Review, column?: vscode.ViewColumn): Promise<void> {
+  async #offer(review: Waiting, column?: vscode.ViewColumn): Promise<void> {
     const how = vscode.workspace.getConfiguration('fileops').get<'beside' | 'active' | 'never'>('review.open', 'beside');
     if (how === 'never' && column === undefined) {
-      const chosen = await vscode.window.showInformationMessage(`Fileops: ${review.params.title}`, 'Review');
+      const chosen = await vscode.window.showInformationMessage(`Fileops: ${review.title}`, 'Review');
       if (chosen && this.#waiting.includes(review)) await this.show(review, true);
       return;
     }
     await this.show(review, this.#passesFocus, column ?? (how === 'active' ? vscode.ViewColumn.Active : columnBeside()));
   }
 
-  async show(review: Review, takesFocus: boolean, viewColumn = columnBeside()): Promise<void> {
-    const first = review.places()[0]?.changed;
+  async show(review: Waiting, takesFocus: boolean, viewColumn = columnBeside()): Promise<void> {
+    const first = review.kind === 'edit' ? review.places()[0]?.changed : undefined;
     await this.panes.show(review.pane, { takesFocus, viewColumn, ...(first === undefined ? {} : { line: first }) });
   }
 
-  #hasFocus(review: Review): boolean {
+  #hasFocus(review: Waiting): boolean {
     return vscode.window.activeTextEditor?.document.uri.toString() === review.pane.after.toString();
   }
 
   /** From a row, a document's address (title bar), an id, the pane in use, or else the first that waits. */
-  #find(target: unknown): Review | undefined {
+  #find<W extends Waiting>(target: unknown, among: readonly W[]): W | undefined {
     const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
-    return this.#waiting.find(review => review === target || review.id === target)
-      ?? this.#waiting.find(review => uri && [review.pane.before, review.pane.after].some(u => u.toString() === uri.toString()))
-      ?? this.#waiting[0];
+    return among.find(review => review === target || review.id === target)
+      ?? among.find(review => uri && [review.pane.before, review.pane.after].some(u => u?.toString() === uri.toString()))
+      ?? among[0];
   }
 
   #update(): void {
@@ -147,10 +178,12 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
   /** Keys and title buttons go by this; the editor's own `resourceScheme` is not set for a diff of two virtual files. */
   #tellContext(): void {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    const isReview = input instanceof vscode.TabInputTextDiff && input.modified.scheme === REVIEW_SCHEME;
-    if (isReview === this.#isInReview) return;
-    this.#isInReview = isReview;
-    void vscode.commands.executeCommand('setContext', 'fileops.inReview', isReview);
+    const kind = input instanceof vscode.TabInputTextDiff && input.modified.scheme === REVIEW_SCHEME ? 'edit'
+      : input instanceof vscode.TabInputText && input.uri.scheme === REVIEW_SCHEME ? 'command' : undefined;
+    if (kind === this.#shownKind) return;
+    this.#shownKind = kind;
+    void vscode.commands.executeCommand('setContext', 'fileops.inReview', kind === 'edit');
+    void vscode.commands.executeCommand('setContext', 'fileops.inCommand', kind === 'command');
   }
 
   async #toggle(review: Review, id: unknown): Promise<void> {
@@ -181,6 +214,7 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const review = this.#waiting.find(r => r.pane.after.toString() === document.uri.toString());
     if (!review) return [];
+    if (review.kind === 'command') return review.lenses();
     await review.settled;
     const n = review.changes.length;
     return review.places().flatMap(({ hunk, changed }) => {
@@ -204,19 +238,13 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
 
   // --- the view -----------------------------------------------------------------------------------------------
 
-  getChildren(element?: Review): Review[] {
+  getChildren(element?: Waiting): Waiting[] {
     return element ? [] : this.#waiting;
   }
 
-  getTreeItem(review: Review): vscode.TreeItem {
-    const { params, dropped, changes } = review;
-    const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
+  getTreeItem(review: Waiting): vscode.TreeItem {
+    const item = review.kind === 'command' ? review.row() : rowOf(review);
     item.id = String(review.id);
-    item.label = path.basename(params.file_path);
-    item.description = `${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${params.session_id}`;
-    item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}`);
-    item.iconPath = new vscode.ThemeIcon(params.operation === 'create' ? 'new-file' : 'edit');
-    item.contextValue = 'review';
     item.command = { command: 'fileops.review.focus', title: 'Open', arguments: [review] };
     return item;
   }
@@ -224,6 +252,16 @@ export class Reviews implements vscode.Disposable, vscode.CodeLensProvider, vsco
   dispose(): void {
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+function rowOf({ params, dropped, changes }: Review): vscode.TreeItem {
+  const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
+  item.label = path.basename(params.file_path);
+  item.description = `${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${params.session_id}`;
+  item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}`);
+  item.iconPath = new vscode.ThemeIcon(params.operation === 'create' ? 'new-file' : 'edit');
+  item.contextValue = 'review';
+  return item;
 }
 
 function counted(hunks: readonly Hunk[]): string {

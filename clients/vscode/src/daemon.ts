@@ -8,8 +8,9 @@ import {
   CloseAction, type CloseHandlerResult, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type StaticFeature,
 } from 'vscode-languageclient/node';
 import {
-  CONFIRM_EDIT, type ConfirmEditParams, type ConfirmEditResult, type InitializationOptions, type Notifications,
-  PROTOCOL_VERSION, type Requests, type ServerCapabilities,
+  CONFIRM_COMMAND, CONFIRM_EDIT, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
+  type ConfirmEditResult, CORRECT_EDIT, type Correction, type CorrectEditParams, type InitializationOptions,
+  type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities,
 } from './protocol';
 import { find, hasServer, type Launch, launchOf, ServerMissing } from './server';
 import { bundledVersion, privateServer } from './setup';
@@ -38,7 +39,14 @@ export interface ServerInfo {
   capabilities: ServerCapabilities | undefined;
 }
 
-type Confirm = (params: ConfirmEditParams, token: vscode.CancellationToken) => Promise<ConfirmEditResult>;
+type Answer<Params, Result> = (params: Params, token: vscode.CancellationToken) => Promise<Result>;
+
+/** Who answers the daemon's questions. */
+export interface Answers {
+  confirmEdit: Answer<ConfirmEditParams, ConfirmEditResult>;
+  confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
+  correctEdit: Answer<CorrectEditParams, Correction | null>;
+}
 
 const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
@@ -64,7 +72,7 @@ export class Daemon implements vscode.Disposable {
   constructor(
     readonly context: vscode.ExtensionContext,
     readonly log: vscode.LogOutputChannel,
-    readonly confirm: Confirm,
+    readonly answers: Answers,
   ) {}
 
   get state(): DaemonState {
@@ -177,8 +185,10 @@ export class Daemon implements vscode.Disposable {
         },
       },
     });
-    client.registerFeature(announcesReview);
-    client.onRequest(CONFIRM_EDIT, (params: ConfirmEditParams, token: vscode.CancellationToken) => this.confirm(params, token));
+    client.registerFeature(announcesAnswers);
+    client.onRequest(CONFIRM_EDIT, this.answers.confirmEdit);
+    client.onRequest(CONFIRM_COMMAND, this.answers.confirmCommand);
+    client.onRequest(CORRECT_EDIT, this.answers.correctEdit);
     for (const [method, emitter] of this.#notified) {
       client.onNotification(method, (params: unknown) => {
         this.log.debug(method, JSON.stringify(params));
@@ -280,9 +290,10 @@ export class Daemon implements vscode.Disposable {
   }
 }
 
-const announcesReview: StaticFeature = {
+const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops: { confirm_edit: true } };
+    const fileops = { confirm_edit: true, confirm_command: true, correct_edit: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   initialize: () => undefined,
   getState: () => ({ kind: 'static' }),
@@ -298,5 +309,8 @@ function initializationOptions(): InitializationOptions {
     approval_mode: config.get('approval.mode', 'default'),
     approval_timeout_s: config.get('approval.timeoutSeconds', 600),
     history: config.get('history', 'memory'),
+    code_lens: config.get('codeLens', false),
+    bash: config.get('bash', false),
+    correction: config.get('correction', false),
   };
 }

@@ -90,11 +90,14 @@ class VirtualFiles implements vscode.FileSystemProvider {
   }
 }
 
+/** Two sides of a diff, or one text. */
 export interface Pane {
-  before: vscode.Uri;
+  before?: vscode.Uri;
   after: vscode.Uri;
   title: string;
 }
+
+export type DiffPane = Pane & { before: vscode.Uri };
 
 export interface PaneContent {
   scheme: typeof REVIEW_SCHEME | typeof VIEW_SCHEME;
@@ -130,7 +133,7 @@ export class DiffPanes implements vscode.Disposable {
     return this.#files.size;
   }
 
-  create(content: PaneContent): Pane {
+  create(content: PaneContent): DiffPane {
     const id = ++this.#count;
     const pane = {
       before: address(content.scheme, id, 'before', content.filePath),
@@ -140,6 +143,13 @@ export class DiffPanes implements vscode.Disposable {
     this.#files.put(pane.before, content.before, true);
     this.#files.put(pane.after, content.after, !content.isEditable);
     return pane;
+  }
+
+  /** A pane of one text that cannot be typed into. */
+  createText(content: { scheme: PaneContent['scheme']; filePath: string; title: string; text: string }): Pane {
+    const after = address(content.scheme, ++this.#count, 'text', content.filePath);
+    this.#files.put(after, content.text, true);
+    return { after, title: content.title };
   }
 
   /** A text of ours, to look at, beside the person's editor. */
@@ -158,11 +168,17 @@ export class DiffPanes implements vscode.Disposable {
       viewColumn: tab?.group.viewColumn ?? options.viewColumn ?? vscode.ViewColumn.Active,
     };
     if (options.line !== undefined) show.selection = new vscode.Range(options.line, 0, options.line, 0);
-    await vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show);
+    if (pane.before) await vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show);
+    else await vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
   }
 
   isShown(pane: Pane): boolean {
     return this.#tab(pane) !== undefined;
+  }
+
+  /** Whether it is on the screen, not behind another tab. */
+  isVisible(pane: Pane): boolean {
+    return this.#tab(pane)?.isActive ?? false;
   }
 
   column(pane: Pane): vscode.ViewColumn | undefined {
@@ -201,7 +217,7 @@ export class DiffPanes implements vscode.Disposable {
     if (document?.isDirty) await document.save(); // into memory; else closing would ask
     const tab = this.#tab(pane);
     if (tab) await vscode.window.tabGroups.close(tab, true);
-    this.#files.drop(pane.before);
+    if (pane.before) this.#files.drop(pane.before);
     this.#files.drop(pane.after);
   }
 
@@ -218,7 +234,10 @@ export class DiffPanes implements vscode.Disposable {
 
   #tab(pane: Pane): vscode.Tab | undefined {
     const uri = pane.after.toString();
-    return tabs(input => input.modified.toString() === uri)[0];
+    return vscode.window.tabGroups.all.flatMap(group => group.tabs).find(({ input }) => {
+      if (input instanceof vscode.TabInputTextDiff) return input.modified.toString() === uri;
+      return pane.before === undefined && input instanceof vscode.TabInputText && input.uri.toString() === uri;
+    });
   }
 
   dispose(): void {
@@ -238,7 +257,8 @@ function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[
 /** The column a pane goes to: where one of ours is already, else beside what the person looks at. */
 export function columnBeside(): vscode.ViewColumn {
   const { all, activeTabGroup } = vscode.window.tabGroups;
-  const ours = all.find(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputTextDiff && isOurs(input.modified)));
+  const ours = all.find(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputTextDiff ? isOurs(input.modified)
+    : input instanceof vscode.TabInputText && input.uri.scheme === REVIEW_SCHEME));
   return ours?.viewColumn ?? (activeTabGroup.activeTab ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active);
 }
 

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { Reviews } from './approval';
 import type { FileopsApi } from './api';
+import { Corrections } from './corrections';
 import { Daemon } from './daemon';
 import { columnBeside, DiffPanes, VIEW_SCHEME } from './diff';
 import { apiOf } from './embed';
@@ -14,7 +15,8 @@ import { onDidSelectInterpreter } from './server';
 import { StaleFiles } from './stale';
 import { Status } from './status';
 
-const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history'].map(name => `fileops.${name}`);
+const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history', 'codeLens', 'bash', 'correction']
+  .map(name => `fileops.${name}`);
 
 /** For the tests of this extension only; not part of the API. */
 export interface Insides {
@@ -36,7 +38,12 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const reviews: Reviews = new Reviews(panes, log, async session_id => {
     await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
   });
-  const daemon = new Daemon(context, log, (params, token) => reviews.ask(params, token));
+  const corrections = new Corrections(log);
+  const daemon = new Daemon(context, log, {
+    confirmEdit: (params, token) => reviews.ask(params, token),
+    confirmCommand: (params, token) => reviews.askCommand(params, token),
+    correctEdit: (params, token) => corrections.ask(params, token),
+  });
   const status = new Status(daemon, reviews, stale);
 
   context.subscriptions.push(
@@ -52,6 +59,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       if (method === 'fileops/closeSession' || method === 'fileops/resetSession') {
         stale.clearSession((params as SessionParams).session_id ?? 'default');
       }
+      if (method === 'fileops/closeSession') corrections.closeSession((params as SessionParams).session_id ?? 'default');
     }),
     daemon.onDidChangeState(state => {
       if (state === 'running' || state === 'starting') return;
@@ -75,7 +83,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     await daemon.stop();
   };
   void daemon.start();
-  return Object.defineProperty(apiOf(daemon), '_insides', {
+  return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
     value: { daemon, marks, panes, reviews, stale, status } satisfies Insides, enumerable: false,
   });
 }

@@ -49,6 +49,18 @@ export interface MultiEditParams {
   session_id?: string;
 }
 
+/** Only where the setting `fileops.bash` is on. */
+export interface BashParams {
+  command: string;
+  /** 120 by default. */
+  timeout_s?: number;
+  /** Absolute; by default the first workspace folder. */
+  cwd?: string;
+  /** What it is for, told to the person who is asked. */
+  description?: string;
+  session_id?: string;
+}
+
 export interface SessionParams {
   session_id?: string;
 }
@@ -185,6 +197,15 @@ export interface EditDetails {
   diff_since_read?: string | null;
 }
 
+export interface BashDetails {
+  /** 128 + number after a signal; null where it did not run to its end. */
+  exit_code?: number | null;
+  cwd?: string;
+  duration_s?: number;
+  n_output_bytes?: number;
+  truncated?: boolean;
+}
+
 export interface StepDetails {
   /** 0-based. */
   index: number;
@@ -299,6 +320,38 @@ export interface ConfirmEditResult {
   text?: string;
   /** Accept only these hunks. */
   hunk_ids?: string[];
+}
+
+export interface ConfirmCommandParams {
+  command: string;
+  cwd: string;
+  session_id: string;
+  /** As the agent gave it. */
+  description: string | null;
+}
+
+export interface ConfirmCommandResult {
+  /** `proceed_always` is good for this very command in this folder and session. */
+  outcome: 'proceed_once' | 'proceed_always' | 'cancel';
+}
+
+// --- a correction ---------------------------------------------------------------------------------------------
+
+export interface CorrectEditParams {
+  file_path: string;
+  session_id: string;
+  /** 0-based step of a multiEdit. */
+  edit_index: number;
+  old_string: string;
+  new_string: string;
+  reason: string;
+  nearest: Nearest | null;
+}
+
+/** What an agent's model proposes instead; `old_string` must stand in the file exactly. */
+export interface Correction {
+  old_string: string;
+  new_string: string;
 }
 
 // --- notifications --------------------------------------------------------------------------------------------
@@ -510,6 +563,9 @@ export interface InitializationOptions {
   approval_mode: ApprovalMode;
   approval_timeout_s: number;
   history: 'memory' | 'persistent';
+  code_lens: boolean;
+  bash: boolean;
+  correction: boolean;
 }
 
 /** `result.capabilities.experimental.fileops`. */
@@ -518,6 +574,8 @@ export interface ServerCapabilities {
   requests: string[];
   notifications: string[];
   strategies: string[];
+  /** Those that are installed. */
+  validators: string[];
 }
 
 export const PROTOCOL_VERSION = 1;
@@ -529,6 +587,7 @@ export interface Requests {
   'fileops/read': { params: ReadParams; result: ToolResult<ReadDetails> };
   'fileops/edit': { params: EditParams; result: ToolResult<EditDetails> };
   'fileops/multiEdit': { params: MultiEditParams; result: ToolResult<EditDetails> };
+  'fileops/bash': { params: BashParams; result: ToolResult<BashDetails> };
   'fileops/tools': { params: ToolsParams; result: ToolsResult };
   'fileops/tracked': { params: SessionParams; result: TrackedResult };
   'fileops/closeSession': { params: CloseSessionParams; result: null };
@@ -557,5 +616,7 @@ export interface Notifications {
   'fileops/approvalMode': ApprovalModeResult;
 }
 
-/** The one request that the server sends. */
+/** Requests that the server sends. */
 export const CONFIRM_EDIT = 'fileops/confirmEdit';
+export const CONFIRM_COMMAND = 'fileops/confirmCommand';
+export const CORRECT_EDIT = 'fileops/correctEdit';

@@ -5,7 +5,7 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { type DiffPanes, type Pane, REVIEW_SCHEME } from './diff';
+import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from './diff';
 import { changesOf, compose, fragments, linesOf, moved, normalised, type Place } from './hunks';
 import type { ConfirmEditParams, ConfirmEditResult, Hunk } from './protocol';
 
@@ -14,8 +14,9 @@ export type Outcome = 'accept' | 'always' | 'reject';
 export const REJECTED: ConfirmEditResult = { outcome: 'cancel' };
 
 export class Review {
+  readonly kind = 'edit';
   readonly dropped = new Set<string>();
-  readonly pane: Pane;
+  readonly pane: DiffPane;
   /** What can be decided one by one: finer than the wire's hunks, where both texts are at hand. */
   readonly changes: readonly Hunk[];
   /** Whether single changes can be taken out of the text. */
@@ -43,6 +44,23 @@ export class Review {
   }
 
   readonly #proposedText: string;
+
+  get name(): string {
+    return path.basename(this.params.file_path);
+  }
+
+  get title(): string {
+    return this.params.title;
+  }
+
+  get place(): string {
+    return this.params.file_path;
+  }
+
+  /** Nothing can be decided any more. */
+  withdraw(): void {
+    this.answer(REJECTED);
+  }
 
   /** What would stand there had nobody typed. */
   get expected(): string {

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { Daemon } from './daemon';
 import type { Reviews } from './approval';
+import { literally } from './command';
 import { type StaleFiles, staleName } from './stale';
 import type { ApprovalMode, WatcherHealthParams } from './protocol';
 
@@ -68,7 +69,7 @@ export class Status implements vscode.Disposable {
     const n = this.reviews.waiting.length;
     const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
     const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
-    if (n > 0) return [`$(eye) fileops: ${n} to review${stale}`, n === 1 ? 'One edit waits for you.' : `${n} edits wait for you.`, 'warning'];
+    if (n > 0) return [`$(eye) fileops: ${n} to review${stale}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
   }
@@ -76,7 +77,7 @@ export class Status implements vscode.Disposable {
   async #menu(): Promise<void> {
     const separator = { label: '', kind: vscode.QuickPickItemKind.Separator, command: '' };
     const reviews = this.reviews.waiting.map(review => ({
-      label: `$(eye) ${review.params.title}`, description: review.params.file_path, command: 'fileops.review.focus', argument: review,
+      label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, command: 'fileops.review.focus', argument: review,
     }));
     const stale = this.stale.files.map(event => ({
       label: `$(diff) ${staleName(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),

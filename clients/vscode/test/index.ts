@@ -1,12 +1,13 @@
 /** Loaded by the extension host (extensionTestsPath): runs mocha in it. */
 import Mocha from 'mocha';
+import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
 import { hunksSuite } from './hunks.suite';
 import { marksSuite } from './marks.suite';
 import { reviewSuite } from './review.suite';
 import { historySuite } from './history.suite';
 
-const SUITES = { hunks: hunksSuite, review: reviewSuite, marks: marksSuite, history: historySuite, daemon: daemonSuite };
+const SUITES = { hunks: hunksSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, daemon: daemonSuite };
 
 export function run(): Promise<void> {
   const report = process.env.MOCHA_JSON;

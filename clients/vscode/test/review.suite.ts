@@ -27,7 +27,7 @@ export function reviewSuite(): void {
     }
     const shown = (): Promise<Review> => until(() => {
       const [review] = insides.reviews.waiting;
-      return review && insides.panes.isShown(review.pane) ? review : undefined;
+      return review?.kind === 'edit' && insides.panes.isShown(review.pane) ? review : undefined;
     }, 'a review is shown');
     const proposed = (review: Review): Thenable<vscode.TextDocument> => vscode.workspace.openTextDocument(review.pane.after);
     const nothingLeft = (): Promise<unknown> => until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'no pane and no text is left');

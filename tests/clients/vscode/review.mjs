@@ -45,6 +45,8 @@ def reserve(item, shelf):
     return shelf
 `;
 
+const SHELL = { 'fileops.bash': true, 'fileops.codeLens': true };
+
 const agentPort = await freePort();
 const daemon = process.env.FILEOPS_DAEMON;
 const workbench = await openWorkbench(name, {
@@ -127,10 +129,10 @@ async function picture() {
 }
 
 /** In both themes. */
-async function shoot(title) {
+async function shoot(title, settings = {}) {
   await page.mouse.move(700, 780); // no tooltip in the picture
   for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
-    await setWorkspace({ 'workbench.colorTheme': label });
+    await setWorkspace({ ...settings, 'workbench.colorTheme': label });
     await page.locator(selector).waitFor();
     const png = await picture();
     fs.writeFileSync(path.join(out, `${title}-${theme}.png`), png);
@@ -297,7 +299,48 @@ async function story() {
   await status('stale').waitFor({ state: 'detached' });
   step('a stale file is marked until it is read again');
 
+  // A shell command, where the person has allowed agents to ask for some: by keyboard.
+  await activity('Fileops').click();
+  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern', ...SHELL });
+  await until(async () => (await agent(null, 'tools').catch(() => [])).length === 4, 'the daemon runs anew, with bash');
+  const commandTab = tab('shop-bot: command waits for you');
+  call = agent('shop-bot', 'bash', { command: 'python -m pytest -q tests/test_prices.py &&\n  echo done >> log.txt # ' + 'and on and on '.repeat(12), description: 'See whether the prices still add up' });
+  await commandTab.waitFor();
+  await status('1 to review').waitFor();
+  await lens('Run once').waitFor();
+  assert.doesNotMatch(await focused(), /waits/, 'the keyboard stays where it was');
+  await row('python -m pytest').waitFor();
+  await shoot('command', SHELL);
+  await page.keyboard.press('Control+Alt+Enter');
+  await until(async () => /command waits/.test(await focused()), 'the command has the keyboard');
+  await titleButton('Run Once').waitFor(); // the keys are there with the buttons
+  await page.keyboard.press('Control+Shift+Backspace');
+  assert.equal((await call).error.code, 'rejected');
+  await commandTab.waitFor({ state: 'detached' });
+  assert.ok(!fs.existsSync(file('log.txt')));
+  call = agent('shop-bot', 'bash', { command: 'echo done >> log.txt' });
+  await commandTab.waitFor();
+  await lens('Run once').click();
+  assert.equal((await call).status, 'success');
+  assert.equal(disk('log.txt'), 'done\n');
+  await commandTab.waitFor({ state: 'detached' });
+  fs.rmSync(file('log.txt'));
+  step('a command rejected by keyboard, another one run by mouse');
+
+  // Links above an agent's edits, which follow the edits.
+  await agent('shop-bot', 'setApprovalMode', 'yolo');
+  await read('shop-bot', 'stock.py');
+  await edit('shop-bot', 'stock.py', '> 0', '>= 1');
+  await lens('agent edit, session shop-bot: undo').waitFor();
+  await agent('shop-bot', 'undoAll');
+  await lens('agent edit, session shop-bot: undo').waitFor({ state: 'detached' });
+  await palette('Fileops: Dismiss All Marks');
+  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
+  await until(async () => (await agent(null, 'tools').catch(() => [])).length === 3, 'the daemon runs anew, without bash');
+  step('a link above an edit went with the edit');
+
   // The editor is closed while a review waits: nothing is written.
+  await read('stock-bot', 'stock.py');
   call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
   await waiting('stock.py').waitFor();
   const standing = disk('stock.py');

@@ -1,0 +1,89 @@
+/**
+ * A shell command before a person: a pane that shows all of it, where it would run and what the agent says that it is
+ * for, and the answer that follows from a decision. Knows nothing of the queue.
+ */
+import * as vscode from 'vscode';
+import { type DiffPanes, type Pane, REVIEW_SCHEME } from './diff';
+import type { ConfirmCommandParams, ConfirmCommandResult } from './protocol';
+import type { Outcome } from './review';
+
+/** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
+const FILE_NAME = 'command.fileops-command';
+const MAX_TITLE_CHARS = 60;
+
+export class CommandReview {
+  readonly kind = 'command';
+  readonly pane: Pane;
+  readonly settled: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly id: number,
+    readonly params: ConfirmCommandParams,
+    readonly answer: (result: ConfirmCommandResult) => void,
+    panes: DiffPanes,
+  ) {
+    this.pane = panes.createText({
+      scheme: REVIEW_SCHEME, filePath: FILE_NAME, title: `${inOneLine(params.session_id)}: command waits for you`, text: textOf(params),
+    });
+  }
+
+  get name(): string {
+    return inOneLine(this.params.command);
+  }
+
+  get title(): string {
+    return `Run ${this.name}`;
+  }
+
+  get place(): string {
+    return this.params.cwd;
+  }
+
+  result(outcome: Outcome): ConfirmCommandResult {
+    if (outcome === 'reject') return { outcome: 'cancel' };
+    return { outcome: outcome === 'always' ? 'proceed_always' : 'proceed_once' };
+  }
+
+  withdraw(): void {
+    this.answer(this.result('reject'));
+  }
+
+  lenses(): vscode.CodeLens[] {
+    const top = new vscode.Range(0, 0, 0, 0);
+    const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
+      new vscode.CodeLens(top, { command: `fileops.command.${command}`, arguments: [this.id], title, tooltip });
+    return [
+      lens('run', '$(play) Run once', 'Run this command now'),
+      lens('always', '$(run-all) Always', 'Run it, and ask no more for this very command in this folder and session'),
+      lens('reject', '$(discard) Reject', 'Do not run it'),
+    ];
+  }
+
+  row(): vscode.TreeItem {
+    const { command, cwd, session_id, description } = this.params;
+    const item = new vscode.TreeItem(this.name);
+    item.description = session_id;
+    item.tooltip = new vscode.MarkdownString().appendText(description ?? 'A command').appendCodeblock(command, 'shellscript').appendText(cwd);
+    item.iconPath = new vscode.ThemeIcon('terminal');
+    item.contextValue = 'command';
+    return item;
+  }
+}
+
+/** Comments and the command as it is; nothing of the comments can end one. */
+function textOf({ command, cwd, session_id, description }: ConfirmCommandParams): string {
+  const comment = (label: string, text: string): string =>
+    text.trim().split(/\r\n|[\r\n\u2028\u2029]/).map((line, i) => `# ${i === 0 ? label : ' '.repeat(label.length)}${line}\n`).join('');
+  return comment('', `${inOneLine(session_id)} wants to run this command.`)
+    + comment('in   ', cwd) + comment('why  ', description?.trim() ? description : 'the agent does not say') + `\n${command}\n`;
+}
+
+/** As a label that knows icons shows it: `$(` of a command is no icon. */
+export const literally = (text: string): string => text.replaceAll('$(', '\\$(');
+
+/** For a row or a title: the first line, shortened, what is invisible made visible. */
+function inOneLine(text: string): string {
+  const [first = '', ...rest] = text.trim().split(/\r\n|[\r\n\u2028\u2029]/);
+  const visible = first.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
+  return visible.length > MAX_TITLE_CHARS ? `${visible.slice(0, MAX_TITLE_CHARS)}…` : visible + (rest.length > 0 ? ' …' : '');
+}

@@ -1,0 +1,36 @@
+/** Agents asked, for their own model, for the words of an edit that does not stand in the file: `fileops/correctEdit`. */
+import * as vscode from 'vscode';
+import type { Corrector } from './api';
+import type { Correction, CorrectEditParams } from './protocol';
+
+export class Corrections {
+  readonly #ofSession = new Map<string, Corrector>();
+  #ofAll: Corrector | undefined;
+
+  constructor(readonly log: vscode.LogOutputChannel) {}
+
+  /** A later one takes the place of the one before. */
+  register(corrector: Corrector, session?: string): vscode.Disposable {
+    if (session === undefined) this.#ofAll = corrector;
+    else this.#ofSession.set(session, corrector);
+    return new vscode.Disposable(() => {
+      if (this.#ofAll === corrector && session === undefined) this.#ofAll = undefined;
+      if (session !== undefined && this.#ofSession.get(session) === corrector) this.#ofSession.delete(session);
+    });
+  }
+
+  closeSession(session: string): void {
+    this.#ofSession.delete(session);
+  }
+
+  /** Never rejects: a corrector that fails has nothing to propose. */
+  async ask(question: CorrectEditParams, token: vscode.CancellationToken): Promise<Correction | null> {
+    const corrector = this.#ofSession.get(question.session_id) ?? this.#ofAll;
+    try {
+      return (await corrector?.(question, token)) ?? null;
+    } catch (error) {
+      this.log.warn(`A corrector failed: ${String(error)}`);
+      return null;
+    }
+  }
+}
