@@ -43,23 +43,48 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
-class Measurement:
-    """A call in work. Written to as things happen: it costs every request.
+_current: ContextVar["Measurement | None"] = ContextVar("measurement", default=None)
 
-    is_over: False where it was not served after all and is begun anew.
+
+class Measurement:
+    """A call in work, as a context manager. Written to as things happen: it costs every request.
+
+    outcome: of an edit that was applied. is_over: False where it was not served after all and is begun anew.
     """
 
-    __slots__ = ("_began_ns", "code", "is_over", "method", "outcome", "session_id", "waited_ns")
+    __slots__ = (
+        "_began_ns", "_refusals", "_sinks", "_within",
+        "code", "is_over", "method", "outcome", "session_id", "waited_ns",
+    )  # fmt: skip
 
-    def __init__(self, method: str, session_id: str) -> None:
+    def __init__(self, method: str, session_id: str, refusals: type[Exception], sinks: tuple[Sink, ...]) -> None:
         self.method, self.session_id = method, session_id
         self.code = OK
-        self.outcome: EditOutcome | None = None  # of an edit that was applied
+        self.outcome: EditOutcome | None = None
         self.waited_ns = 0
         self.is_over = True
+        self._refusals, self._sinks = refusals, sinks
         self._began_ns = time.perf_counter_ns()
 
-    def ended(self) -> Call:
+    def __enter__(self) -> "Measurement":
+        self._within = _current.set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *fault: object) -> None:
+        _current.reset(self._within)
+        if kind is not None:
+            self.code = self._code_of(kind)
+        if self.is_over:
+            call = self._ended()
+            for sink in self._sinks:
+                sink.record(call)
+
+    def _code_of(self, kind: type[BaseException]) -> str:
+        if issubclass(kind, self._refusals):
+            return "invalid_params"
+        return CANCELLED if issubclass(kind, asyncio.CancelledError) else FAULT
+
+    def _ended(self) -> Call:
         took_ns = time.perf_counter_ns() - self._began_ns
         outcome = self.outcome
         change = None if outcome is None else outcome.change
@@ -78,35 +103,13 @@ class Measurement:
         )
 
 
-_current: ContextVar[Measurement | None] = ContextVar("measurement", default=None)
-
-
 class Calls:
     def __init__(self, sinks: Iterable[Sink]) -> None:
         self._sinks = tuple(sinks)
 
-    @contextmanager
-    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> Generator[Measurement]:
+    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> Measurement:
         """Around the handling of a request. refusals: what is raised where its params cannot be taken."""
-        measurement = Measurement(method, session_id)
-        outer = _current.set(measurement)
-        try:
-            yield measurement
-        except refusals:
-            measurement.code = "invalid_params"
-            raise
-        except asyncio.CancelledError:
-            measurement.code = CANCELLED
-            raise
-        except BaseException:
-            measurement.code = FAULT
-            raise
-        finally:
-            _current.reset(outer)
-            if measurement.is_over:
-                call = measurement.ended()
-                for sink in self._sinks:
-                    sink.record(call)
+        return Measurement(method, session_id, refusals, self._sinks)
 
     def close(self) -> None:
         for sink in self._sinks:

@@ -76,7 +76,7 @@ class Reader:
             if roots is not None and not roots.contains(path):
                 return None
             chunk = stream.read(CHUNK_BYTES)
-            if text.is_binary(chunk, text.detect_format(chunk)):  # a picture may take its time
+            if b"\0" in chunk:  # no plain text; a picture would take its time
                 return None
             try:
                 return self._read_stream(path, stream, chunk, request, CancelToken())

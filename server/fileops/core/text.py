@@ -21,15 +21,19 @@ _BOMS: tuple[tuple[bytes, Encoding], ...] = (
     (BOM_UTF8, "utf-8"),
 )
 _NEWLINES: dict[Encoding, bytes] = {encoding: "\n".encode(encoding) for _, encoding in _BOMS}
+_WITH_BOM = tuple(TextFormat(encoding=encoding, bom=bom) for bom, encoding in _BOMS)
+_BOM_STARTS = frozenset(bom[:1] for bom, _ in _BOMS)
+_PLAIN = TextFormat()
 _RETURNS: dict[Encoding, bytes] = {encoding: "\r".encode(encoding) for _, encoding in _BOMS}
 
 
 def detect_format(head: bytes) -> TextFormat:
     """From the first bytes of a file (four are enough); UTF-8 where no BOM says otherwise."""
-    for bom, encoding in _BOMS:
-        if head.startswith(bom):
-            return TextFormat(encoding=encoding, bom=bom)
-    return TextFormat()
+    if head[:1] in _BOM_STARTS:
+        for fmt in _WITH_BOM:
+            if head.startswith(fmt.bom):
+                return fmt
+    return _PLAIN
 
 
 def may_begin_bom(head: bytes) -> bool:
@@ -39,7 +43,7 @@ def may_begin_bom(head: bytes) -> bool:
 
 def is_binary(head: bytes, fmt: TextFormat) -> bool:
     """A NUL in the first 8 KB of a file that does not begin with a BOM."""
-    return not fmt.bom and b"\0" in head[:SNIFF_BYTES]
+    return not fmt.bom and head.find(b"\0", 0, SNIFF_BYTES) >= 0
 
 
 def encode(text: str, fmt: TextFormat) -> bytes:

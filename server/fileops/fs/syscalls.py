@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
@@ -53,7 +53,7 @@ class _OpenHow(ctypes.Structure):
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_hows: dict[tuple[int, int], _OpenHow] = {}
+_hows: dict[tuple[int, int], Any] = {}  # flags and resolve -> reference to a filled _OpenHow
 
 
 _syscall = _libc.syscall if sys.platform == "linux" else None
@@ -78,10 +78,10 @@ def open_cached(path: bytes, flags: int) -> int:
 def _openat2(path: bytes, flags: int, resolve: int) -> int:
     how = _hows.get((flags, resolve))
     if how is None:  # filled once per set of flags and only read afterwards, so threads share it
-        how = _hows[flags, resolve] = _OpenHow(flags, 0, resolve)
+        how = _hows[flags, resolve] = ctypes.byref(_OpenHow(flags, 0, resolve))
     assert _syscall is not None
     while True:
-        fd = _syscall(_SYS_OPENAT2, _AT_FDCWD, path, ctypes.byref(how), _HOW_BYTES)
+        fd = _syscall(_SYS_OPENAT2, _AT_FDCWD, path, how, _HOW_BYTES)
         if fd >= 0:
             return fd
         number = ctypes.get_errno()
