@@ -8,6 +8,7 @@ one loads them, and what came after it waits until they have taken it, so that n
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 from typing import Protocol as Interface
@@ -61,6 +62,10 @@ class Standard(Interface):
 
 class FrameSink(Interface):
     def write(self, body: bytes) -> None: ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is written inside may go out as one."""
+        ...
 
 
 class Connection:
@@ -219,6 +224,10 @@ class Connection:
     def notify(self, method: str, params: object = None) -> None:
         message: dict[str, object] = {"jsonrpc": "2.0", "method": method}
         self.send(message if params is None else {**message, "params": params})
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is sent inside may go out as one."""
+        return nullcontext() if self.sink is None else self.sink.together()
 
     def send(self, message: dict[str, object]) -> None:
         if self.sink is not None:

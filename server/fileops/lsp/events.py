@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from fileops.events import Event
 
@@ -14,7 +14,7 @@ class LoopEvents:
     `flush` sends what is still waiting; call it before the connection is closed.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Event], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Iterable[Event]], None]) -> None:
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._send = send
@@ -47,5 +47,9 @@ class LoopEvents:
         self._young.clear()
 
     def _send_due(self) -> None:
+        if self._due:
+            self._send(self._taken_due())
+
+    def _taken_due(self) -> Iterator[Event]:
         while self._due:
-            self._send(self._due.popleft())
+            yield self._due.popleft()

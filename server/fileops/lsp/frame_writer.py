@@ -9,9 +9,10 @@ import socket
 import stat
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 
+_MAX_HELD_BYTES = 1 << 15  # half of what a pipe takes
 _MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 
 
@@ -29,11 +30,40 @@ class FrameWriter:
         self._writing = False
         self._unblocked = _unblocked(fd)
         self.n_pending_bytes = 0
+        self._held: list[bytes] | None = None  # written while the caller said that more is to come
+        self._n_held_bytes = 0
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
 
     def write(self, body: bytes) -> None:
         frame = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        if self._held is None:
+            self._put(frame)
+            return
+        self._held.append(frame)
+        self._n_held_bytes += len(frame)
+        if self._n_held_bytes > _MAX_HELD_BYTES:
+            self._put_held()
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """What is written inside goes out as one at the end, or when it has become much."""
+        if self._held is not None:  # inside another one
+            yield
+            return
+        self._held = []
+        try:
+            yield
+        finally:
+            self._put_held()
+            self._held = None
+
+    def _put_held(self) -> None:
+        if self._held:
+            self._put(self._held[0] if len(self._held) == 1 else b"".join(self._held))
+            self._held, self._n_held_bytes = [], 0
+
+    def _put(self, frame: bytes) -> None:
         with self._changed:
             if self._closing:
                 return

@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from fileops.lsp.framing import BadFrame, FrameParser, StreamBroken
@@ -32,14 +32,16 @@ class Inbox:
         fd: int,
         take: Callable[[Frame], Coroutine[Any, Any, None] | None],
         is_settled: Callable[[], bool],
+        together: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """take: one message; what it returns is awaited before the next one. The end is the last message.
 
-        is_settled: whether all that the last message led to is done.
+        is_settled: whether all that the last message led to is done. together: around the taking of several, whose
+        answers may go out as one.
         """
         self._loop = loop
         self._fd = fd
-        self._take, self._is_settled = take, is_settled
+        self._take, self._is_settled, self._together = take, is_settled, together
         self._parser = FrameParser()
         self._waiting: deque[Frame] = deque()
         self._n_bytes = 0
@@ -135,6 +137,13 @@ class Inbox:
 
     def _pump(self) -> None:
         """Take what can be taken in this turn; the rest in another one."""
+        if len(self._waiting) > 1:
+            with self._together():
+                self._take_some()
+        else:
+            self._take_some()
+
+    def _take_some(self) -> None:
         for _ in range(MAX_IN_A_TURN):
             self._is_pumping = bool(self._waiting) and not self._is_closed
             if not self._is_pumping:

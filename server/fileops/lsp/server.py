@@ -8,7 +8,7 @@ import asyncio
 import gc
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -207,11 +207,13 @@ class FileOpsServer:
     def _progress_cancelled(self, params: ProgressCancelParams) -> None:
         self._progress.cancel(params.token)
 
-    def _tell(self, event: Event) -> None:
-        method, params = notification_of(event)
-        self.client.notify(method, params)
-        for listener in self._listeners:
-            listener(event)
+    def _tell(self, events: Iterable[Event]) -> None:
+        with self.connection.together():
+            for event in events:
+                method, params = notification_of(event)
+                self.client.notify(method, params)
+                for listener in self._listeners:
+                    listener(event)
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:

@@ -67,7 +67,9 @@ class _Connection:
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[int] = loop.create_future()
         self._room = asyncio.Event()
-        self._inbox = Inbox(loop, self._for_reading, self._take, lambda: self._connection.is_settled)
+        self._inbox = Inbox(
+            loop, self._for_reading, self._take, lambda: self._connection.is_settled, self._connection.together
+        )
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
         self._connection.on_exit = self._end_with
         self._connection.on_less_work = self._room.set

@@ -14,7 +14,9 @@ def health(reason: str) -> Event:
 # R-EVENT-1
 async def test_each_thread_keeps_its_order() -> None:
     seen: list[str] = []
-    events = LoopEvents(asyncio.get_running_loop(), lambda event: seen.append(getattr(event, "reason", "")))
+    events = LoopEvents(
+        asyncio.get_running_loop(), lambda some: seen.extend(getattr(event, "reason", "") for event in some)
+    )
 
     def publish(name: str) -> None:
         for number in range(200):

@@ -135,6 +135,29 @@ def test_writer_takes_frames_at_once_and_writes_them_in_order() -> None:
     os.close(write_fd)
 
 
+def test_writer_sends_what_belongs_together_as_one() -> None:
+    read_fd, write_fd = os.pipe()
+    writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=lambda: None)
+    os.set_blocking(read_fd, False)
+    with writer.together():
+        writer.write(b"{}")
+        with writer.together():
+            writer.write(b"[]")
+        with pytest.raises(BlockingIOError):
+            os.read(read_fd, 100)
+    assert os.read(read_fd, 100) == b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]"
+    with writer.together():
+        for number in range(100):  # more than a pipe holds, and than is held back
+            writer.write(b"%d" % number + b"x" * 5000)
+    os.set_blocking(read_fd, True)
+    with os.fdopen(read_fd, "rb") as stream:
+        bodies = frames_of(stream.read1)
+        for number in range(100):
+            assert next(bodies).startswith(b"%dx" % number)
+    assert writer.close(10)
+    os.close(write_fd)
+
+
 def test_writer_tells_when_nobody_reads_any_more() -> None:
     read_fd, write_fd = os.pipe()
     os.close(read_fd)
