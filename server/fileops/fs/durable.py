@@ -72,5 +72,6 @@ def sync_folder(dir_fd: int) -> str | None:
     try:
         os.fsync(dir_fd)
     except OSError as error:
-        return f"the folder could not be synced: {os.strerror(error.errno or 0)}"
+        why = "it may not be listed" if error.errno == errno.EBADF else os.strerror(error.errno or 0)  # EBADF: O_PATH
+        return f"the folder could not be synced: {why}"
     return None
