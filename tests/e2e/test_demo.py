@@ -68,12 +68,21 @@ def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> N
     assert run_demo(str(tmp_path)) == 0
 
 
-@pytest.mark.parametrize("name", ["nothing fit", "missing"])
-def test_folder_without_text_is_said(name: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nothing fit", "no text file is in there"),
+        ("missing", "there is no such folder"),
+        ("nothing fit/short.txt", "there is no such folder"),
+    ],
+)
+def test_folder_without_text_is_said(
+    name: str, why: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "nothing fit").mkdir()
     (tmp_path / "nothing fit" / "short.txt").write_text("one line\n")
     assert run_demo(str(tmp_path / name)) == 1
-    assert "no text file" in capsys.readouterr().out
+    assert f"{name}: {why}" in capsys.readouterr().out.replace("\n", "")
 
 
 def test_daemon_that_does_not_start_is_said(capsys: pytest.CaptureFixture[str]) -> None:

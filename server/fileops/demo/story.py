@@ -39,7 +39,9 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
         stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"))
         cast = example(folder) if directory is None else copies(directory, folder)
         if cast is None:
-            stage.say(f"{directory}: no text file is in there that has five different lines.")
+            is_folder = directory is not None and os.path.isdir(directory)
+            why = "no text file is in there that has five different lines" if is_folder else "there is no such folder"
+            stage.say(f"{directory}: {why}.")
             return 1
         what = "an example in a temporary folder" if directory is None else f"copies of {cast.n_files} files"
         stage.open(what)
