@@ -1,13 +1,18 @@
 """How the process begins, keeps its stdout clean, and ends. R-END-*, R-FRAME-* of docs/PROTOCOL.md."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.frames import frames_of
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
 
 
@@ -125,12 +130,73 @@ def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
         assert deaf.wait(20) == 1
 
 
-def test_closed_descriptors_at_the_start_are_told() -> None:
+@pytest.mark.parametrize("name", ["stdin", "stdout"])
+def test_closed_descriptors_at_the_start_are_told(name: str) -> None:
+    closing = {"stdin": "<&-", "stdout": ">&-"}[name]
     ended = subprocess.run(
-        ["sh", "-c", f"{sys.executable} {SEAM_DAEMON[1]} <&-"], capture_output=True, timeout=20, check=False
+        ["sh", "-c", f'"$@" {closing}', "sh", *SEAM_DAEMON], capture_output=True, timeout=20, check=False
     )
     assert ended.returncode == 1
     assert ended.stdout == b""
+    assert f"ending: {name} was closed at the start" in ended.stderr.decode()
+    assert "Traceback" not in ended.stderr.decode()
+
+
+# --- what stdin and stdout may be besides pipes ------------------------------------------------------------------
+
+
+def messages_in(data: bytes) -> list[Any]:
+    return [json.loads(one) for one in frames_of([data]) if isinstance(one, bytes)]
+
+
+def script(*messages: object) -> bytes:
+    initialize: object = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {}}}
+    return b"".join(map(frame, (initialize, {"jsonrpc": "2.0", "method": "initialized", "params": {}}, *messages)))
+
+
+def test_a_file_is_served_as_a_pipe_is(tmp_path: Path) -> None:
+    """More of it than the inbox takes at once."""
+    asked = [{"jsonrpc": "2.0", "id": n, "method": "test/echo", "params": {"value": n}} for n in range(1, 600)]
+    (tmp_path / "in").write_bytes(script(*asked))
+    with open(tmp_path / "in", "rb") as given, open(tmp_path / "out", "wb") as taken:
+        ended = subprocess.run(SEAM_DAEMON, stdin=given, stdout=taken, stderr=subprocess.PIPE, timeout=20, check=False)
+    assert ended.returncode == 1, "stdin was closed without a shutdown"
+    answers = messages_in((tmp_path / "out").read_bytes())
+    assert [one["result"] for one in answers if one.get("id")] == list(range(1, 600))
+
+
+def test_stdin_that_cannot_be_read_ends_it_with_a_reason(tmp_path: Path) -> None:
+    with open(tmp_path / "for writing", "wb") as given:
+        ended = subprocess.run(SEAM_DAEMON, stdin=given, capture_output=True, timeout=20, check=False)
+    assert ended.returncode == 1
+    assert "ending: " in ended.stderr.decode()
+    assert "Traceback" not in ended.stderr.decode()
+
+
+def test_a_socket_is_served_as_a_pipe_is() -> None:
+    """Node gives its children sockets. An answer is larger than what a socket takes at once."""
+    ours, theirs = socket.socketpair()
+    text = "x" * 3_000_000
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "test/echo", "params": {"value": text}}
+    end = [{"jsonrpc": "2.0", "id": 2, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
+    with (
+        ours,
+        subprocess.Popen(
+            SEAM_DAEMON, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL
+        ) as daemon,
+    ):
+        theirs.close()
+        ours.settimeout(20)
+        ours.sendall(script(ask))
+        data = b""
+        while not any(one.get("id") == 1 for one in messages_in(data)):
+            data += ours.recv(1 << 20)
+        ours.sendall(b"".join(map(frame, end)))
+        while chunk := ours.recv(1 << 20):
+            data += chunk
+        assert daemon.wait(20) == 0
+    results = {one["id"]: one["result"] for one in messages_in(data) if one.get("id")}
+    assert results == {1: text, 2: None}
 
 
 # R-FRAME-1

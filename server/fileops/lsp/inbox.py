@@ -84,11 +84,15 @@ class Inbox:
     def _read_in_thread(self) -> None:
         while True:
             self._wanted.acquire()
-            chunk = os.read(self._fd, self._parser.n_wanted_bytes)
             with suppress(RuntimeError):  # the loop is closed: the connection has ended
+                try:
+                    chunk = os.read(self._fd, self._parser.n_wanted_bytes)
+                except OSError as fault:
+                    self._loop.call_soon_threadsafe(self._put_end, StreamBroken(str(fault)))
+                    return
                 self._loop.call_soon_threadsafe(self._parse, chunk)
-            if not chunk:
-                return
+                if not chunk:
+                    return
 
     def _parse(self, chunk: bytes) -> None:
         if self._is_closed:

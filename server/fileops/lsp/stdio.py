@@ -35,6 +35,10 @@ BROKEN = 1  # exit status of an end that nobody asked for
 
 def serve_stdio(server: FileOpsServer, *, watch_parent: bool = True) -> int:
     """Serve until the end; the exit status. watch_parent: False where the client lives on another machine."""
+    for stream, name in ((sys.__stdin__, "stdin"), (sys.__stdout__, "stdout")):
+        if stream is None:  # its number may be another file's by now
+            log.error("ending: %s was closed at the start", name)
+            return BROKEN
     for_reading, for_writing = _take_standard_descriptors()
     return asyncio.run(_Connection(server, for_reading, for_writing, watch_parent=watch_parent).serve())
 
