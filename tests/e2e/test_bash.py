@@ -315,8 +315,8 @@ async def test_a_lost_connection_ends_the_command_over_there(sshd: Sshd, tmp_pat
     async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
         call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait", "cwd": "/far"})
         pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
-        for session in sshd.sessions():
-            os.kill(session, signal.SIGKILL)  # the connection alone; the command's own processes are not touched
+        for holder in sshd.holders():
+            os.kill(holder, signal.SIGKILL)  # the connection alone; the command's own processes are not touched
         result = await call
         assert result["details"]["exit_code"] == 255
         wait_until(lambda: not is_alive(pid))

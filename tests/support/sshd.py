@@ -48,6 +48,11 @@ class Sshd:
         """Process ids of the connections that are open."""
         return children_of(self.process.pid)
 
+    def holders(self) -> list[int]:
+        """Processes of sshd's own that hold the connections; for an ordinary user the inner one does."""
+        own = [pid for one in self.sessions() for pid in (one, *descendants_of(one))]
+        return [pid for pid in own if Path(f"/proc/{pid}/comm").read_text().startswith("sshd")]
+
     def cut(self) -> None:
         """End all connections, as a dying server does: without a word."""
         for session in self.sessions():

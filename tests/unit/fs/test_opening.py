@@ -74,8 +74,8 @@ def test_a_device_by_another_name_is_refused(any_fs: LocalFileSystem, folder: st
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("path", ["/proc/self/status", "/proc/kmsg", "/proc/meminfo", "/sys/kernel/uevent_seqnum"])
 def test_kernel_streams_are_refused(any_fs: LocalFileSystem, path: str, verb: str) -> None:
-    if not os.path.exists(path):
-        pytest.skip("not mounted here")
+    if not os.access(path, os.R_OK):
+        pytest.skip("not mounted here, or not for this user")
     assert kind_of(lambda: getattr(any_fs, verb)(any_fs.resolve(path))) == "kernel stream"
 
 
