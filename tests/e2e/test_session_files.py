@@ -40,7 +40,7 @@ async def test_recorded_file_is_stale_after_a_foreign_change_and_says_what_chang
         file.write_text("one\ntwo\nthree\n")
         refused = await client.edit(file, "one", "1")
         assert refused.code == "modified_externally"
-        assert "+three" in refused.details.get("diff_since_read", "")
+        assert "+three" in (refused.details.get("diff_since_read") or "")
 
 
 async def test_whole_content_counts_as_seen_however_large(tmp_path: Path) -> None:

@@ -141,20 +141,23 @@ class Details(TypedDict, total=False):
     replacements: int
     created: bool
     applied_to: Literal["disk", "buffer"]
-    match: str
+    match: str | None
     edit_index: int
     match_lines: list[int]
-    nearest: Nearest
+    nearest: Nearest | None
     modified_by_user: bool
-    edit_id: str
+    edit_id: str | None
     edits: list[EditStepDetails]
     corrected: list[CorrectedStep]
     dry_run: bool
     commit: CommitDetails
     # on `modified_externally`
     changed_by: str
-    diff_since_read: str
+    diff_since_read: str | None
     also_changed_by: str
+    # on `validation_failed`
+    validator: str
+    reason: str
     # of an undo
     undone: list[str]
     files: list[UndoneFile]
