@@ -1,13 +1,20 @@
-"""The one race of a cancel with a commit, decided once.
+"""The one race of a cancel with a commit, decided once, and what every commit does under it.
 
 Until the commit begins, a cancel wins and nothing is written; from then on the commit wins and the caller gets its
-true result.
+true result. Where the file moved between look and commit, everything is tried again from the look.
 """
 
 import threading
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 
-from fileops.errors import Cancelled
+from fileops.errors import Cancelled, IoFailure, PathMoved, Stale
+from fileops.model import Committed
+
+T = TypeVar("T")
+
+MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
 
 
 class CancelToken:
@@ -44,3 +51,31 @@ class CancelToken:
         with self._lock:
             if self._state == "committing":
                 self._state = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelHooks:
+    """CommitHooks that tie the commit to the cancel and to the trackers, inside the file's lock."""
+
+    token: CancelToken
+    on_committed: Callable[[Committed], None]
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def after(self, committed: Committed) -> None:
+        self.on_committed(committed)
+
+
+def until_current(token: CancelToken, attempt: Callable[[], T]) -> T:
+    """What the first attempt gives during which the file did not move. Each attempt begins with the look.
+
+    Raises: Cancelled, IoFailure (the file never rests).
+    """
+    for _ in range(MAX_TRIES):
+        token.check()
+        try:
+            return attempt()
+        except (Stale, PathMoved):
+            token.abandon_commit()
+    raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")

@@ -7,13 +7,12 @@ look when the file moved between look and commit, so what is committed was alway
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.cancellation import CancelToken
+from fileops.cancellation import CancelHooks, CancelToken, until_current
 from fileops.core import approval, diff, edit, outputs, splices, text, validation
 from fileops.core.roots import Roots
 from fileops.corrections import Unmatched, as_asked, unmatched
@@ -26,9 +25,7 @@ from fileops.errors import (
     IoFailure,
     NoMatch,
     NotebookFile,
-    PathMoved,
     Rejected,
-    Stale,
 )
 from fileops.events import DidEdit
 from fileops.freshness import Freshness
@@ -39,8 +36,6 @@ from fileops.reading import canonical_path
 from fileops.requests import EditOutcome, EditRequest
 from fileops.settings import ApprovalMode, Settings
 
-MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
-TOO_BUSY = "the file changes faster than it can be edited"
 MAX_SHOWN_BYTES = 1_000_000  # of a text put before a person, as docs/PROTOCOL.md says
 
 
@@ -63,20 +58,6 @@ class Policy(Struct, frozen=True, kw_only=True):
 Attempted = EditOutcome | Proposal | Unmatched
 
 
-@dataclass(slots=True)
-class _Hooks:
-    """Ties the commit to the cancel and to the trackers, inside the file's lock."""
-
-    token: CancelToken
-    on_committed: Callable[[Committed], None]
-
-    def before(self) -> None:
-        self.token.begin_commit()
-
-    def after(self, committed: Committed) -> None:
-        self.on_committed(committed)
-
-
 class Editor(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
@@ -86,7 +67,9 @@ class Editor(Struct, frozen=True, kw_only=True):
 
     def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> Attempted:
         """Raises: Cancelled."""
-        return self._guarded(request, policy, lambda: self._attempt(request, policy, token))
+        return self._guarded(
+            request, policy, lambda: until_current(token, lambda: self._attempt(request, policy, token))
+        )
 
     def settle(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
@@ -118,18 +101,13 @@ class Editor(Struct, frozen=True, kw_only=True):
     # --- look, check, plan ---------------------------------------------------------------------------------
 
     def _attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
-        for _ in range(MAX_TRIES):
-            token.check()
-            try:
-                plan = self._plan(request, self._look(request, policy.roots))
-                if request.dry_run or not (plan.splices or plan.creates):
-                    return self._outcome(request, plan, None)
-                if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
-                    return Proposal(plan=plan, question=_question(request, plan))
-                return self._commit(request, plan, token)
-            except (Stale, PathMoved):
-                token.abandon_commit()
-        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
+        """Raises: Stale, PathMoved."""
+        plan = self._plan(request, self._look(request, policy.roots))
+        if request.dry_run or not (plan.splices or plan.creates):
+            return self._outcome(request, plan, None)
+        if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
+            return Proposal(plan=plan, question=_question(request, plan))
+        return self._commit(request, plan, token)
 
     def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
         try:
@@ -207,13 +185,7 @@ class Editor(Struct, frozen=True, kw_only=True):
         if not wanted and not plan.creates:
             raise Rejected
         decided = plan if wanted == plan.splices else self._replanned(request, plan, wanted)
-        for _ in range(MAX_TRIES):
-            token.check()
-            try:
-                return self._commit_decided(request, policy, token, plan, decided)
-            except (Stale, PathMoved):
-                token.abandon_commit()
-        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
+        return until_current(token, lambda: self._commit_decided(request, policy, token, plan, decided))
 
     def _commit_decided(
         self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decided: Plan
@@ -254,7 +226,7 @@ class Editor(Struct, frozen=True, kw_only=True):
         def note(committed: Committed) -> None:
             self.freshness.note_write(request.session_id, request.file_path, committed)
 
-        committed = self.fs.replace(plan.snapshot, plan.splices, _Hooks(token, note))
+        committed = self.fs.replace(plan.snapshot, plan.splices, CancelHooks(token, note))
         timestamp = self.clock.time_ns() / 1e9
         self.journal.record(
             edit_id=edit_id, session_id=request.session_id, given_path=request.file_path, plan=plan,

@@ -6,7 +6,7 @@ put back is named.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -14,11 +14,10 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.cancellation import CancelToken
+from fileops.cancellation import CancelHooks, CancelToken, until_current
 from fileops.core import text
 from fileops.core.undo import Undone
-from fileops.editing import MAX_TRIES, TOO_BUSY
-from fileops.errors import FileOpsError, IoFailure, PathMoved, Stale, UndoConflict
+from fileops.errors import FileOpsError, UndoConflict
 from fileops.events import DidEdit
 from fileops.freshness import Freshness
 from fileops.history import History
@@ -98,22 +97,25 @@ class UndoWriter(Struct, frozen=True, kw_only=True):
     # --- one file ----------------------------------------------------------------------------------------------
 
     def _attempted(self, file: FilePlan, token: CancelToken, step: Callable[[FilePlan], T]) -> T:
-        """Again from the look where the file moved. What a person decided upon is not exchanged behind his back.
+        """Again from the look where the file moved.
 
         Raises: Cancelled, UndoConflict and the failures of looking and writing.
         """
-        for _ in range(MAX_TRIES):
-            token.check()
-            try:
-                return step(file)
-            except (Stale, PathMoved):
-                token.abandon_commit()
+        plans = self._plans(file)
+        return until_current(token, lambda: step(next(plans)))
+
+    def _plans(self, file: FilePlan) -> Iterator[FilePlan]:
+        """As planned, then planned anew each time. What a person decided upon is not exchanged behind his back.
+
+        Raises: UndoConflict and the failures of looking.
+        """
+        while True:
+            yield file
             edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
             again = self.plan([edit for edit in edits if edit is not None])
             if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
                 raise UndoConflict(reason="the file was changed while a person was asked")
             file = replace(again, is_decided=file.is_decided)
-        raise IoFailure(reason=TOO_BUSY, hint="Try again when it is quiet.")
 
     def _rehearsed(self, token: CancelToken, file: FilePlan) -> FilePlan:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
@@ -144,7 +146,7 @@ class UndoWriter(Struct, frozen=True, kw_only=True):
                 self.freshness.note_unseen_write(self.by_session, committed)
             self.freshness.hint(committed.snapshot.path)
 
-        committed = self._put(file, _Hooks(token, note))
+        committed = self._put(file, CancelHooks(token, note))
         timestamp = self.clock.time_ns() / 1e9
         self.history.note(
             edit_id=edit_id, session_id=self.by_session or "", given_path=file.file_path, before=plan.snapshot,
@@ -188,19 +190,6 @@ def told(file: FilePlan) -> FileUndo:
 def _turn_of(file: FilePlan) -> int:
     """First what an editor may refuse, last what is put back least faithfully."""
     return 0 if file.plan.snapshot.source == "buffer" else 2 if file.removes else 1
-
-
-class _Hooks(Struct, frozen=True):
-    """See ports.CommitHooks."""
-
-    token: CancelToken
-    on_committed: Callable[[Committed], None]
-
-    def before(self) -> None:
-        self.token.begin_commit()
-
-    def after(self, committed: Committed) -> None:
-        self.on_committed(committed)
 
 
 class _Rehearsal(Struct, frozen=True):
