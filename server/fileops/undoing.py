@@ -268,6 +268,8 @@ def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
 def _outcome(request: UndoRequest, files: Sequence[FileUndo]) -> UndoOutcome:
     texts: list[str] = []
     for file in files:
-        done = outputs.undone_text(file.file_path, file.change, len(file.edit_ids), file.outcome)
+        done = outputs.undone_text(
+            file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
+        )
         texts.append(outputs.with_user_change(done, file.change.unified) if file.modified_by_user else done)
     return UndoOutcome(output="\n".join(texts), files=tuple(files), dry_run=request.dry_run)

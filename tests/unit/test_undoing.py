@@ -219,6 +219,7 @@ async def test_a_dry_run_shows_and_writes_nothing(desk: Desk):
     edit_id = await desk.applied(PATH, "two", "TWO")
     outcome = await desk.undo(edit_id, dry_run=True)
     assert (outcome.error, outcome.dry_run) == (None, True)
+    assert outcome.output.startswith(f"1 edit of {PATH} would be undone. ")
     assert "+two\n" in outcome.files[0].change.unified
     assert desk.on_disk(PATH) == b"one\nTWO\nthree\n"
     assert (await desk.undo(edit_id)).error is None

@@ -114,14 +114,17 @@ def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, s
     return f"Confirm Undo: {path.rpartition('/')[2]}", f"{path}: {_counted(n_edits, 'edit')} taken back, {counts}"
 
 
-def undone_text(path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"]) -> str:
+def undone_text(
+    path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"], *, is_dry: bool
+) -> str:
     """For the model, of one file."""
-    told = f"{_counted(n_edits, 'edit')} of {path} {'has' if n_edits == 1 else 'have'} been undone."
+    done = "would be" if is_dry else "has been" if n_edits == 1 else "have been"
+    told = f"{_counted(n_edits, 'edit')} of {path} {done} undone."
     match outcome:
         case "removed":
-            return f"{told} The file did not exist before and has been removed."
+            return f"{told} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
         case "created":
-            return f"{told} The file stands again."
+            return f"{told} The file {'would stand' if is_dry else 'stands'} again."
         case "modified" if change.snippet or change.hunks:
             return f"{told} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
         case "modified":
