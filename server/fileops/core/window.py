@@ -218,7 +218,7 @@ class WindowReader:
             block = block.replace("\r\n", "\n")
         lines = block.split("\n")
         lines.pop()
-        if len(block) > max_chars and max(map(len, lines)) > max_chars:
+        if _has_long_line(block, max_chars):
             lines = [cut(line, max_chars) for line in lines]
             self._n_chars += sum(map(len, lines)) + len(lines)
         else:
@@ -238,11 +238,10 @@ class WindowReader:
         if "\r" in text:
             self._n_crlf += text.count("\r\n")
             text = text.replace("\r\n", "\n")
-        lengths = list(map(len, text.split("\n")))
-        if max(lengths) <= max_chars:
-            self._n_chars += len(text)
+        if _has_long_line(text, max_chars):
+            self._n_chars += sum(_cut_length(len(line), max_chars) for line in text.split("\n")) + n_lines
         else:
-            self._n_chars += sum(_cut_length(length, max_chars) for length in lengths) + n_lines
+            self._n_chars += len(text)
         self._line += n_lines
         self._n_selected += n_lines
 
@@ -321,6 +320,17 @@ class _LongLine:
 def _numbers(first: int, n_lines: int) -> Sequence[str]:
     end = first + n_lines
     return _NUMBERS[first:end] if end <= len(_NUMBERS) else [f"\n{n:>6}→" for n in range(first, end)]
+
+
+def _has_long_line(text: str, max_chars: int) -> bool:
+    """Whether a line has more characters. From newline to newline in the longest steps that there may be."""
+    at = 0
+    while len(text) - at > max_chars:
+        newline = text.rfind("\n", at, at + max_chars + 1)
+        if newline < 0:
+            return True
+        at = newline + 1
+    return False
 
 
 def _cut_length(n_chars: int, max_chars: int) -> int:
