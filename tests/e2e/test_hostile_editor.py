@@ -94,6 +94,18 @@ class Editor:
         self.become(edited(self.text, edits))
         return types.ApplyWorkspaceEditResult(applied=True)
 
+    def oblige_when_let(self) -> tuple[asyncio.Event, asyncio.Event]:
+        """(set when it is asked, to be set for its answer)"""
+        asked, let_go = asyncio.Event(), asyncio.Event()
+
+        async def slowly(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            asked.set()
+            await let_go.wait()
+            return await self.oblige(params)
+
+        self.answer = slowly
+        return asked, let_go
+
     async def call(self, method: str, **params: Any) -> Any:
         sending = self.client.protocol.send_request_async(method, {"file_path": str(self.path), **params})
         return await asyncio.wait_for(sending, WAIT_S)
@@ -207,14 +219,7 @@ async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor)
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
-    asked, let_go = asyncio.Event(), asyncio.Event()
-
-    async def slowly(params: Any) -> Any:
-        asked.set()
-        await let_go.wait()
-        return await editor.oblige(params)
-
-    editor.answer = slowly
+    asked, let_go = editor.oblige_when_let()
     editing = asyncio.create_task(editor.edit("two", "deux"))
     await asyncio.wait_for(asked.wait(), WAIT_S)
     other = await editor.call("fileops/read", file_path=str(editor.path.parent / "other"))
@@ -228,14 +233,7 @@ async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
-    asked, let_go = asyncio.Event(), asyncio.Event()
-
-    async def slowly(params: Any) -> Any:
-        asked.set()
-        await let_go.wait()
-        return await editor.oblige(params)
-
-    editor.answer = slowly
+    asked, let_go = editor.oblige_when_let()
     params = {"file_path": str(editor.path), "old_string": "two", "new_string": "deux"}
     editing = asyncio.create_task(editor.client.protocol.send_request_async("fileops/edit", params, msg_id="edit-1"))
     await asyncio.wait_for(asked.wait(), WAIT_S)
@@ -261,13 +259,7 @@ async def test_the_editor_dies_in_the_middle(editor: Editor):
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
-    asked = asyncio.Event()
-
-    async def never(params: Any) -> Any:
-        asked.set()
-        await asyncio.Event().wait()
-
-    editor.answer = never
+    asked, _never = editor.oblige_when_let()
     editing = asyncio.create_task(editor.edit("two", "deux"))
     await asyncio.wait_for(asked.wait(), WAIT_S)
     server: Any = editor.client._server  # pyright: ignore[reportPrivateUsage]
