@@ -1,6 +1,7 @@
 """Runs contenders in turn and keeps every time. Ratios are of medians in one run."""
 
 import os
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -42,19 +43,29 @@ class Result:
         return None if base is None or not base.median else row.median / base.median
 
 
-def interleaved(calls: Mapping[str, Callable[[], object]], *, n_rounds: int, n_warm: int = 2) -> list[Row]:
-    """Call each contender once per round, in turn; the first `n_warm` rounds are not counted.
+def interleaved(
+    calls: Mapping[str, Callable[[], object]], *, n_rounds: int, n_warm: int = 2, n_in_a_row: int = 1
+) -> list[Row]:
+    """Call each contender once per round, in an order that changes; the first `n_warm` rounds are not counted.
 
-    A call may return a float: then that is its time, in seconds, and the clock is not used.
+    n_in_a_row: calls that each makes when it is its turn, as a caller with several requests does; all count, and the
+    first ones, which find the machine's caches full of the others, are told apart. A call may return a float: then
+    that is its time, in seconds, and the clock is not used.
     """
     rows = {name: Row(contender=name) for name in calls}
+    firsts: dict[str, list[float]] = {name: [] for name in calls}
     for n in range(n_warm + n_rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            value = call()
-            elapsed = time.perf_counter() - start
-            if n >= n_warm:
-                rows[name].times_s.append(value if isinstance(value, float) else elapsed)
+        for name in random.sample(list(calls), len(calls)):
+            for n_before in range(n_in_a_row):
+                start = time.perf_counter()
+                value = calls[name]()
+                elapsed = value if isinstance(value, float) else time.perf_counter() - start
+                if n >= n_warm:
+                    rows[name].times_s.append(elapsed)
+                    firsts[name] += [elapsed] if n_before == 0 else []
+    if n_in_a_row > 1:
+        for name, row in rows.items():
+            row.notes["first in a row"] = f"{1000 * statistics.median(firsts[name]):.2f} ms"
     return list(rows.values())
 
 

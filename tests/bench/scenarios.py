@@ -26,6 +26,7 @@ from fileops_client.daemon import DEFAULT_COMMAND
 
 OURS, RAW, STOCK = Ours.name, Raw.name, StockPygls.name
 Runs = int
+IN_A_ROW = 5  # small requests, as an agent makes them in one turn
 
 
 def _lines(n_lines: int, width: int = 40) -> str:
@@ -126,7 +127,7 @@ def s2_warm_read(folder: Path, runs: Runs, peers: Peers) -> Result:
         editor = McpTextEditor(peers.mcp_text_editor)
         calls[McpTextEditor.name] = lambda: editor.read(path, 1, 200)
         closing.append(editor)
-    rows = interleaved(calls, n_rounds=runs * 10, n_warm=20)
+    rows = interleaved(calls, n_rounds=runs * 2, n_warm=4, n_in_a_row=IN_A_ROW)
     _close(closing)
     return Result(scenario="S2", title="warm read of 200 lines", rows=rows, baseline=STOCK, target=0.6)
 
@@ -184,6 +185,7 @@ def _edit_scenario(
     n_rounds: int,
     replace_all: bool = False,
     with_floor: bool = False,
+    n_in_a_row: int = 1,
 ) -> list[Row]:
     """The same edit, there and back, on a file of its own for each contender. with_floor: raw with our syncs, too."""
     ours, raw, durable = Ours(str(folder)), Raw(), RawDurable()
@@ -201,7 +203,7 @@ def _edit_scenario(
         mcp = McpFilesystem(str(folder), peers.mcp_filesystem)
         calls[McpFilesystem.name] = _toggler(lambda old, new: mcp.edit(paths[McpFilesystem.name], old, new), one, other)
         closing.append(mcp)
-    rows = interleaved(calls, n_rounds=n_rounds)
+    rows = interleaved(calls, n_rounds=n_rounds, n_in_a_row=n_in_a_row)
     rows[0].notes["peak memory"] = f"{peak_memory_kb(ours.rpc.pid) // 1024} MB"
     _close(closing)
     for path in paths.values():
@@ -210,7 +212,9 @@ def _edit_scenario(
 
 
 def s4_small_edit(folder: Path, runs: Runs, peers: Peers) -> Result:
-    rows = _edit_scenario(folder, peers, _lines(200), "0000100 the", "0000100 THE", n_rounds=runs * 4, with_floor=True)
+    rows = _edit_scenario(
+        folder, peers, _lines(200), "0000100 the", "0000100 THE", n_rounds=runs, with_floor=True, n_in_a_row=IN_A_ROW
+    )
     return Result(scenario="S4", title="edit in a 200-line file", rows=rows, baseline=RAW, target=2.0)
 
 
