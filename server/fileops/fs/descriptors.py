@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-from contextlib import suppress
 from functools import partial
 
 from fileops import afterwards
@@ -26,6 +25,9 @@ def let_go(fd: int) -> None:
     With its last descriptor a file that was replaced gives back its blocks, and that takes a journalling filesystem
     as long as a third of a sync.
     """
-    with suppress(OSError):
+    try:
         fcntl.flock(fd, fcntl.LOCK_UN)
-    afterwards.do(partial(close, fd))
+    except OSError:
+        close(fd)  # which unlocks as well
+    else:
+        afterwards.do(partial(close, fd))

@@ -29,9 +29,14 @@ class Leftover:
     kind: str
 
     @property
+    def is_ours(self) -> bool:
+        """Made by this process."""
+        return self.pid == os.getpid() and self.start == _own_start(self.pid)
+
+    @property
     def is_in_use(self) -> bool:
         """By what the name says; the lock has the last word. Of our own those count that we still work with."""
-        if self.pid == os.getpid() and self.start == _own_start(self.pid):
+        if self.is_ours:
             return self.name in _at_work
         return start_time(self.pid) == self.start
 

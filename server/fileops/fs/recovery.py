@@ -10,6 +10,8 @@ from fileops.fs.folders import open_folder
 from fileops.fs.opening import Opener
 
 _MAX_FOLDERS_KNOWN = 65536
+# No folder, or none that may be listed (EBADF: it could be entered only). What else fails may not fail the next time.
+_NEVER_TO_BE_HAD = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
 _TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -20,18 +22,27 @@ class Recovery:
         self.state_folder = state_folder
         self._opener = opener
         self._known: set[str] = set()
+        self._n_forgotten = 0
+        self._guard = threading.Lock()  # of the two above
         self._running = threading.Lock()
 
     def run(self, folder: str) -> int:
         """How many left-overs were settled. Never fails: what cannot be settled now stays for later."""
         with self._running:
-            n_settled = self._settle(folder, _open_beside)
+            n_forgotten = self._n_forgotten
+            n_settled, is_done = self._settle(folder, _open_beside)
             if os.path.isdir(self.state_folder):
-                n_settled += self._settle(self.state_folder, self._open_anywhere)
-            if len(self._known) >= _MAX_FOLDERS_KNOWN:
-                self._known.clear()
-            self._known.add(folder)
+                n_more, is_also_done = self._settle(self.state_folder, self._open_anywhere)
+                n_settled, is_done = n_settled + n_more, is_done and is_also_done
+            with self._guard:
+                if is_done and n_forgotten == self._n_forgotten:
+                    self._know(folder)
         return n_settled
+
+    def _know(self, folder: str) -> None:
+        if len(self._known) >= _MAX_FOLDERS_KNOWN:
+            self._known.clear()
+        self._known.add(folder)
 
     def has_run(self, folder: str) -> bool:
         return folder in self._known
@@ -42,25 +53,30 @@ class Recovery:
 
     def forget(self, folder: str) -> None:
         """Something was left there just now."""
-        self._known.discard(folder)
+        with self._guard:
+            self._n_forgotten += 1
+            self._known.discard(folder)
 
-    def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> int:
+    def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> tuple[int, bool]:
+        """How many were settled, and whether none is left of our own making: an edit at work may yet leave it there."""
         try:
             dir_fd = open_folder(folder, self._opener)
-        except OSError:
-            return 0
-        n_settled = 0
+        except OSError as error:
+            return 0, error.errno in _NEVER_TO_BE_HAD
+        n_settled, is_done = 0, True
         try:
             for leftover in leftovers.found_in(dir_fd):
                 if leftover.kind == "journal":
-                    n_settled += journal.recover(leftover, dir_fd, open_target)
+                    is_settled = journal.recover(leftover, dir_fd, open_target)
                 else:
-                    n_settled += leftovers.remove_if_dead(leftover, dir_fd)
-        except OSError:  # not to be listed
-            pass
+                    is_settled = leftovers.remove_if_dead(leftover, dir_fd)
+                n_settled += is_settled
+                is_done = is_done and (is_settled or not leftover.is_ours)
+        except OSError as error:
+            is_done = is_done and error.errno in _NEVER_TO_BE_HAD
         finally:
             descriptors.close(dir_fd)
-        return n_settled
+        return n_settled, is_done
 
     def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here name whole paths
         return self._opener(target, _TARGET)

@@ -48,6 +48,16 @@ def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None
     assert os.listdir(folder) == [name]
 
 
+def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/f").write_bytes(b"x")
+    name = leftovers.new_name("tmp")
+    Path(f"{folder}/{name}").write_bytes(b"")
+    fs.read(f"{folder}/f")  # by another thread, while the edit gives up
+    leftovers.done_with(name)
+    fs.read(f"{folder}/f")
+    assert os.listdir(folder) == ["f"]
+
+
 def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSystem, folder: str) -> None:
     fd = os.open(f"{folder}/{DEAD}", os.O_CREAT | os.O_RDWR)
     try:

@@ -1,5 +1,6 @@
 """Two daemons on one folder do not lose each other's edits; a dead one blocks nobody."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from contract.recording import RecordingHooks
+from fileops import afterwards
 from fileops.errors import AlreadyExists, Stale
+from fileops.fs import descriptors
 from fileops.fs.local import LocalFileSystem
-from fileops.fs.locks import LockTable, lock_between_processes
+from fileops.fs.locks import LockTable, lock_between_processes, try_lock
 from fileops.model import Splice
 from unit.fs.children import as_root, in_child, mount, own_mounts
 
@@ -145,3 +148,29 @@ def test_who_comes_by_another_mount_waits_for_the_new_inode_too(folder: str, sta
         return looked
 
     assert in_child(work).value == [True]
+
+
+def test_a_lock_that_cannot_be_taken_off_does_not_outlive_the_edit(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a worker, whose files are closed behind the answer."""
+    held = os.open(f"{folder}/f", os.O_CREAT | os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)
+
+    def fail(fd: int, operation: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def let_go() -> None:
+        afterwards.begin()
+        descriptors.let_go(held)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", fail)
+        worker = threading.Thread(target=let_go)
+        worker.start()
+        worker.join()
+    other = os.open(f"{folder}/f", os.O_RDONLY)
+    try:
+        assert try_lock(other)
+    finally:
+        os.close(other)
