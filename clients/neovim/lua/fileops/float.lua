@@ -14,7 +14,11 @@ function M.open(title, lines)
     widest = math.max(widest, vim.fn.strdisplaywidth(line) + 1)
   end
   local width = math.min(vim.o.columns - 8, 100, widest)
-  local height = math.max(1, math.min(#lines, vim.o.lines - 8))
+  local n_rows = 0
+  for _, line in ipairs(lines) do
+    n_rows = n_rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  local height = math.max(1, math.min(n_rows, vim.o.lines - 8))
   local win = vim.api.nvim_open_win(buf, true, {
     relative = 'editor',
     row = 2,
@@ -26,7 +30,7 @@ function M.open(title, lines)
     title = ' ' .. title .. ' ',
     title_pos = 'center',
   })
-  vim.api.nvim_set_option_value('wrap', false, { scope = 'local', win = win })
+  vim.api.nvim_set_option_value('wrap', true, { scope = 'local', win = win }) -- nothing is cut off
   vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'fileops: close' })
   vim.api.nvim_create_autocmd('WinLeave', {
     buffer = buf,
