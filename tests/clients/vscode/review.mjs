@@ -128,6 +128,15 @@ async function picture() {
   }, 'the page comes to rest');
 }
 
+/** Clicks until it has had its effect, as a person does: a view that is drawn anew under the mouse loses a click. */
+async function click(target, effect) {
+  await until(async () => {
+    await target.hover();
+    await target.click();
+    return effect.waitFor({ timeout: 4_000 }).then(() => true, () => false);
+  }, 'the click has its effect');
+}
+
 /** In both themes. */
 async function shoot(title, settings = {}) {
   await page.mouse.move(700, 780); // no tooltip in the picture
@@ -267,14 +276,12 @@ async function story() {
   await row('Session invoice-bot').filter({ hasText: '3 edits' }).waitFor();
   await until(async () => await row('prices.py').count() === 3, 'the three edits are listed');
   const last = row('prices.py').first();
-  await last.click();
-  await tab("prices.py: agent's edit").waitFor();
+  await click(last, tab("prices.py: agent's edit"));
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'def total(' }).waitFor();
   await palette('Fileops: Dismiss All Marks');
   await shoot('history');
   await last.hover();
-  await last.locator('a[aria-label^="Undo This Edit"]').click();
-  await waiting('prices.py').waitFor(); // an undo is an edit: it is reviewed too
+  await click(last.locator('a[aria-label^="Undo This Edit"]'), waiting('prices.py')); // an undo is an edit: it is reviewed too
   await lens('Accept').waitFor();
   await palette('Fileops Review: Accept');
   await until(() => disk('prices.py').includes('def gross('), 'the edit is undone');
