@@ -4,7 +4,6 @@ Thread-safe; called in worker threads and, `note_write`, inside a file's lock. W
 taken before that of the sightings, and no file is touched under the latter.
 """
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Literal
@@ -98,7 +97,7 @@ class Freshness:
     ) -> None:
         """A read succeeded. digest: of the whole content, None where only a part was seen; content: if at hand."""
         seen = Seen(
-            given_path=sys.intern(given_path), stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(),
+            given_path=given_path, stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(),
             digest=digest, source=source, version=version,
         )  # fmt: skip
         before = self._sightings.record(session_id, path, seen, content)
@@ -114,7 +113,7 @@ class Freshness:
             self._sightings.record_removal(session_id, snapshot.path)
             return
         seen = Seen(
-            given_path=sys.intern(given_path), stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
+            given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
         )  # fmt: skip
         self._sightings.record_write(

@@ -4,7 +4,6 @@ A record beside the tracker: it decides nothing, and outlives what the tracker f
 the event loop. Files are named as the session gave them.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Literal
 
@@ -16,7 +15,7 @@ MAX_FILES = 10_000  # of one session; the one that was longest untouched goes fi
 State = Literal["fresh", "stale", "untracked"]
 
 
-class SessionFile(Struct, frozen=True, kw_only=True):
+class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
     """Times in seconds since the epoch, None for what never happened. Conflicts: edits refused as modified."""
 
     file_path: str
@@ -32,7 +31,7 @@ class SessionFile(Struct, frozen=True, kw_only=True):
 
 class Ledger:
     def __init__(self) -> None:
-        self._sessions: dict[str, OrderedDict[str, SessionFile]] = {}
+        self._sessions: dict[str, dict[str, SessionFile]] = {}  # each: the longest untouched first
 
     def note_read(self, session_id: str, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -64,11 +63,11 @@ class Ledger:
         return SessionFile(file_path=file_path) if known is None else known
 
     def _put(self, session_id: str, file: SessionFile) -> None:
-        files = self._sessions.setdefault(session_id, OrderedDict())
+        files = self._sessions.setdefault(session_id, {})
+        files.pop(file.file_path, None)
         files[file.file_path] = file
-        files.move_to_end(file.file_path)
         if len(files) > MAX_FILES:
-            files.popitem(last=False)
+            del files[next(iter(files))]
 
 
 def joined(one: SessionFile, other: SessionFile) -> SessionFile:

@@ -1,4 +1,8 @@
-"""The values that cross rooms: contents, edits and what becomes of them. All frozen."""
+"""The values that cross rooms: contents, edits and what becomes of them. All frozen.
+
+`gc=False`: it holds nothing that could lead back to it, so the garbage collector need not look. There may be tens of
+thousands of them.
+"""
 
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -15,7 +19,7 @@ StaleReason = Literal["modified", "deleted", "replaced"]
 DEFAULT_SESSION = "default"  # the session of a request that names none
 
 
-class TextFormat(Struct, frozen=True, kw_only=True):
+class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
     """How a file's bytes are text. `bom` is b"" where the file has none."""
 
     encoding: Encoding = "utf-8"
@@ -34,7 +38,7 @@ class Text(Struct, frozen=True, kw_only=True):
     format: TextFormat
 
 
-class Stamp(Struct, frozen=True, kw_only=True):
+class Stamp(Struct, frozen=True, kw_only=True, gc=False):
     """What stat says of a file. Times in nanoseconds since the epoch."""
 
     dev: int
@@ -78,7 +82,7 @@ class Snapshot:
         return digest
 
 
-class Splice(Struct, frozen=True):
+class Splice(Struct, frozen=True, gc=False):
     """Replace bytes [start, end) of the original by `new`. Offsets in bytes, BOM included."""
 
     start: int
@@ -86,21 +90,21 @@ class Splice(Struct, frozen=True):
     new: bytes
 
 
-class Span(Struct, frozen=True):
+class Span(Struct, frozen=True, gc=False):
     """Bytes [start, end) of a text."""
 
     start: int
     end: int
 
 
-class LineRange(Struct, frozen=True, kw_only=True):
+class LineRange(Struct, frozen=True, kw_only=True, gc=False):
     """1-based, both ends included."""
 
     start_line: int
     end_line: int
 
 
-class Edit(Struct, frozen=True, kw_only=True):
+class Edit(Struct, frozen=True, kw_only=True, gc=False):
     """One wish of a caller, as given; or, with `is_proposed`, in the words that his client's model put for his."""
 
     old_string: str

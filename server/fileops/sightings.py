@@ -4,7 +4,6 @@ Touches no file. Each method is one step that nobody sees half done. Notices are
 order is that of what happened.
 """
 
-import sys
 import threading
 from collections.abc import Mapping
 
@@ -28,6 +27,7 @@ class Sightings:
         self._lock = threading.Lock()
         self._trackers: dict[str, FileTracker] = {}
         self._readers: dict[str, tuple[str, ...]] = {}  # canonical path -> sessions that track it
+        self._alone: dict[str, tuple[str]] = {}  # session -> what stands in _readers where it is the only one
         self._writers: dict[str, tuple[str, Stamp]] = {}  # canonical path -> the session that wrote it last, and what
         self._links: dict[tuple[str, str], str] = {}  # (session, canonical path) -> the other path that led there
         self._led_to: dict[tuple[str, str], str] = {}  # (session, that other path) -> canonical path
@@ -129,6 +129,7 @@ class Sightings:
             for path, _ in tracker.entries() if tracker is not None else ():
                 self._drop(session_id, path)
             self._trackers.pop(session_id, None)
+            self._alone.pop(session_id, None)
 
     # --- what looks find -------------------------------------------------------------------------------------
 
@@ -198,22 +199,32 @@ class Sightings:
 
     def _record(self, session_id: str, path: str, seen: Seen) -> Stamp | None:
         """What was last seen or found there, by anyone."""
-        path, given_path = sys.intern(path), seen.given_path
+        readers = self._readers.get(path, ())
+        if readers:
+            path = self._shared_path(path, readers[0])
+        given_path = path if seen.given_path == path else seen.given_path
         stands = self._lookout.track(path, seen.stamp)
-        if stands is not None and stands == seen.stamp:
-            seen = replace(seen, stamp=stands)  # many sessions, few stamps
+        stamp = stands if stands == seen.stamp else seen.stamp
+        if stamp is not seen.stamp or given_path is not seen.given_path:
+            seen = replace(seen, stamp=stamp, given_path=given_path)  # many sessions, few stamps and names
         before = self._led_to.get((session_id, given_path))
         if before is not None and before != path:  # the link was re-pointed: its name means the new file now
             self._drop(session_id, before)
         self._unlink(session_id, path)
         self._trackers.setdefault(session_id, FileTracker()).record(path, seen)
-        readers = self._readers.get(path, ())
-        if session_id not in readers:
+        if not readers:
+            self._readers[path] = self._alone.setdefault(session_id, (session_id,))
+        elif session_id not in readers:
             self._readers[path] = (*readers, session_id)
         if given_path != path:
             self._links[session_id, path] = given_path
             self._led_to[session_id, given_path] = path
         return stands
+
+    def _shared_path(self, path: str, reader: str) -> str:
+        """The same name, as the string that a reader of the file keeps already."""
+        kept = self._trackers[reader].seen(path).given_path
+        return kept if kept == path else path
 
     def _drop(self, session_id: str, path: str) -> None:
         tracker = self._trackers.get(session_id)

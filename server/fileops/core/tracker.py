@@ -14,10 +14,10 @@ from fileops.core.stamps import is_racy, is_same_file
 from fileops.model import Source, StaleReason, Stamp
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """What a session knows of one file.
 
-    given_path: as the session last gave it, interned, for many sessions know few names. taken_ns: wall clock just
+    given_path: as the session last gave it. taken_ns: wall clock just
     before `stamp` was taken. digest: of the whole content, None where only a part was seen. read_ns: when the session
     last saw content. stale: None while fresh; stale_source: who made it stale: "external", "buffer" or "session:ID".
     """

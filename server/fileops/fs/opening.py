@@ -242,14 +242,18 @@ def _kind(mode: int) -> str:
     return "block device" if stat.S_ISBLK(mode) else "character device"
 
 
+_share = dict[int, int]().setdefault  # numbers of which there are few, in as many stamps as files
+
+
 def stamp_of(status: os.stat_result) -> Stamp:
+    mtime_ns, ctime_ns = status.st_mtime_ns, status.st_ctime_ns
     return Stamp(
-        dev=status.st_dev,
+        dev=_share(status.st_dev, status.st_dev),
         ino=status.st_ino,
         size_bytes=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        mode=status.st_mode,
+        mtime_ns=mtime_ns,
+        ctime_ns=mtime_ns if ctime_ns == mtime_ns else ctime_ns,
+        mode=_share(status.st_mode, status.st_mode),
         uid=status.st_uid,
         gid=status.st_gid,
         n_links=status.st_nlink,
