@@ -162,14 +162,13 @@ def _check_validators(names: "Sequence[str]") -> None:
 
 
 def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
-    """The disk with what is mapped into it. Raises: InvalidParams, where a package is missing."""
-    from fileops.fs.mounting import Mount, missing_package, mounted
+    """The disk with what is mapped into it. Raises: InvalidParams, where there is no such filesystem."""
+    from fileops.fs.mounting import Mount, mounted, why_unusable
     from fileops.wire.decode import InvalidParams
 
     for index, one in enumerate(filesystems):
-        if (name := missing_package(one.url)) is not None:
-            place = f".initializationOptions.filesystems[{index}].url"
-            raise InvalidParams(f"needs the package {name}: pip install 'fileops-server[remote]'", place)
+        if (reason := why_unusable(one.url)) is not None:
+            raise InvalidParams(reason, f".initializationOptions.filesystems[{index}].url")
     return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
 
 

@@ -140,6 +140,15 @@ async def test_a_long_command_shows_in_the_editor_and_its_button_ends_it(tmp_pat
             assert (await progress.next(timeout_s=20)).params == {"token": token, "value": {"kind": "end"}}
 
 
+async def test_what_is_missing_is_named(tmp_path: pathlib.Path) -> None:
+    """R-BASH-2"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        result = await client.bash("true", cwd="/no such/folder")
+        assert (result.code, result.error and result.error.message) == (
+            "command_failed", "The command could not be started: No such file or directory: /no such/folder."
+        )  # fmt: skip
+
+
 async def test_a_timeout_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:

@@ -1,7 +1,9 @@
 """The README's first command: it shows what it says, and says so when something does not happen."""
 
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -73,7 +75,7 @@ def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> N
     [
         ("nothing fit", "no text file is in there"),
         ("missing", "there is no such folder"),
-        ("nothing fit/short.txt", "there is no such folder"),
+        ("nothing fit/short.txt", "that is not a folder"),
     ],
 )
 def test_folder_without_text_is_said(
@@ -83,6 +85,13 @@ def test_folder_without_text_is_said(
     (tmp_path / "nothing fit" / "short.txt").write_text("one line\n")
     assert run_demo(str(tmp_path / name)) == 1
     assert f"{name}: {why}" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_a_terminal_without_arrows_gets_the_whole_story() -> None:
+    latin = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    played = subprocess.run([sys.executable, "-m", "fileops", "demo"], env=latin, capture_output=True, check=True)
+    assert b"     4?cheese = 1" in played.stdout
+    assert played.stdout.endswith(b"Each step did what it says.\n")
 
 
 def test_daemon_that_does_not_start_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,6 +151,8 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
         ({"prefix": "/", "url": "memory://"}, "prefix"),
         ({"prefix": "/far/", "url": "memory://"}, "prefix"),
         ({"prefix": "/far", "url": "/etc"}, "url"),
+        ({"prefix": "/far", "url": "memroy://x"}, "memroy is none"),
+        ({"prefix": "/far", "url": "sftp:///folder"}, "must name a host"),
         ({"prefix": "/far", "url": f"sftp://me:{SECRET}@host/", "password": SECRET}, "password"),
     ],
 )

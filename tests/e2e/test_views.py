@@ -99,6 +99,11 @@ async def test_arguments_may_be_anything_but_a_result_may_not(tmp_path: Path) ->
             for method in ("fileops/read", "fileops/multiEdit", "fileops/noSuchMethod"):
                 assert (await client.describe(method, arguments)).title
                 assert (await client.render(method, arguments)).call
-        with pytest.raises(ResponseError) as refused:
-            await client.render("read", {}, result={"status": "maybe"})
-        assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.result.status")
+        for result, place in (
+            ({"status": "maybe", "output": ""}, "$.result.status"),
+            ({"status": "success"}, "$.result.output"),
+            ({"n_lines": 3}, "$.result.status"),
+        ):
+            with pytest.raises(ResponseError) as refused:
+                await client.render("read", {}, result=result)
+            assert (refused.value.code, refused.value.data["path"]) == (-32602, place)

@@ -186,7 +186,7 @@ def _arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dic
     known = cast("Mapping[str, Any]", definition.input_schema.get("properties", {}))
     unknown = [key for key in cast("Mapping[str, Any]", given_arguments) if key not in known]
     if unknown:
-        raise _BadArguments(f"$.{unknown[0]} unknown key")
+        raise _BadArguments(f"$.{unknown[0]} unknown key; there are: {', '.join(known)}")
     return dict(cast("Mapping[str, Any]", given_arguments))
 
 

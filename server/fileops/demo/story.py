@@ -5,7 +5,9 @@ reader's own files are only read; the story is played on copies in a temporary f
 """
 
 import asyncio
+import io
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -36,12 +38,12 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
     with tempfile.TemporaryDirectory(prefix="fileops-demo-") as temporary:
         folder = os.path.realpath(temporary)
         # rich itself takes NO_COLOR for "no colours, but bold".
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no arrows  # pyright: ignore
         stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"))
         cast = example(folder) if directory is None else copies(directory, folder)
         if cast is None:
-            is_folder = directory is not None and os.path.isdir(directory)
-            why = "no text file is in there that has five different lines" if is_folder else "there is no such folder"
-            stage.say(f"{directory}: {why}.")
+            stage.say(f"{directory}: {_why_unfit(directory or folder)}.")
             return 1
         what = "an example in a temporary folder" if directory is None else f"copies of {cast.n_files} files"
         stage.open(what)
@@ -52,6 +54,12 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
             return 1
         stage.say("\nEach step did what it says.", style="bold")
     return 0
+
+
+def _why_unfit(directory: str) -> str:
+    if os.path.isdir(directory):
+        return "no text file is in there that has five different lines"
+    return "that is not a folder" if os.path.lexists(directory) else "there is no such folder"
 
 
 async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | None) -> None:

@@ -58,9 +58,10 @@ class RunningCommand:
                 argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
                 start_new_session=True, cwd=cwd,
             )  # fmt: skip
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the command
-            reason = error.strerror if isinstance(error, OSError) else None
-            raise CommandNotStarted(reason=reason or "it holds what no command can hold") from error
+        except OSError as error:
+            raise CommandNotStarted(reason=f"{error.strerror}: {error.filename}") from error
+        except ValueError as error:  # a NUL
+            raise CommandNotStarted(reason="it holds what no command can hold") from error
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
         """In the calling thread."""

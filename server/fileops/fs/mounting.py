@@ -1,10 +1,10 @@
-"""Which kind of filesystem a URL means. Chooses; opens and imports nothing."""
+"""Which kind of filesystem a URL means, and whether there is one. Chooses; opens nothing and loads no filesystem."""
 
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fileops.fs.anywhere import AnyBackend, folder_in
+from fileops.fs.anywhere import AnyBackend, folder_in, label_of
 from fileops.fs.backends import Backend
 from fileops.fs.remote import RemoteFileSystem
 from fileops.fs.router import RouterFileSystem
@@ -23,10 +23,29 @@ class Mount:
     options: Mapping[str, object] = field(repr=False, default_factory=dict[str, object])
 
 
-def missing_package(url: str) -> str | None:
-    """What has to be installed before this URL can be used, as far as can be told without importing it."""
-    needed = ("fsspec", "sshfs") if _protocol(url) in SSH_PROTOCOLS else ("fsspec",)
-    return next((name for name in needed if importlib.util.find_spec(name) is None), None)
+def why_unusable(url: str) -> str | None:
+    """Why this URL cannot be used, as far as can be told without loading its filesystem."""
+    is_ssh = _protocol(url) in SSH_PROTOCOLS
+    for package in ("fsspec", "sshfs") if is_ssh else ("fsspec",):
+        if importlib.util.find_spec(package) is None:
+            return f"needs the package {package}: pip install 'fileops-server[remote]'"
+    if is_ssh:
+        return "must name a host" if label_of(url).endswith("://") else None
+    return _why_unknown(_protocol(url))
+
+
+def _why_unknown(protocol: str) -> str | None:
+    from fsspec.registry import known_implementations, registry
+
+    if protocol in registry:
+        return None
+    known = known_implementations.get(protocol)
+    if known is None:
+        return f"must be of a filesystem that fsspec knows; {protocol} is none"
+    package = known["class"].partition(".")[0]
+    if importlib.util.find_spec(package) is None:
+        return f"needs the package {package}"
+    return None
 
 
 def mounted(disk: FileSystem, mounts: Sequence[Mount]) -> RouterFileSystem:

@@ -139,7 +139,7 @@ class FileOpsServer:
         self.service = self._build(self._wiring(decoded, self._events))
         if self.service.bash is not None:
             self.add_request(BASH)
-        self._warn_of(decoded.unknown_keys)
+        self._warn_of(decoded.ignored)
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
         log.info("serving %d workspace folders", len(self._folders))
@@ -163,9 +163,9 @@ class FileOpsServer:
             listen=self._listeners.append,
         )  # fmt: skip
 
-    def _warn_of(self, unknown_keys: tuple[str, ...]) -> None:
-        for key in unknown_keys:
-            text = f"fileops-server: unknown initializationOptions key ignored: {key}"
+    def _warn_of(self, ignored: tuple[str, ...]) -> None:
+        for sentence in ignored:
+            text = f"fileops-server: {sentence}"
             self.client.notify(methods.WINDOW_SHOW_MESSAGE, {"type": methods.WARNING, "message": text})
 
     def _experimental_capabilities(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ without a fraction is an integer, whether or not it is written with a point. Unk
 Structs that forbid them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -14,6 +14,8 @@ import msgspec
 
 T = TypeVar("T")
 Decoder = Callable[[object], Any]
+
+LSP_TOKENS = ("workDoneToken", "partialResultToken")  # known to every request, and none of its own
 
 
 class InvalidParams(Exception):
@@ -189,7 +191,7 @@ def _struct(wanted: type[msgspec.Struct]) -> Decoder:
             if known is None and is_open:
                 continue
             if known is None:
-                raise InvalidParams("unknown key", _segment(key))
+                raise InvalidParams(unknown_key(decoders), _segment(key))
             name, decoder, is_required = known
             if one is None and not is_required:
                 continue
@@ -203,6 +205,11 @@ def _struct(wanted: type[msgspec.Struct]) -> Decoder:
         return wanted(**decoded)
 
     return struct
+
+
+def unknown_key(known: Iterable[str]) -> str:
+    """What is wrong with a key that is none of these, for who misspelt one."""
+    return f"unknown key; there are: {', '.join(key for key in known if key not in LSP_TOKENS)}"
 
 
 def _segment(key: str) -> str:

@@ -14,11 +14,11 @@ from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 
 
 class DecodedOptions(Struct, frozen=True, kw_only=True):
-    """unknown_keys: dotted, in the client's order; they were ignored."""
+    """ignored: a sentence on each unknown key, in the client's order."""
 
     settings: Settings
     options: Options
-    unknown_keys: tuple[str, ...]
+    ignored: tuple[str, ...]
 
 
 def decode_options(given: object) -> DecodedOptions:
@@ -29,7 +29,7 @@ def decode_options(given: object) -> DecodedOptions:
             known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
             unknown += unknown_limits
         options = decode(known, Options)
-        return DecodedOptions(settings=_settings(options), options=options, unknown_keys=tuple(unknown))
+        return DecodedOptions(settings=_settings(options), options=options, ignored=tuple(unknown))
     except InvalidParams as fault:
         raise fault.below(".initializationOptions") from None
 
@@ -37,9 +37,14 @@ def decode_options(given: object) -> DecodedOptions:
 def _split(given: object, into: type[msgspec.Struct], prefix: str) -> tuple[dict[str, object], list[str]]:
     if not isinstance(given, dict):
         raise InvalidParams("must be an object", f".{prefix}"[:-1])
-    keys = {field.encode_name for field in msgspec.structs.fields(into)}
+    keys = [field.encode_name for field in msgspec.structs.fields(into)]
     known = {key: value for key, value in cast("dict[str, object]", given).items() if key in keys}
-    return known, [prefix + key[:100] for key in cast("dict[str, object]", given) if key not in keys]
+    there_are = ", ".join(prefix + key for key in keys)
+    return known, [
+        f"unknown initializationOptions key ignored: {prefix}{key[:100]}; there are: {there_are}"
+        for key in cast("dict[str, object]", given)
+        if key not in keys
+    ]
 
 
 def _settings(options: Options) -> Settings:

@@ -17,8 +17,8 @@ class DescribeParams(Params, frozen=True, kw_only=True):
 class GivenResult(msgspec.Struct, frozen=True, kw_only=True):
     """What is drawn of a ToolResult; its other keys may stand and are passed over."""
 
-    status: Literal["success", "error"] = "success"
-    output: str = ""
+    status: Literal["success", "error"]
+    output: str
     error: ErrorInfo | None = None
     ui_extra: UiExtra | None = None
 

@@ -26,6 +26,7 @@ TAKEN: list[tuple[str, dict[str, Any], type[msgspec.Struct], dict[str, Any]]] = 
     ("an empty text", {**EDIT, "old_string": ""}, wire.EditParams, {"old_string": ""}),
     ("a key named jsonrpc inside a text", {**EDIT, "new_string": '{"jsonrpc": "2.0"}'}, wire.EditParams, {}),
 ]
+KEYS_OF_READ = "unknown key; there are: session_id, file_path, offset, limit"
 REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("missing key", {}, wire.ReadParams, "$.file_path", "is missing"),
     ("null for a required key", {"file_path": None}, wire.ReadParams, "$.file_path", "must be a string, not null"),
@@ -36,16 +37,16 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("boolean for an integer", {**READ, "offset": True}, wire.ReadParams, "$.offset", "must be an integer, not a boolean"),
     ("a fraction", {**READ, "offset": 1.5}, wire.ReadParams, "$.offset", "must be an integer, not a number with a fraction"),
     ("limit of zero", {**READ, "limit": 0}, wire.ReadParams, "$.limit", "must be at least 1"),
-    ("unknown key", {**READ, "path": "/b"}, wire.ReadParams, "$.path", "unknown key"),
-    ("odd unknown key", {**READ, "a b": 1}, wire.ReadParams, "$['a b']", "unknown key"),
-    ("unknown key with null", {**READ, "path": None}, wire.ReadParams, "$.path", "unknown key"),
+    ("unknown key", {**READ, "path": "/b"}, wire.ReadParams, "$.path", KEYS_OF_READ),
+    ("odd unknown key", {**READ, "a b": 1}, wire.ReadParams, "$['a b']", KEYS_OF_READ),
+    ("unknown key with null", {**READ, "path": None}, wire.ReadParams, "$.path", KEYS_OF_READ),
     ("a list for params", [], wire.ReadParams, "$", "must be an object, not an array"),
     ("a text for params", "x", wire.ReadParams, "$", "must be an object, not a string"),
     ("no edits", {**MULTI, "edits": []}, wire.MultiEditParams, "$.edits", "At least one edit operation is required"),
     ("edits no list", {**MULTI, "edits": {}}, wire.MultiEditParams, "$.edits", "must be an array, not an object"),
     ("edits null", {**MULTI, "edits": None}, wire.MultiEditParams, "$.edits", "must be an array, not null"),
     ("null in a step", {**MULTI, "edits": [{"old_string": None, "new_string": "y"}]}, wire.MultiEditParams, "$.edits[0].old_string", "must be a string, not null"),
-    ("unknown key in a later step", {**MULTI, "edits": [*MULTI["edits"], {"old_string": "x", "new_string": "y", "all": 1}]}, wire.MultiEditParams, "$.edits[1].all", "unknown key"),
+    ("unknown key in a later step", {**MULTI, "edits": [*MULTI["edits"], {"old_string": "x", "new_string": "y", "all": 1}]}, wire.MultiEditParams, "$.edits[1].all", "unknown key; there are: old_string, new_string, replace_all, strategy"),
     ("a step that is no object", {**MULTI, "edits": ["x"]}, wire.MultiEditParams, "$.edits[0]", "must be an object, not a string"),
     ("no count", {**EDIT, "expected_replacements": 0}, wire.EditParams, "$.expected_replacements", "must be at least 1"),
     ("session of null", {"session_id": None}, wire.CloseSessionParams, "$.session_id", "must be a string, not null"),

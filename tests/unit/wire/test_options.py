@@ -27,7 +27,7 @@ REFUSED: list[tuple[object, str]] = [
 def test_defaults(given: object) -> None:
     decoded = decode_options(given)
     assert decoded.settings == Settings()
-    assert decoded.unknown_keys == ()
+    assert decoded.ignored == ()
 
 
 def test_every_key_is_taken() -> None:
@@ -52,5 +52,10 @@ def test_bad_value_is_refused_by_name(given: object, path: str) -> None:
 # R-INIT-2
 def test_unknown_keys_are_named_and_ignored() -> None:
     decoded = decode_options({"colour": 1, "limits": {"max_lines": 5, "max_words": 1}})
-    assert decoded.unknown_keys == ("colour", "limits.max_words")
+    colour, max_words = decoded.ignored
+    assert colour.startswith("unknown initializationOptions key ignored: colour; there are: freshness, confine, ")
+    assert max_words == (
+        "unknown initializationOptions key ignored: limits.max_words; "
+        "there are: limits.max_lines, limits.max_line_chars, limits.max_file_kb, limits.max_chars"
+    )
     assert decoded.settings.limits.max_lines == 5
