@@ -27,6 +27,8 @@ from fileops_client.daemon import DEFAULT_COMMAND
 OURS, RAW, STOCK = Ours.name, Raw.name, StockPygls.name
 Runs = int
 IN_A_ROW = 5  # small requests, as an agent makes them in one turn
+SETTLED_S = 2.5  # a file that somebody else wrote less than two seconds ago is committed with more care
+CONTESTED = f"{OURS}, just written by another"
 
 
 def _lines(n_lines: int, width: int = 40) -> str:
@@ -187,10 +189,14 @@ def _edit_scenario(
     with_floor: bool = False,
     n_in_a_row: int = 1,
 ) -> list[Row]:
-    """The same edit, there and back, on a file of its own for each contender. with_floor: raw with our syncs, too."""
+    """The same edit, there and back, on a file of its own for each contender.
+
+    with_floor: raw with our syncs, and ours with more care, too.
+    """
     ours, raw, durable = Ours(str(folder)), Raw(), RawDurable()
     names = (OURS, RAW, McpFilesystem.name, RawDurable.name)
     paths = {name: _file(folder, f"{n}.txt", text) for n, name in enumerate(names)}
+    time.sleep(SETTLED_S)
     ours.read(paths[OURS], 1, 10)
     calls: dict[str, Callable[[], object]] = {
         OURS: _toggler(lambda old, new: ours.edit(paths[OURS], old, new, replace_all=replace_all), one, other),
@@ -198,6 +204,9 @@ def _edit_scenario(
     }
     if with_floor:
         calls[RawDurable.name] = _toggler(lambda old, new: durable.edit(paths[RawDurable.name], old, new), one, other)
+        paths[CONTESTED] = _file(folder, "contested.txt", text)
+        ours.read(paths[CONTESTED], 1, 10)
+        calls[CONTESTED] = _toggler(lambda old, new: ours.edit(paths[CONTESTED], old, new), one, other)
     closing: list[Any] = [ours]
     if peers.mcp_filesystem and not replace_all:
         mcp = McpFilesystem(str(folder), peers.mcp_filesystem)
@@ -233,6 +242,7 @@ def s5_edit_50mb(folder: Path, runs: Runs, peers: Peers) -> Result:
 def s6_fifty_edits(folder: Path, runs: Runs, peers: Peers) -> Result:
     ours, raw, text = Ours(str(folder)), Raw(), _lines(5000)
     paths = {name: _file(folder, f"s6-{n}.txt", text) for n, name in enumerate((OURS, RAW, McpFilesystem.name))}
+    time.sleep(SETTLED_S)
     ours.read(paths[OURS], 1, 10)
     there = [(f"{n:07d} the", f"{n:07d} THE") for n in range(50, 5000, 100)]
     back = [(new, old) for old, new in there]
@@ -272,6 +282,7 @@ def s8_many_files(folder: Path, runs: Runs, peers: Peers) -> Result:
     del peers
     ours, raw, durable, text = Ours(str(folder)), Raw(), RawDurable(), _lines(200)
     mine, theirs, durables = ([_file(folder, f"s8-{who}{n}.txt", text) for n in range(100)] for who in "ord")
+    time.sleep(SETTLED_S)
     for path in mine:
         ours.read(path)
 
