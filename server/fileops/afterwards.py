@@ -6,6 +6,8 @@ Only what changes nothing that anybody is told of. Elsewhere than in a worker it
 import threading
 from collections.abc import Callable
 
+_MAX_PENDING = 8  # an edit puts off one; an undo of a thousand files must not keep a thousand of them open
+
 
 class _Pending(threading.local):
     calls: list[Callable[[], None]] | None = None  # None: nobody comes back to them in this thread
@@ -16,7 +18,7 @@ _pending = _Pending()
 
 def do(call: Callable[[], None]) -> None:
     """call: never raises."""
-    if _pending.calls is None:
+    if _pending.calls is None or len(_pending.calls) >= _MAX_PENDING:
         call()
     else:
         _pending.calls.append(call)

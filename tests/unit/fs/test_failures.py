@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from contract.recording import RecordingHooks
+from fileops import afterwards
 from fileops.errors import (
     DiskFull,
     FileMissing,
@@ -307,3 +308,18 @@ def test_no_more_descriptors(fs: LocalFileSystem, folder: str) -> None:
     assert in_child(work).value is True
     assert Path(path).read_bytes() == b"x" + OLD
     assert os.listdir(folder) == ["f"]
+
+
+def test_a_worker_that_writes_many_files_keeps_few_of_them_open(fs: LocalFileSystem, folder: str) -> None:
+    """As an undo does, in one go: what it replaces is let go of behind the answer."""
+    for n in range(100):
+        Path(f"{folder}/{n}").write_bytes(OLD)
+
+    def work() -> object:
+        afterwards.begin()
+        n_before = len(os.listdir("/dev/fd"))
+        for n in range(100):
+            fs.replace(fs.read(f"{folder}/{n}"), [Splice(0, 0, b"x")], RecordingHooks())
+        return len(os.listdir("/dev/fd")) - n_before
+
+    assert in_child(work).value < 20
