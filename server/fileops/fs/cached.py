@@ -72,8 +72,9 @@ class CachedFiles:
 
     def load(self, path: str) -> LoadedStream | None:
         """The content of a regular file. path: any; it is canonical where something is given."""
-        folder, _, name = path.rpartition("/")
-        disk = self._folders.get(folder or "/")
+        folder, slash, name = path.rpartition("/")
+        folder = folder or slash  # nothing, of a relative path
+        disk = self._folders.get(folder)
         if disk is None or name in {"", ".", ".."} or "\0" in name:
             return None
         try:
@@ -82,7 +83,7 @@ class CachedFiles:
             taken_ns = time.time_ns()
             fd = syscalls.open_cached(os.fsencode(path), READ)
             try:
-                return self._loaded(fd, taken_ns, folder or "/", disk)
+                return self._loaded(fd, taken_ns, folder, disk)
             finally:
                 descriptors.close(fd)
         except (OSError, UnicodeEncodeError):  # not in memory, or something that a worker has to tell of

@@ -1,5 +1,6 @@
 """What is in memory is had at once; whatever would have to wait, or is out of the ordinary, is left to the workers."""
 
+import contextlib
 import fcntl
 import os
 import sys
@@ -73,6 +74,14 @@ def test_what_is_out_of_the_ordinary_is_left_to_the_workers(fs: LocalFileSystem,
     os.mkfifo(f"{folder}/pipe")
     Path(f"{folder}/large").write_bytes(b"x" * (MAX_BYTES + 1))
     assert fs.open_cached(f"{folder}/" + name.format(os.path.basename(folder))) is None
+
+
+def test_name_without_a_folder_is_none_of_the_root(fs: LocalFileSystem, tmp_path: Path) -> None:
+    files, path = CachedFiles(lambda _status, _now_ns: False), known(fs, tmp_path)
+    with open(path, "rb") as file:
+        files.note("/", file.fileno(), os.fstat(file.fileno()).st_dev)
+    with contextlib.chdir(tmp_path):
+        assert files.load("f") is None
 
 
 def test_link_in_the_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_path: Path) -> None:
