@@ -5,24 +5,27 @@ from collections.abc import Callable
 from fileops.errors import WatchRefused
 from fileops.ports import FolderWatch
 
-FolderWatchMaker = Callable[[Callable[[str, str], None], Callable[[str | None], None]], FolderWatch]
+OnHint = Callable[[str, str], None]
+OnLost = Callable[[str | None], None]
+FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], FolderWatch]  # on_hint, on_move, on_lost
 
 
 class FolderWatches:
     """Belongs to one thread. The watcher behind it is opened with the first folder.
 
-    on_hint, on_lost: see ports.FolderWatch; they are called in the watcher's thread.
+    on_hint, on_move, on_lost: see ports.FolderWatch; they are called in the watcher's thread.
     """
 
     def __init__(
         self,
         open_watch: FolderWatchMaker | None,
-        on_hint: Callable[[str, str], None],
-        on_lost: Callable[[str | None], None],
+        on_hint: OnHint,
+        on_move: OnHint,
+        on_lost: OnLost,
         *,
         max_folders: int,
     ) -> None:
-        self._open_watch, self._on_hint, self._on_lost = open_watch, on_hint, on_lost
+        self._open_watch, self._on_hint, self._on_move, self._on_lost = open_watch, on_hint, on_move, on_lost
         self._max_folders = max_folders
         self._watch: FolderWatch | None = None
         self._watched: set[str] = set()
@@ -86,7 +89,7 @@ class FolderWatches:
     def _opened(self) -> FolderWatch | None:
         if self._watch is None and self._open_watch is not None and self._failure is None:
             try:
-                self._watch = self._open_watch(self._on_hint, self._on_lost)
+                self._watch = self._open_watch(self._on_hint, self._on_move, self._on_lost)
             except WatchRefused as refusal:
                 self._failure = f"folders cannot be watched: {refusal.reason}"
         return self._watch

@@ -52,7 +52,7 @@ class Lookout:
         self._closing = False
         self._thread: threading.Thread | None = None
         # Only touched in the thread:
-        self._watches = FolderWatches(open_watch, self._on_hint, self._on_lost, max_folders=max_folders)
+        self._watches = FolderWatches(open_watch, self._on_hint, self._on_move, self._on_lost, max_folders=max_folders)
         self._catching_up = False  # events were dropped and not all files have been compared since
         self._health = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
@@ -148,6 +148,12 @@ class Lookout:
 
     def _on_hint(self, folder: str, name: str) -> None:
         self.hint(os.path.join(folder, name))
+
+    def _on_move(self, folder: str, name: str) -> None:
+        """Another file has another stamp, so one that stands as tracked was put there by a commit of ours."""
+        path = os.path.join(folder, name)
+        if path in self._files and self._moved(((path, self._files.get(path)),)):
+            self.hint(path)
 
     def _on_lost(self, folder: str | None) -> None:
         with self._wake:

@@ -186,8 +186,9 @@ class CommandApprover(Protocol):
 class FolderWatch(Protocol):
     """Watches folders, not recursively; tells of changes through the callbacks it was made with.
 
-    on_hint(folder, name): something may have happened to folder/name. on_lost(folder): that folder is no longer
-    watched; on_lost(None): events were dropped. Both come from a thread of its own.
+    on_hint(folder, name): something may have happened to folder/name. on_move(folder, name): another file may stand
+    there, or none, where the system tells moves from writes. on_lost(folder): that folder is no longer watched;
+    on_lost(None): events were dropped. All come from a thread of its own.
     """
 
     def add(self, folder: str) -> None:

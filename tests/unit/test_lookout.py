@@ -66,6 +66,7 @@ class World:
         self.is_dead = False
         self.cannot_open = False
         self.on_hint: Callable[[str, str], None] = lambda folder, name: None
+        self.on_move: Callable[[str, str], None] = lambda folder, name: None
         self.on_lost: Callable[[str | None], None] = lambda folder: None
         self.lookout = Lookout(
             look=self.look,
@@ -94,10 +95,15 @@ class World:
             self.health.append(health)
             self.changed.notify_all()
 
-    def open_watch(self, on_hint: Callable[[str, str], None], on_lost: Callable[[str | None], None]) -> ToyWatch:
+    def open_watch(
+        self,
+        on_hint: Callable[[str, str], None],
+        on_move: Callable[[str, str], None],
+        on_lost: Callable[[str | None], None],
+    ) -> ToyWatch:
         if self.cannot_open:
             raise WatchRefused(folder="", reason="no inotify here")
-        self.on_hint, self.on_lost = on_hint, on_lost
+        self.on_hint, self.on_move, self.on_lost = on_hint, on_move, on_lost
         self.n_opened += 1
         self.is_dead = False
         return ToyWatch(self)
@@ -167,6 +173,17 @@ def test_hints_of_one_file_lead_to_one_look(quiet: World) -> None:
     quiet.wait_for(lambda: "/a/g" in quiet.looked)
     assert quiet.looked[-1] == "/a/g"
     assert set(quiet.looked) == {"/a/f", "/a/g"}
+
+
+def test_move_is_looked_at_where_another_file_stands(quiet: World) -> None:
+    quiet.track("/a/f", "/a/g")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.on_move("/a", "f")
+    quiet.on_move("/a", "other")
+    quiet.moved_paths.add("/a/g")
+    quiet.on_move("/a", "g")
+    quiet.wait_for(lambda: bool(quiet.looked))
+    assert quiet.looked == ["/a/g"]
 
 
 def test_change_before_the_watch_was_set_is_looked_at(quiet: World) -> None:

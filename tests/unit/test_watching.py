@@ -200,6 +200,16 @@ def test_own_writes_are_not_told(world: World) -> None:
     world.prove_nothing_else_is_told()
 
 
+def test_file_moved_in_right_behind_an_own_write_is_told(watching: World) -> None:
+    """The kernel makes one event of two moves onto the same name that nobody has been told of yet."""
+    for n in range(1, 11):
+        watching.file = watching.folder / f"f{n}"
+        for data in (b"one\n", b"two\n"):
+            watching.a.write(str(watching.file), data)
+        swap_from_elsewhere(watching)
+        assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), "replaced", "external")
+
+
 def test_write_of_another_session_is_told_once_and_as_its_own(world: World) -> None:
     world.a.read(str(world.file))
     world.b.read(str(world.file))

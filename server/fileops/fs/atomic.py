@@ -31,11 +31,10 @@ _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """status: from a handle of the file that was written. moved: the name from which it was moved into its place."""
+    """status: from a handle of the file that was written."""
 
     status: os.stat_result
     report: CommitReport
-    moved: str | None = None
 
 
 class CannotSwapError(Exception):
@@ -92,7 +91,7 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
         report = _report("swap", target.dir_fd, is_synced=is_synced)
         if is_exchanged:
             exchange.look_once_more(target, temp.name, temp.fd, old, new)
-        return Written(status, report, temp.name)
+        return Written(status, report)
 
 
 def _rename_over(target: Target, temp: "_Temp") -> None:
@@ -119,7 +118,7 @@ def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
         except FileExistsError as error:
             raise AlreadyExists from error
         temp.is_in_place = True
-        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced), temp.name)
+        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced))
 
 
 def write_in_place(

@@ -14,7 +14,7 @@ from msgspec.structs import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_unmoved
 from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
-from fileops.fs import atomic, descriptors, durable, opening, own_moves
+from fileops.fs import atomic, descriptors, durable, opening
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.cached import CachedFiles, LoadedStream
 from fileops.fs.failures import failure_of
@@ -246,8 +246,6 @@ class LocalFileSystem:
         self._note_own(path, written)
         committed = _committed(path, written, data)
         hooks.after(committed)
-        if written.moved is not None:
-            own_moves.note(written.moved)
         return committed
 
     def _note_own(self, path: str, written: Written) -> None:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from fileops.errors import WatchRefused
-from fileops.fs import own_moves
 from fileops.model import Stamp
 from fileops.ports import FolderWatch
 
@@ -33,11 +32,11 @@ OnLost = Callable[[str | None], None]
 Identity = tuple[int, int]
 
 
-def open_folder_watch(on_hint: OnHint, on_lost: OnLost) -> FolderWatch:
+def open_folder_watch(on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> FolderWatch:
     """Raises: WatchRefused (no watching to be had here)."""
     try:
         if sys.platform == "linux":
-            return InotifyFolders(on_hint, on_lost)
+            return InotifyFolders(on_hint, on_move, on_lost)
         return ObservedFolders(on_hint, on_lost)
     except (ImportError, OSError) as error:
         raise WatchRefused(folder="", reason=str(error)) from error
@@ -92,7 +91,7 @@ def _stands(folder: str, identity: Identity | None) -> bool:
 class InotifyFolders:
     """One kernel queue and one thread for all folders. `add` and `remove` take microseconds and never wait."""
 
-    def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
+    def __init__(self, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers.inotify_c import InotifyConstants as Flag
         from watchdog.observers.inotify_c import Mask
 
@@ -100,7 +99,7 @@ class InotifyFolders:
             Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
             | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF | Flag.IN_ONLYDIR | Flag.IN_DONT_FOLLOW
         )  # fmt: skip
-        self._on_hint, self._on_lost = on_hint, on_lost
+        self._on_hint, self._on_move, self._on_lost = on_hint, on_move, on_lost
         self._lock = threading.Lock()
         self._watches: dict[str, _InotifyWatch] = {}
         self._queue = _burst_reader()
@@ -109,7 +108,7 @@ class InotifyFolders:
     def add(self, folder: str) -> None:
         from watchdog.observers.inotify_c import CallbackId
 
-        watch = _InotifyWatch(folder, _identity(folder), self._on_hint, self._lost)
+        watch = _InotifyWatch(folder, _identity(folder), self._on_hint, self._on_move, self._lost)
         with self._lock:
             if self._watches.setdefault(folder, watch) is not watch:
                 return
@@ -168,15 +167,13 @@ class InotifyFolders:
 
 
 def _burst_reader() -> "InotifyFD":
-    """Events come in bursts: the first is taken at once, what follows a few at a time. Our own moves are left out."""
+    """Events come in bursts: the first is taken at once, what follows a few at a time."""
     from watchdog.observers.inotify_c import InotifyFD
 
     class BurstReader(InotifyFD):
         def read_events(self, **options: int) -> "list[InotifyEvent]":
             time.sleep(BURST_S)
-            events = super().read_events(**options)
-            ours = {event.cookie for event in events if event.is_move and own_moves.is_noted(event.name)}
-            return [event for event in events if not (event.is_move and event.cookie in ours)] if ours else events
+            return super().read_events(**options)
 
     return BurstReader()
 
@@ -184,20 +181,26 @@ def _burst_reader() -> "InotifyFD":
 class _InotifyWatch:
     """Called in the reader's thread: what it calls must neither raise nor wait."""
 
-    __slots__ = ("_lost", "_on_hint", "descriptor", "folder", "identity")
+    __slots__ = ("_lost", "_on_hint", "_on_move", "descriptor", "folder", "identity")
 
     def __init__(
-        self, folder: str, identity: Identity, on_hint: OnHint, lost: "Callable[[_InotifyWatch | None], None]"
+        self,
+        folder: str,
+        identity: Identity,
+        on_hint: OnHint,
+        on_move: OnHint,
+        lost: "Callable[[_InotifyWatch | None], None]",
     ) -> None:
         self.folder, self.identity = folder, identity
         self.descriptor: WatchDescriptor | None = None
-        self._on_hint, self._lost = on_hint, lost
+        self._on_hint, self._on_move, self._lost = on_hint, on_move, lost
 
     def on_event(self, event: "InotifyEvent") -> None:
         if event.is_delete_self or event.is_move_self:
             self._lost(self)
         elif event.name:
-            self._on_hint(self.folder, os.fsdecode(event.name))
+            tell = self._on_move if event.is_move else self._on_hint
+            tell(self.folder, os.fsdecode(event.name))
 
     def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
         """The kernel took the watch away: the folder was removed or unmounted."""

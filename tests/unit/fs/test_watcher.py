@@ -53,16 +53,24 @@ def told() -> Told:
     return Told()
 
 
-@pytest.fixture(params=[InotifyFolders, ObservedFolders])
+def inotify_folders(told: Told) -> FolderWatch:
+    return InotifyFolders(told.on_hint, told.on_hint, told.on_lost)
+
+
+def observed_folders(told: Told) -> FolderWatch:
+    return ObservedFolders(told.on_hint, told.on_lost)
+
+
+@pytest.fixture(params=[inotify_folders, observed_folders])
 def watch(request: pytest.FixtureRequest, told: Told) -> Iterator[FolderWatch]:
-    watch: FolderWatch = request.param(told.on_hint, told.on_lost)
+    watch: FolderWatch = request.param(told)
     yield watch
     watch.close()
 
 
 @pytest.fixture
 def inotify(told: Told) -> Iterator[InotifyFolders]:
-    watch = InotifyFolders(told.on_hint, told.on_lost)
+    watch = InotifyFolders(told.on_hint, told.on_hint, told.on_lost)
     yield watch
     watch.close()
 
@@ -198,44 +206,21 @@ def test_lost_folder_is_told_once_and_can_be_watched_again(
     assert told.lost == [str(folder)]
 
 
-class Halted:
-    """A watch whose reader stands still at the first hint, so that all that follows is read together."""
-
-    def __init__(self, told: Told) -> None:
-        self._told, self._is_held, self._may_go_on = told, threading.Event(), threading.Event()
-
-    def on_hint(self, folder: str, name: str) -> None:
-        self._is_held.set()
-        assert self._may_go_on.wait(BOUND_S)
-        self._told.on_hint(folder, name)
-
-    def wait(self) -> None:
-        assert self._is_held.wait(BOUND_S)
-
-    def go_on(self) -> None:
-        self._may_go_on.set()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the Observer tells all moves alike")
 @pytest.mark.parametrize("changed_by", ["us", "another"])
-def test_a_commit_of_ours_is_no_hint_and_a_write_behind_it_is_one(told: Told, tmp_path: Path, changed_by: str) -> None:
-    fs, path = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f"
-    halted = Halted(told)
-    watch = InotifyFolders(halted.on_hint, told.on_lost)
+def test_all_that_is_told_of_a_commit_is_a_move(told: Told, tmp_path: Path, changed_by: str) -> None:
+    fs, path, moves = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f", Told()
+    watch = InotifyFolders(told.on_hint, moves.on_hint, told.on_lost)
     try:
         if changed_by == "another":
             path.write_text("text", encoding="utf-8")  # just now: it is exchanged
         watch.add(str(tmp_path))
-        (tmp_path / "first").touch()
-        halted.wait()
         for _ in range(3):
             fs.replace(fs.read(str(path)), [Splice(0, 0, b"ours")], RecordingHooks())
-        (tmp_path / "second").touch()
-        halted.go_on()
-        told.wait_for_hint(tmp_path, "second")
+        moves.wait_for_hint(tmp_path, "f")
+        (tmp_path / "marker").touch()
+        told.wait_for_hint(tmp_path, "marker")
         assert (str(tmp_path), "f") not in told.hints
-        append(path)
-        told.wait_for_hint(tmp_path, "f")
     finally:
         watch.close()
 
@@ -263,7 +248,7 @@ def test_every_folder_shares_one_thread(inotify: InotifyFolders, tmp_path: Path)
 
 
 def test_watch_of_this_system_is_the_one_without_observer(told: Told) -> None:
-    watch = open_folder_watch(told.on_hint, told.on_lost)
+    watch = open_folder_watch(told.on_hint, told.on_hint, told.on_lost)
     watch.close()
     assert isinstance(watch, InotifyFolders)
 
