@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from fileops.fs import descriptors, locks, syscalls
-from fileops.fs.opening import READ, stamp_of
+from fileops.fs.opening import LOOK, READ, stamp_of
 from fileops.model import Source, Stamp
 
 MAX_BYTES = 256 * 1024  # more holds up the loop for longer than a thread's start does
@@ -78,22 +78,32 @@ class CachedFiles:
         if disk is None or name in {"", ".", ".."} or "\0" in name:
             return None
         try:
-            if not stat.S_ISREG(os.lstat(path).st_mode):  # opening alone may do something to a pipe or a device
+            raw = os.fsencode(path)
+            if not self._may_be_opened(raw, folder, disk):
                 return None
             taken_ns = time.time_ns()
-            fd = syscalls.open_cached(os.fsencode(path), READ)
+            fd = syscalls.open_cached(raw, READ)
             try:
-                return self._loaded(fd, taken_ns, folder, disk)
+                return self._loaded(fd, taken_ns, disk)
             finally:
                 descriptors.close(fd)
         except (OSError, UnicodeEncodeError):  # not in memory, or something that a worker has to tell of
             return None
 
-    def _loaded(self, fd: int, taken_ns: int, folder: str, disk: _Disk) -> LoadedStream | None:
-        status = os.fstat(fd)
-        if status.st_dev != disk.dev:  # something else was mounted there
+    def _may_be_opened(self, raw_path: bytes, folder: str, disk: _Disk) -> bool:
+        """Opening alone may do something to a pipe or a device, or wait for what was mounted over the folder."""
+        fd = syscalls.open_cached(raw_path, LOOK)
+        try:
+            status = os.fstat(fd)
+        finally:
+            descriptors.close(fd)
+        if status.st_dev != disk.dev:
             self._folders.pop(folder, None)
-            return None
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
+
+    def _loaded(self, fd: int, taken_ns: int, disk: _Disk) -> LoadedStream | None:
+        status = os.fstat(fd)
         if self._may_be_at_work(status, taken_ns):
             if not locks.try_share(fd):  # until it is closed
                 return None

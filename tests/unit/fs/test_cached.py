@@ -1,6 +1,7 @@
 """What is in memory is had at once; whatever would have to wait, or is out of the ordinary, is left to the workers."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import sys
@@ -13,6 +14,7 @@ import pytest
 from fileops.fs import syscalls
 from fileops.fs.cached import MAX_BYTES, CachedFiles
 from fileops.fs.local import LocalFileSystem
+from unit.fs.children import as_root, in_child, own_mounts
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not syscalls.has_open_cached(), reason="openat2 with RESOLVE_CACHED"
@@ -125,6 +127,26 @@ def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem
         while not is_dropped():
             assert time.monotonic() < until, "the kernel keeps it"
         assert fs.open_cached(path) is None
+
+
+@as_root
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_filesystem_that_does_not_answer_and_is_mounted_over_a_known_folder_is_not_waited_for(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    path = known(fs, tmp_path)
+
+    def work() -> object:
+        own_mounts()
+        fuse = os.open("/dev/fuse", os.O_RDWR)  # what is asked through it, nobody answers
+        options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+        assert ctypes.CDLL(None).mount(b"none", os.fsencode(os.path.dirname(path)), b"fuse", 0, options) == 0
+        loop = threading.Thread(target=fs.open_cached, args=(path,), daemon=True)
+        loop.start()
+        loop.join(10)
+        return "waits" if loop.is_alive() else "done"
+
+    assert in_child(work).value == "done"
 
 
 def test_kernels_own_files_are_left_to_the_workers() -> None:
