@@ -64,10 +64,9 @@ def test_the_whole_review_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.command("Fileops close")
 
         # two agents: one is told no, the other is trusted from now on
-        results = [
-            shop.propose("agent-1", ('"""A cart and what it costs."""', '"""A cart."""')),
-            shop.propose("agent-2", ("class Line:", "class Item:")),
-        ]
+        results = [shop.propose("agent-1", ('"""A cart and what it costs."""', '"""A cart."""'))]
+        shop.terminal.shows("Review", "agent-1")
+        results.append(shop.propose("agent-2", ("class Line:", "class Item:")))
         shop.terminal.shows("Review 1/2")
         shop.terminal.command("Fileops review")
         shop.terminal.keys("r")
@@ -112,6 +111,7 @@ def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
 
         # it waits in one queue with edits
         edit = shop.propose("agent-1", SHORTER_TOTAL)
+        shop.terminal.shows("Review")
         command = shop.run("agent-2", "rm built", "Clean up")
         shop.terminal.shows("Review 1/2")
         shop.terminal.command("Fileops review")

@@ -13,7 +13,7 @@ local through_editor = {} ---@type table<integer, boolean> buffers that the daem
 --- The daemon wrote a file: bring its buffer to it and mark what changed. Told by the answer to an edit and by
 --- `fileops/didEdit`, whichever comes first.
 ---@param path string
----@return string? why not: "modified", "gone", or "busy" (then it is tried again)
+---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
 function M.file_written(path)
   local buf = files.buffer_of(path)
   if not buf then return nil end
@@ -88,7 +88,9 @@ function M.apply_edit(_, params, ctx)
   local todo = {} ---@type { buf: integer, edits: lsp.TextEdit[] }[]
   local function plan(uri, version, edits)
     local buf, refusal = editable(uri, version)
-    if buf then table.insert(todo, { buf = buf, edits = edits }) end
+    -- without their annotations: those Neovim lists in a message that waits for a key
+    local bare = vim.tbl_map(function(edit) return { range = edit.range, newText = edit.newText } end, edits)
+    if buf then table.insert(todo, { buf = buf, edits = bare }) end
     return refusal
   end
   local refusal
@@ -104,8 +106,7 @@ function M.apply_edit(_, params, ctx)
   if refusal then return { applied = false, failureReason = refusal } end
   for _, each in ipairs(todo) do
     local before = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    local annotations = params.edit.changeAnnotations
-    vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding, annotations)
+    vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding)
     through_editor[each.buf] = true
     local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
     require('fileops.marks').show(each.buf, hunks.regions_between(before, after))

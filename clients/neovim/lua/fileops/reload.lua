@@ -180,13 +180,21 @@ function M.is_current(buf)
 end
 
 local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
+local taken = {} ---@type table<integer, string?> by buffer: identity of the file that was last brought into it
 
---- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "gone",
---- "busy" (inside an autocmd; call again later).
+---@param buf integer
+---@return boolean
+local function has_taken(buf)
+  local now = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  return now ~= nil and M.identity(now) == taken[buf]
+end
+
+--- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "taken"
+--- (they do, and on top of what stands on disk), "gone", "busy" (inside an autocmd; call again later).
 ---@param buf integer
 ---@return fileops.Region[]? regions, string? why
 function M.reload(buf)
-  if vim.bo[buf].modified then return nil, 'modified' end
+  if vim.bo[buf].modified then return nil, has_taken(buf) and 'taken' or 'modified' end
   if not start_undo_step(buf) then return nil, 'busy' end
   local path = vim.api.nvim_buf_get_name(buf)
   local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
@@ -194,6 +202,7 @@ function M.reload(buf)
     local data, identity = slurp(path)
     if not data then return nil, 'gone' end
     take(buf, data)
+    taken[buf] = identity
     local now = vim.uv.fs_stat(path)
     if not now or M.identity(now) == identity then break end
   end
