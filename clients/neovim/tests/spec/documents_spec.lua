@@ -58,7 +58,8 @@ t.it('typing between the answer to an edit and its notice is no conflict', funct
     succeeded(agent:edit({ file_path = path, old_string = '1', new_string = '2' }))
   end)
   vim.api.nvim_buf_set_lines(buf, 0, 0, true, { '# typed' })
-  local notice = { file_path = path, session_id = agent.id, edit_id = '', content_length = 0, source = 'agent' }
+  local notice =
+    { file_path = path, session_id = agent.id, edit_id = '', content_length = 0, source = 'agent' }
   t.eq(t.said(function() require('fileops.handlers').all()['fileops/didEdit'](nil, notice) end), {})
   t.eq(text_of(buf), '# typed\ndef f():\n    return 2\n')
 end)
