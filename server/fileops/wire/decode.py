@@ -39,7 +39,7 @@ def decode(value: object, into: type[T]) -> T:
     """Raises: InvalidParams."""
     try:
         return msgspec.convert(value, into)  # strict as well, and far faster; but it refuses 3.0, and in other words
-    except (msgspec.ValidationError, OverflowError):
+    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError):  # the last: of a key that is no Unicode
         return decoder_of(into)(value)
 
 

@@ -39,6 +39,7 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("limit of zero", {**READ, "limit": 0}, wire.ReadParams, "$.limit", "must be at least 1"),
     ("unknown key", {**READ, "path": "/b"}, wire.ReadParams, "$.path", KEYS_OF_READ),
     ("odd unknown key", {**READ, "a b": 1}, wire.ReadParams, "$['a b']", KEYS_OF_READ),
+    ("unknown key that is no Unicode", {**READ, "\udce9": 1}, wire.ReadParams, "$['\udce9']", KEYS_OF_READ),
     ("unknown key with null", {**READ, "path": None}, wire.ReadParams, "$.path", KEYS_OF_READ),
     ("a list for params", [], wire.ReadParams, "$", "must be an object, not an array"),
     ("a text for params", "x", wire.ReadParams, "$", "must be an object, not a string"),
