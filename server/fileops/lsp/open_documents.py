@@ -98,9 +98,10 @@ class OpenDocuments:
         return _place_of(document)
 
     def may_be_open(self, canonical_path: str) -> bool:
-        """False is certain; to know more, one has to look where each document lies."""
+        """False is certain; to know more, one has to look where each document lies: links are moved."""
         with self._state:
-            return any(document.canonical in {None, canonical_path} for document in self._documents.values())
+            documents = self._documents.values()
+            return any(one.canonical != one.path or one.path == canonical_path for one in documents)
 
     # --- which document counts (worker threads) ----------------------------------------------------------------
 

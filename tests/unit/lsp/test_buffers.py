@@ -201,6 +201,16 @@ def test_a_link_that_leads_elsewhere_now_takes_its_document_along(desk: Desk):
     assert desk.fs.read("/w/other").data == b"ONE\ntwo\n"
 
 
+def test_a_link_that_leads_elsewhere_now_is_not_overlooked_by_who_does_not_wait(desk: Desk):
+    desk.disk.put("/w/other", b"other\n")
+    desk.disk.link("/w/link", PATH)
+    uri = desk.editor.open("/w/link", "one\ntwo\n")
+    desk.editor.type(uri, "one", "ONE")
+    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+    desk.disk.link("/w/link", "/w/other")
+    assert desk.fs.open_cached("/w/other") is None
+
+
 def test_of_two_windows_the_dirty_one_counts(desk: Desk):
     desk.disk.link("/w/link", PATH)
     dirty = desk.editor.open("/w/link", "one\ntwo\n")
