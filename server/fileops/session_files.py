@@ -54,7 +54,8 @@ class SessionFiles:
                 self.freshness.forget(session_id, path)
             return bool(seen)
 
-        was_seen = await self.workers.run(CancelToken(), drop)
+        async with self.turns.take(file_path, shared=False):
+            was_seen = await self.workers.run(CancelToken(), drop)
         self.ledger.forget(session_id, file_path)
         return was_seen
 

@@ -46,5 +46,16 @@ def test_many_reads_at_once_are_answered_whole_and_each_before_it_is_told_of(cli
             assert client.claim(is_told)["method"] == "fileops/didRead"
 
 
+def test_a_file_that_is_read_right_behind_its_being_forgotten_is_known(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("one\n")
+    client.read(path)
+    for _ in range(10):
+        forgotten = client.request("fileops/forget", {"file_path": str(path)})
+        client.read(path)
+        assert client.answer(forgotten)["result"] == {"forgotten": True}
+        assert len(client.result("fileops/tracked")["files"]) == 1
+
+
 def has(what: str, value: object, message: Message) -> bool:
     return (message.get("id") if what == "id" else message.get("params", {}).get("file_path")) == value
