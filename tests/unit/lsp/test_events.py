@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Iterable
 
 from fileops.events import Event, WatcherHealth
 from fileops.lsp.events import LoopEvents
@@ -30,6 +31,25 @@ async def test_each_thread_keeps_its_order() -> None:
     events.flush()
     for name in "abc":
         assert [one for one in seen if one[0] == name] == [f"{name}{number}" for number in range(200)]
+
+
+async def test_what_a_thread_tells_later_does_not_overtake_what_waits_for_its_answer() -> None:
+    """Else a file that became stale right behind its reading would look fresh."""
+    seen, told = list[str](), asyncio.Event()
+
+    def send(some: Iterable[Event]) -> None:
+        seen.extend(getattr(event, "reason", "") for event in some)
+        if "stale" in seen:
+            told.set()
+
+    events = LoopEvents(asyncio.get_running_loop(), send)
+    events.publish(health("read"))
+    thread = threading.Thread(target=events.publish, args=(health("stale"),))
+    thread.start()
+    thread.join()
+    async with asyncio.timeout(20):
+        await told.wait()
+    assert seen == ["read", "stale"]
 
 
 def test_event_after_the_end_is_harmless() -> None:
