@@ -135,7 +135,8 @@ class OpenDocuments:
                 current = self._documents.get(document.uri)
                 if current is None:
                     return None
-                if current.serial == document.serial:
+                # Else it changed, or another look was the first, and has said what the document held when it came.
+                if (current.serial, current.is_touched) == (document.serial, document.is_touched):
                     self._documents[document.uri] = settled
                     self._judged[document.uri] = judged
                     return settled, judged

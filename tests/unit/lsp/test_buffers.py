@@ -1,5 +1,7 @@
 """Open documents over a filesystem: whose text is the truth, and where an edit goes."""
 
+from collections.abc import Callable
+
 import pytest
 
 from contract.recording import RecordingHooks
@@ -7,17 +9,30 @@ from fileops.core.splices import apply
 from fileops.errors import AlreadyExists, ApplyRefused, Cancelled, Stale
 from fileops.fs.memory import MemoryFileSystem
 from fileops.lsp.buffers import EditorBuffers
-from fileops.model import Committed, Splice
+from fileops.model import Committed, Snapshot, Splice
 from support.fake_editor import FakeEditor
 
 PATH = "/w/f"
+
+
+class Disk(MemoryFileSystem):
+    """meanwhile: what happens between the wish to read a file and its reading, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def read(self, path: str) -> Snapshot:
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return super().read(path)
 
 
 class Desk:
     """A disk, an editor over it, and the filesystem that the daemon sees."""
 
     def __init__(self) -> None:
-        self.disk = MemoryFileSystem()
+        self.disk = Disk()
         self.disk.make_folder("/w")
         self.editor = FakeEditor(self.disk, self.disk.put)
         self.fs: EditorBuffers = self.editor.buffers
@@ -99,6 +114,17 @@ def test_an_editor_that_reloaded_is_clean_again(desk: Desk):
 def test_a_document_opened_with_another_text_is_unsaved(desk: Desk):
     desk.editor.open(PATH, "from an earlier session\n")
     assert desk.seen() == (b"from an earlier session\n", "buffer")
+
+
+def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(desk: Desk):
+    def somebody_reads_then_the_disk_moves() -> None:
+        assert desk.seen() == (b"one\ntwo\n", "buffer")
+        desk.disk.put(PATH, b"moved\n")
+
+    desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    desk.disk.meanwhile = somebody_reads_then_the_disk_moves
+    desk.fs.settle()
+    assert desk.seen() == (b"moved\n", "disk")
 
 
 def test_a_second_open_replaces_the_text(desk: Desk):
