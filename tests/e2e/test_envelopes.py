@@ -343,6 +343,25 @@ def test_older_root_keys_count_where_there_are_no_folders(fresh: RawClient, root
     assert fresh.result("test/state")["folders"] == ["/c"]
 
 
+# R-INIT-3
+@pytest.mark.parametrize(
+    ("root", "place"),
+    [
+        ({"workspaceFolders": [{"uri": "/c", "name": "c"}]}, "$.workspaceFolders[0].uri"),
+        ({"workspaceFolders": [{"uri": "file://c/d", "name": "d"}]}, "$.workspaceFolders[0].uri"),
+        ({"rootUri": "/c"}, "$.rootUri"),
+        ({"rootPath": "c"}, "$.rootPath"),
+    ],
+    ids=str,
+)
+def test_folder_that_is_not_named_as_one_is_refused(fresh: RawClient, root: dict[str, object], place: str) -> None:
+    """It would be passed over, and without any folder nothing is confined."""
+    refused = fresh.call("initialize", {"processId": None, "capabilities": {}, **root})
+    assert (refused["error"]["code"], refused["error"]["data"]["path"]) == (-32602, place)
+    fresh.initialize(rootUri="file:///c")
+    assert fresh.result("test/state")["folders"] == ["/c"]
+
+
 # --- questions to the client -----------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,7 @@ from fileops.wire.convert import notification_of
 from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
-from fileops.wire.uris import path_of
+from fileops.wire.uris import path_of, scheme_of
 
 if TYPE_CHECKING:
     from fileops.service import FileOps
@@ -217,13 +217,25 @@ class FileOpsServer:
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:
-    """URI → path of the folders on this machine; LSP's older root keys count where there is no folder list."""
+    """URI → path of the folders on this machine; LSP's older root keys count where there is no folder list.
+
+    Raises: InvalidParams, where a folder of this machine is meant and not named: without any, nothing is confined.
+    """
     if params.workspace_folders is not None:
-        uris = [folder.uri for folder in params.workspace_folders]
+        named = [(folder.uri, f".workspaceFolders[{n}].uri") for n, folder in enumerate(params.workspace_folders)]
     elif params.root_uri is not None:
-        uris = [params.root_uri]
-    elif params.root_path is not None:
-        return {params.root_path: params.root_path} if params.root_path.startswith("/") else {}
+        named = [(params.root_uri, ".rootUri")]
+    elif params.root_path:
+        if not params.root_path.startswith("/"):
+            raise InvalidParams("must be an absolute path", ".rootPath")
+        return {params.root_path: params.root_path}
     else:
-        uris = []
-    return {uri: path for uri in uris if (path := path_of(uri)) is not None}
+        named = []
+    return {uri: path for uri, place in named if (path := _folder_at(uri, place)) is not None}
+
+
+def _folder_at(uri: str, place: str) -> str | None:
+    path = path_of(uri)
+    if path is None and uri and scheme_of(uri) in {None, "file"}:
+        raise InvalidParams("must be a URI of this machine, as file:///home/you/project", place)
+    return path

@@ -1,6 +1,7 @@
 """file: URIs ⇄ absolute paths. Paths carry bytes that are not UTF-8 as surrogates, as os.fsdecode has it."""
 
 import os
+import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 
@@ -18,6 +19,12 @@ def path_of(uri: str) -> str | None:
     except UnicodeEncodeError:  # a surrogate that stands for no byte
         return None
     return path if path.startswith("/") and "\0" not in path else None
+
+
+def scheme_of(uri: str) -> str | None:
+    """In lower case; None where there is none, as in a path."""
+    match = re.match(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)", uri)
+    return match and match[0].lower()
 
 
 def uri_of(path: str) -> str:
