@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from fileops.fs import descriptors, locks, syscalls
-from fileops.fs.opening import LOOK, READ, stamp_of
+from fileops.fs.opening import LOOK, READ, is_unwritten, stamp_of
 from fileops.model import Source, Stamp
 
 MAX_BYTES = 256 * 1024  # more holds up the loop for longer than a thread's start does
@@ -112,7 +112,8 @@ class CachedFiles:
             return None
         buffer = bytearray(status.st_size + 1)
         n_bytes = os.preadv(fd, [buffer], 0, 0 if disk.is_memory else _NOWAIT)
-        if n_bytes != status.st_size:  # a part is not in memory, or it grows
+        is_whole = n_bytes == status.st_size  # else a part is not in memory, or it grows
+        if not is_whole or not is_unwritten(status, os.fstat(fd)):
             return None
         del buffer[n_bytes:]
         return LoadedStream(bytes(buffer), stamp_of(status), taken_ns)

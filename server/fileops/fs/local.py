@@ -14,18 +14,18 @@ from msgspec.structs import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.core.stamps import is_unmoved
 from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
-from fileops.fs import atomic, descriptors, durable, opening
+from fileops.fs import atomic, cached, descriptors, durable, opening
 from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.cached import CachedFiles, LoadedStream
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
 from fileops.fs.journal import Region, default_state_folder
 from fileops.fs.locks import wait_for_writers
-from fileops.fs.opening import Opener
+from fileops.fs.opening import Opener, is_unwritten
 from fileops.fs.recovery import Recovery
 from fileops.fs.targets import Target, Targets, inode_of
 from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
-from fileops.ports import CommitHooks
+from fileops.ports import CommitHooks, ContentStream
 
 _LATELY_NS = 2_000_000_000  # a formatter behind a save, or another agent in its next turn
 _CONTESTED_S = 60.0  # who writes once writes again
@@ -101,11 +101,15 @@ class LocalFileSystem:
             raise failure from error
         return opening.stamp_of(status)
 
-    def open(self, path: str) -> LocalStream:
+    def open(self, path: str) -> ContentStream:
+        """A small file is read at once: so a write in place that comes in between is seen, and waited for."""
         self._recovery.run_once(folder_of(path))
         fd, status, taken_ns = self._open(path)
         self._cached.note(folder_of(path), fd, status.st_dev)
-        return LocalStream(path, fd, opening.stamp_of(status), taken_ns)
+        if status.st_nlink > 1 or status.st_size > cached.MAX_BYTES:
+            return LocalStream(path, fd, opening.stamp_of(status), taken_ns)
+        data, status, taken_ns = self._read_untorn(path, fd, status, taken_ns)
+        return LoadedStream(data, opening.stamp_of(status), taken_ns)
 
     def open_cached(self, path: str) -> LoadedStream | None:
         if not self._recovery.has_run(folder_of(path)):
@@ -114,22 +118,29 @@ class LocalFileSystem:
 
     def read(self, path: str) -> Snapshot:
         self._recovery.run_once(folder_of(path))
+        try:
+            data, status, taken_ns = self._read_untorn(path, *self._open(path))
+        except FileMissing:
+            return Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
+        return Snapshot(path=path, stamp=opening.stamp_of(status), data=data, taken_ns=taken_ns)
+
+    def _read_untorn(
+        self, path: str, fd: int, status: os.stat_result, taken_ns: int
+    ) -> tuple[bytes, os.stat_result, int]:
+        """The whole content, opened again where somebody wrote meanwhile. Closes `fd`."""
         n_tries = 0
         while True:
             try:
-                fd, status, taken_ns = self._open(path)
-            except FileMissing:
-                return Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
-            try:
                 data = _read_whole(fd, status.st_size)
-                is_torn = not _is_unwritten(status, os.fstat(fd))
+                is_torn = not is_unwritten(status, os.fstat(fd))
             except OSError as error:
                 raise failure_of(error, path) from error
             finally:
                 descriptors.close(fd)
             n_tries += 1
             if not is_torn or n_tries == _MAX_TRIES:  # one who never stops writing is for the compare to refuse
-                return Snapshot(path=path, stamp=opening.stamp_of(status), data=data, taken_ns=taken_ns)
+                return data, status, taken_ns
+            fd, status, taken_ns = self._open(path)
 
     def _open(self, path: str) -> tuple[int, os.stat_result, int]:
         """Again when a swap took the file's last name away between opening and looking."""
@@ -361,10 +372,6 @@ def _read_whole(fd: int, expected_bytes: int) -> bytes:
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def _is_unwritten(before: os.stat_result, after: os.stat_result) -> bool:
-    return before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
 
 
 def _require_content(target: Target, data: bytes) -> None:

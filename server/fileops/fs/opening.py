@@ -242,6 +242,10 @@ def _kind(mode: int) -> str:
     return "block device" if stat.S_ISBLK(mode) else "character device"
 
 
+def is_unwritten(before: os.stat_result, after: os.stat_result) -> bool:
+    return before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
+
+
 _share = dict[int, int]().setdefault  # numbers of which there are few, in as many stamps as files
 
 

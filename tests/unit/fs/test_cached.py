@@ -108,6 +108,22 @@ def test_file_that_somebody_is_writing_is_left_to_the_workers(fs: LocalFileSyste
     assert fs.open_cached(path) is not None
 
 
+def test_file_that_is_written_in_place_while_it_is_read_is_left_to_the_workers(
+    fs: LocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, preadv = known(fs, tmp_path), os.preadv
+    os.utime(path, (1, 1))
+
+    def read_behind_half_a_write(fd: int, buffers: list[bytearray], *where: int) -> int:
+        with open(path, "r+b") as file:
+            file.write(b"ONE\n")
+        return preadv(fd, buffers, *where)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "preadv", read_behind_half_a_write)
+        assert fs.open_cached(path) is None
+
+
 def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path, b"x" * 100_000)
     with open(path, "r+b") as file:

@@ -160,12 +160,47 @@ def test_bytes_reach_the_disk_before_the_name_does(
 
 
 def test_readers_keep_the_old_file(fs: LocalFileSystem, folder: str) -> None:
-    path = f"{folder}/f"
-    Path(path).write_bytes(OLD)
+    path, old = f"{folder}/f", OLD * 50  # more than is read at once
+    Path(path).write_bytes(old)
     with fs.open(path) as stream:
-        fs.replace(fs.read(path), [Splice(0, len(OLD), b"new")], RecordingHooks())
-        assert stream.read(1 << 20) == OLD
+        fs.replace(fs.read(path), [Splice(0, len(old), b"new")], RecordingHooks())
+        assert stream.read(1 << 20) == old
     assert fs.read(path).data == b"new"
+
+
+def _opened(fs: LocalFileSystem, path: str) -> bytes:
+    with fs.open(path) as stream:
+        return stream.read(1 << 20)
+
+
+def _read(fs: LocalFileSystem, path: str) -> bytes:
+    return fs.read(path).data
+
+
+@pytest.mark.parametrize("content_of", [_opened, _read])
+def test_readers_see_nothing_half_written_in_place(
+    fs: LocalFileSystem,
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    content_of: Callable[[LocalFileSystem, str], bytes],
+) -> None:
+    path, read = f"{folder}/f", os.read
+    Path(path).write_bytes(b"one\ntwo\n")
+    os.utime(path, (1, 1))
+
+    halves = [(0, b"ONE\n"), (4, b"TWO\n")]
+
+    def read_among_writes(fd: int, n_bytes: int) -> bytes:
+        if halves:
+            at, data = halves.pop(0)
+            with open(path, "r+b") as file:
+                file.seek(at)
+                file.write(data)
+        return read(fd, n_bytes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "read", read_among_writes)
+        assert content_of(fs, path) == b"ONE\nTWO\n"
 
 
 def test_a_folder_whose_sync_is_not_to_be_had_is_told(
