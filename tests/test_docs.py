@@ -61,7 +61,7 @@ def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
 
 
 async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {"ResponseError": fileops_client.ResponseError}
+    names: dict[str, Any] = {}
     for example in code_of((ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8"), "python"):
         text = example.replace('"/p', f'"{project(tmp_path) if not names.get("client") else tmp_path}')
         work = eval(compile(text, "docs/CLIENT.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
