@@ -7,6 +7,7 @@ import pytest
 
 from fileops import afterwards
 from fileops.cancellation import CancelToken
+from fileops.errors import Cancelled
 from fileops.workers import Workers
 
 
@@ -39,6 +40,47 @@ async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
     await workers.run(CancelToken(), lambda: None)
     workers.close()
     assert was_answered == [True]
+
+
+async def test_what_is_put_off_holds_up_neither_the_next_job_nor_is_it_lost_at_the_end() -> None:
+    workers, release, done = Workers(2), threading.Event(), list[bool]()
+    await workers.run(CancelToken(), lambda: afterwards.do(lambda: done.append(release.wait(20))))
+    async with asyncio.timeout(10):
+        assert await workers.run(CancelToken(), lambda: 1) == 1
+    closing = asyncio.create_task(asyncio.to_thread(workers.close))
+    while not workers.is_closed:  # noqa: ASYNC110 - set by a thread
+        await asyncio.sleep(0)
+    assert done == []
+    release.set()
+    await closing
+    assert done == [True]
+
+
+async def test_what_a_failed_or_cancelled_job_put_off_is_done() -> None:
+    workers, done = Workers(1), list[int]()
+
+    def put_off_and_fail(failure: Exception) -> None:
+        afterwards.do(lambda: done.append(1))
+        raise failure
+
+    for failure, told in ((ValueError(), ValueError), (Cancelled(), asyncio.CancelledError)):
+        with pytest.raises(told):
+            await workers.run(CancelToken(), lambda failure=failure: put_off_and_fail(failure))
+    workers.close()
+    assert done == [1, 1]
+
+
+async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
+    workers, done = Workers(1), list[int]()
+
+    def put_off(n: int) -> int:
+        for i in range(n):
+            afterwards.do(lambda i=i: done.append(i))
+        return len(done)
+
+    assert await workers.run(CancelToken(), lambda: put_off(1000)) > 980
+    workers.close()
+    assert sorted(done) == list(range(1000))
 
 
 def test_outside_of_workers_nothing_is_put_off() -> None:
