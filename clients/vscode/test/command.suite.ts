@@ -94,7 +94,8 @@ export function commandSuite(): void {
       it('has links to decide, and a row in the list', async () => {
         const done = agent().bash({ command: 'echo $(date)\ntrue' });
         const review = await waiting();
-        const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', review.pane.after);
+        const { uri } = await vscode.workspace.openTextDocument(review.pane.after); // its tab may be there before its text
+        const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
         assert.deepEqual(lenses.map(lens => lens.command!.title), ['$(play) Run once', '$(run-all) Always', '$(discard) Reject']);
         const row = insides.reviews.getTreeItem(review);
         assert.deepEqual([row.label, row.description, row.contextValue], ['echo $(date) …', `shell-${nSessions}`, 'command']);
