@@ -144,6 +144,14 @@ async def test_a_session_that_fails_in_one_file_is_undone_in_none(editor: Editor
     assert other.read_text() == "ALPHA\n"
 
 
+async def test_an_undo_stands_under_the_session_that_asked(editor: EditorClient, file: Path):
+    """R-UNDO-2."""
+    edit_id = await applied(editor.client, file, "two", "TWO", "a")
+    assert (await undo(editor, edit_id=edit_id, session_id="b"))["status"] == "success"
+    newest = (await editor.client.request("fileops/history", {"limit": 1}))["edits"][0]
+    assert (newest["session_id"], newest["undoes"]) == ("b", [edit_id])
+
+
 async def test_unknown_and_repeated_undos_are_refused(editor: EditorClient, file: Path):
     """R-UNDO-6."""
     edit_id = await applied(editor.client, file, "two", "TWO")

@@ -173,17 +173,45 @@ function M.tracked(id)
   end)
 end
 
----@param mode string
+--- The sessions whose edits may have to wait: those that are open here, the person's, and that of who names none.
+---@return string[]
+local function all_sessions()
+  local ids = { M.SESSION, 'default' }
+  for _, id in ipairs(require('fileops').sessions()) do
+    if not vim.list_contains(ids, id) then table.insert(ids, id) end
+  end
+  return ids
+end
+
+---@param modes table<string, string> by session
+local function say_modes(modes)
+  local ids = vim.tbl_keys(modes)
+  table.sort(ids)
+  local each = vim.tbl_map(function(id) return ('%s (%s)'):format(modes[id], id) end, ids)
+  local are_all_one = vim.iter(ids):all(function(id) return modes[id] == modes[ids[1]] end)
+  say('approval mode: ' .. (are_all_one and modes[ids[1]] or table.concat(each, ', ')))
+end
+
+--- Of all sessions.
+---@param mode string '' to be told
 function M.mode(mode)
   local names = require('fileops.protocol').methods
-  local method, params = names.approval_mode, vim.empty_dict()
-  if mode ~= '' then
-    method, params = names.set_approval_mode, { mode = mode }
+  local ids, modes, problem, n_answers = all_sessions(), {}, nil, 0
+  for _, id in ipairs(ids) do
+    local method = mode == '' and names.approval_mode or names.set_approval_mode
+    local params = { session_id = id, mode = mode ~= '' and mode or nil }
+    require('fileops').request(method, params, function(err, result)
+      n_answers = n_answers + 1
+      if err then
+        problem = err.message
+      else
+        modes[id] = result.mode
+      end
+      if n_answers < #ids then return end
+      if problem then return say(problem, vim.log.levels.ERROR) end
+      say_modes(modes)
+    end)
   end
-  require('fileops').request(method, params, function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
-    say('approval mode: ' .. (type(result) == 'table' and result.mode or mode))
-  end)
 end
 
 return M
