@@ -216,3 +216,8 @@ async def test_listeners_hear_under_the_documented_names(file: Path) -> None:
         assert [context.name for context in heard[3:]] == ["file:read"]
         with pytest.raises(ValueError, match="no event"):
             client.add_event_listener("file:deleted", listener)
+        for misspelt in ("didEdit", "file:deleted"):
+            with pytest.raises(ValueError, match=f"no event {misspelt}; names are methods"):
+                client.on(misspelt, listener)
+            with pytest.raises(ValueError, match="no event"):
+                client.events(DidEdit.METHOD, misspelt)

@@ -85,8 +85,9 @@ async def test_call_by_name_does_what_the_request_does(client: FileOpsClient, fi
     edits = [{"old_string": "1", "new_string": "2"}, {"old_string": "2\ntwo", "new_string": "3"}]
     assert (await client.call("MultiEdit", {"file_path": str(file), "edits": edits}, session_id="s")).ok
     assert file.read_text() == "3\n"
-    with pytest.raises(KeyError):
-        await client.call("Write", {})
+    nothing = await client.call("Write", {})
+    told = "<tool_use_error>No such tool: Write. Available tools: Read, Edit, MultiEdit</tool_use_error>"
+    assert (nothing.code, nothing.output) == ("invalid_params", told)
 
 
 @pytest.mark.parametrize(

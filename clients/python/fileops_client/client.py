@@ -246,6 +246,7 @@ class FileOpsClient(Requests):
         """Call `listener` (plain or async) with each event of that name; returns what stops it.
 
         A known event comes as its value (BecameStale, DidEdit, ...), any other as Notification.
+        Raises: ValueError (no event can have this name).
         """
         return self._events.on(name, listener)
 
@@ -257,7 +258,10 @@ class FileOpsClient(Requests):
         self._events.remove_documented(name, callback)
 
     def events(self, *names: str) -> Subscription:
-        """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`."""
+        """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`.
+
+        Raises: ValueError (no event can have this name).
+        """
         return self._events.subscribe(names)
 
     # --- inside ---------------------------------------------------------------------------------------------

@@ -106,7 +106,8 @@ class EventHub:
         self._documented: dict[tuple[str, Listener], list[Callable[[], None]]] = {}
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        entry = (DOCUMENTED_NAMES.get(name, name), listener)
+        """Raises: ValueError (no event can have this name)."""
+        entry = (_method_of(name), listener)
         self._listeners.append(entry)
 
         def stop() -> None:
@@ -128,8 +129,8 @@ class EventHub:
             stop()
 
     def subscribe(self, names: tuple[str, ...]) -> Subscription:
-        """names: none means all."""
-        wanted = frozenset(DOCUMENTED_NAMES.get(name, name) for name in names)
+        """names: none means all. Raises: ValueError, as `on`."""
+        wanted = frozenset(map(_method_of, names))
         subscription = Subscription(self._forget)
         if self._end is not None:
             subscription.end(self._end[0])
@@ -175,3 +176,10 @@ class EventHub:
             await work
         except Exception:
             log.exception("a listener failed")
+
+
+def _method_of(name: str) -> str:
+    """Raises: ValueError."""
+    if name not in DOCUMENTED_NAMES and "/" not in name:
+        raise ValueError(f"no event {name}; names are methods of the protocol, like fileops/didEdit")
+    return DOCUMENTED_NAMES.get(name, name)

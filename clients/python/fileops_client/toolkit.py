@@ -61,11 +61,14 @@ class ToolRequests(ViewRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Execute a model's call by the tool's name; arguments that do not fit are answered with code invalid_params.
+        """Execute a model's call by the tool's name.
 
-        Raises: KeyError (no such tool), and what `request` raises.
+        A name that no tool has, or arguments that do not fit, are answered with code invalid_params, for the model to
+        read. Raises: what `request` raises.
         """
         definitions = {definition.name: definition for definition in await self.tools()}
+        if name not in definitions:
+            return _no_such_tool(name, definitions)
         return await self.execute(definitions[name], arguments, session_id=session_id, timeout_s=timeout_s)
 
     async def execute(
@@ -188,6 +191,14 @@ def _arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dic
     if unknown:
         raise _BadArguments(f"$.{unknown[0]} unknown key; there are: {', '.join(known)}")
     return dict(cast("Mapping[str, Any]", given_arguments))
+
+
+def _no_such_tool(name: str, there: Iterable[str]) -> ToolResult:
+    return ToolResult(
+        status="error",
+        output=f"<tool_use_error>No such tool: {name}. Available tools: {', '.join(there)}</tool_use_error>",
+        error=ToolError(code="invalid_params", message=f"There is no tool {name}."),
+    )
 
 
 def _invalid_params(reason: str) -> ToolResult:
