@@ -5,7 +5,7 @@ thousands of them.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
 
@@ -134,11 +134,8 @@ class Nearest(Struct, frozen=True, kw_only=True):
     differs_in: tuple[DiffersIn, ...]
 
 
-class HunkLine(NamedTuple):
-    """text: without its newline, with a carriage return that stands before it.
-
-    A tuple and no dataclass: a large change has tens of thousands, and a frozen dataclass costs thrice as much.
-    """
+class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
+    """text: without its newline, with a carriage return that stands before it. Goes over the wire as it is."""
 
     kind: Literal[" ", "-", "+"]
     text: str

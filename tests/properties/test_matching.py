@@ -4,7 +4,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from core_models import awkward_texts, formats, model_spans, text_of
-from fileops.core.matching import find, lines_of
+from fileops.core.matching import MANY_HITS, find, lines_of
 from fileops.model import TextFormat
 
 
@@ -28,6 +28,9 @@ def _haystack_and_needle(draw: st.DrawFn) -> tuple[str, str]:
 @example(("\r\n\n\r\n", "\n\n"), TextFormat())
 @example(("aaaa", "aaa"), TextFormat())
 @example(("\r\r\n", "\r\n"), TextFormat())
+@example(("a" * (2 * MANY_HITS + 5), "aa"), TextFormat())
+@example(("a.c\nabc\n" * (2 * MANY_HITS), "a.c"), TextFormat())
+@example(("é(x\n" * MANY_HITS, "("), TextFormat())
 def test_matches_are_those_of_the_text(case: tuple[str, str], fmt: TextFormat) -> None:
     content, needle = case
     assume(needle)

@@ -240,10 +240,9 @@ def confirm_params(question: Question) -> wire.ConfirmEditParams:
 
 
 def hunk_of(hunk: Hunk) -> wire.Hunk:
-    lines = [wire.HunkLine(kind=line.kind, text=line.text, no_newline=line.no_newline) for line in hunk.lines]
     return wire.Hunk(
         id=hunk.id, old_start=hunk.old_start, old_lines=hunk.old_lines, new_start=hunk.new_start,
-        new_lines=hunk.new_lines, lines=lines,
+        new_lines=hunk.new_lines, lines=list(hunk.lines),
     )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from fileops.model import HunkLine
+
 SessionId = str
 AtLeastOne = Annotated[int, Meta(ge=1)]
 JsonObject = dict[str, object]
@@ -140,12 +142,6 @@ class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     message: str
-
-
-class HunkLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    kind: Literal[" ", "-", "+"]
-    text: str
-    no_newline: bool = False
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):

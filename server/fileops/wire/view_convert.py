@@ -4,7 +4,7 @@ import msgspec
 
 from fileops.core.description import Description
 from fileops.core.render import DiffView, ShownResult, View
-from fileops.model import Hunk, HunkLine
+from fileops.model import Hunk
 from fileops.wire import types as wire
 from fileops.wire import view_types as views
 
@@ -50,8 +50,7 @@ def _diff(diff: DiffView) -> views.DiffView:
 
 
 def _hunk(hunk: wire.Hunk) -> Hunk:
-    lines = tuple(HunkLine(kind=line.kind, text=line.text, no_newline=line.no_newline) for line in hunk.lines)
     return Hunk(
         id=hunk.id, old_start=hunk.old_start, old_lines=hunk.old_lines, new_start=hunk.new_start,
-        new_lines=hunk.new_lines, lines=lines,
+        new_lines=hunk.new_lines, lines=tuple(hunk.lines),
     )  # fmt: skip
