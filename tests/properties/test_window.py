@@ -1,7 +1,7 @@
 """The numbered window against a ten-line model on the decoded text, whatever the chunks."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core_models import awkward_texts, formats, model_lines, model_shown
@@ -89,6 +89,8 @@ def test_long_lines_are_counted_right_over_chunks(
 
 
 @given(_contents(), st.integers(1, 5), st.integers(0, 4), st.integers(1, 7))
+@example(b"\xff\xfe\n\x00\n\x00\x00", 1, 0, 3)  # half a character behind the window, in a chunk of its own
+@example(b"\xff\xfe\n\x00" + b"x\x00" * 40_000 + b"\n\x00\x00", 1, 0, 7)
 def test_a_window_can_start_at_any_line_that_is_known(
     data: bytes, start_line: int, n_ahead: int, chunk_size: int
 ) -> None:

@@ -90,6 +90,9 @@ class WindowReader:
         """True: enough was seen, feed no more."""
         if self._is_enough or not chunk:
             return self._is_enough
+        if self._end is not None and self._line >= self._end:  # be it a piece of a unit
+            self._is_enough = True
+            return True
         data = self._pending + chunk if self._pending else chunk
         self._pending = b""
         if not self._sniffed:
@@ -179,7 +182,7 @@ class WindowReader:
             self._end_long_line()
             at = hit + len(newline)
         if self._end is not None and self._line >= self._end:
-            self._is_enough = self._is_enough or at < len(data)
+            self._is_enough = at < len(data) or bool(self._pending)
             return
         whole_end = _behind_last_newline(data, fmt, at)
         if whole_end > at:
