@@ -9,8 +9,9 @@ is a lost edit; a line of the outside writer that goes back is a write over byte
 
 The outside writer asks nobody: he reads, and some moments later renames a file of his own over the one he read (or,
 with --outside in-place, writes into it). What agents did meanwhile he overwrites, which is his right; his own writes
-must never go. The files with two names are written in place by the daemons and left alone by him. What a daemon puts
-in place and takes back, because it noticed his write, he may see for a moment; agents may not.
+must never go, unless he wrote into a file that had been replaced since he opened it. The files with two names are
+written in place by the daemons and left alone by him. What a daemon puts in place and takes back, because it noticed
+his write, he may see for a moment; agents may not.
 """
 
 import argparse
@@ -78,6 +79,7 @@ class Report:
     n_outside: int = 0
     n_overwritten: int = 0
     n_glimpses: int = 0  # of an edit that was taken back, by the outside writer
+    n_late: int = 0  # outside writes in place that went into a file that had been replaced since it was opened
     refusals: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -86,7 +88,8 @@ class Report:
         lines = [
             f"{self.seconds:.0f} s: {self.n_edits} edits, {self.n_reads} reads, {self.n_outside} outside writes",
             f"refused: {dict(self.refusals)}; overwritten by the outside writer afterwards: {self.n_overwritten}",
-            f"edits seen that were taken back: {self.n_glimpses}; faults: {len(self.faults)}",
+            f"edits seen that were taken back: {self.n_glimpses}; outside writes into a file that had been replaced: "
+            f"{self.n_late}; faults: {len(self.faults)}",
             *self.faults[:20],
         ]
         return "\n".join(lines)
@@ -277,8 +280,24 @@ class Race:
         else:
             with open(record.path, "r+b", buffering=0) as file:
                 file.write(data)
+                if not self._stands(record, file.fileno()):
+                    record.outside.remove(write)
+                    self.report.n_late += 1
+                    return
         write.ended = time.monotonic()
         self.report.n_outside += 1
+
+    def _stands(self, record: Record, fd: int) -> bool:
+        """False: when this was written, the file that he had opened was replaced already (docs/GUARANTEES.md)."""
+        until = time.monotonic() + 5
+        while (own := os.fstat(fd)).st_nlink:
+            if os.path.samestat(own, os.stat(record.path)):
+                return True
+            if time.monotonic() > until:
+                self._fault(f"outside: {record.path}: the file that he wrote into has another name")
+                return True
+            time.sleep(0.0005)  # it is being put back or taken away
+        return False
 
     # --- the end -----------------------------------------------------------------------------------------------
 
