@@ -17,9 +17,9 @@ from fileops.model import Source, StaleReason, Stamp
 class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """What a session knows of one file.
 
-    given_path: as the session last gave it. taken_ns: wall clock just
-    before `stamp` was taken. digest: of the whole content, None where only a part was seen. read_ns: when the session
-    last saw content. stale: None while fresh; stale_source: who made it stale: "external", "buffer" or "session:ID".
+    given_path: as the session last gave it. taken_ns: wall clock just before `stamp` was taken. digest: of the whole
+    content, None where only a part was seen. read_ns: when the session last saw content. stale: None while fresh;
+    stale_source: who made it stale: "external", "buffer" or "session:ID".
     """
 
     given_path: str

@@ -90,7 +90,7 @@ class WindowReader:
         """True: enough was seen, feed no more."""
         if self._is_enough or not chunk:
             return self._is_enough
-        if self._end is not None and self._line >= self._end:  # be it a piece of a unit
+        if self._is_selected():  # whatever comes is behind the selection, be it a piece of a unit
             self._is_enough = True
             return True
         data = self._pending + chunk if self._pending else chunk
@@ -158,6 +158,10 @@ class WindowReader:
         if at < len(data) and self._line >= self._first:
             self._select(data, at, fmt)
 
+    def _is_selected(self) -> bool:
+        """Whether every line of the selection has been taken."""
+        return self._end is not None and self._line >= self._end
+
     def _skip(self, data: bytes, fmt: TextFormat) -> int:
         """Pass over lines before the selection. Returns where it begins, or the end of the data."""
         n_wanted = self._first - self._line
@@ -181,13 +185,13 @@ class WindowReader:
             self._long.feed(data[at:hit])
             self._end_long_line()
             at = hit + len(newline)
-        if self._end is not None and self._line >= self._end:
-            self._is_enough = at < len(data) or bool(self._pending)
-            return
+            if self._is_selected():
+                self._is_enough = at < len(data) or bool(self._pending)
+                return
         whole_end = _behind_last_newline(data, fmt, at)
         if whole_end > at:
             at = self._take_lines(data, at, whole_end, fmt)
-            if self._end is not None and self._line >= self._end:
+            if self._is_selected():
                 self._is_enough = at < len(data) or bool(self._pending)
                 return
         rest = data[at:]
