@@ -14,7 +14,9 @@ from fileops.core.text import find_aligned, newline_of, return_of
 from fileops.model import Splice, TextFormat
 
 MAX_REFINED_BYTES = 4_096  # of one side of a changed block that is compared word by word
+_PIECE_BYTES = 256  # that a word is looked for in at once
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
+_IN_WORDS = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F)
 
 
 class Line(Struct, frozen=True):
@@ -60,23 +62,71 @@ def _extent(lines: Sequence[Line], first: int, stop: int, size: int) -> tuple[in
     return start, lines[stop - 1].stop if stop > first else start
 
 
+def words_of(data: bytes, fmt: TextFormat) -> list[bytes]:
+    """Words, runs of blanks, and single other characters; joined they are the data again. No BOM, on code units."""
+    unit = fmt.unit_bytes
+    if unit == 1:
+        return _WORDS.findall(data)
+    order = "little" if fmt.encoding.endswith("le") else "big"
+    n_units = len(data) // unit
+    units = (int.from_bytes(data[at : at + unit], order) for at in range(0, n_units * unit, unit))
+    shadow = bytes(min(value, 0x80) for value in units)  # one byte for each unit: what is not ASCII is in words
+    words = [data[match.start() * unit : match.end() * unit] for match in _WORDS.finditer(shadow)]
+    return words if n_units * unit == len(data) else [*words, data[n_units * unit :]]
+
+
+def is_inside_word(data: bytes, at: int, fmt: TextFormat) -> bool:
+    """Whether a word goes on at this place, which is on a code unit. The BOM belongs to no word."""
+    if not len(fmt.bom) < at < len(data):
+        return False
+    return is_of_word(data, at - fmt.unit_bytes, fmt) and is_of_word(data, at, fmt)
+
+
+def word_start(data: bytes, at: int, fmt: TextFormat) -> int:
+    """Where the word begins that ends at this place, or goes on there; the place itself if none does."""
+    floor, unit = min(len(fmt.bom), at), fmt.unit_bytes
+    while unit == 1 and at > floor:
+        piece = data[max(floor, at - _PIECE_BYTES) : at]
+        n_other = len(piece.rstrip(_IN_WORDS))
+        at -= len(piece) - n_other
+        if n_other:
+            return at
+    while at > floor and is_of_word(data, at - unit, fmt):
+        at -= unit
+    return at
+
+
+def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
+    """Where the word ends that begins at this place, or goes on there; the place itself if none does."""
+    unit = fmt.unit_bytes
+    while unit == 1 and len(fmt.bom) <= at < len(data):
+        piece = data[at : at + _PIECE_BYTES]
+        n_other = len(piece.lstrip(_IN_WORDS))
+        at += len(piece) - n_other
+        if n_other:
+            return at
+    while len(fmt.bom) <= at < len(data) and is_of_word(data, at, fmt):
+        at += unit
+    return min(at, len(data))
+
+
+def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:
+    """Whether the code unit at this place is part of a word."""
+    unit = data[at : at + fmt.unit_bytes]
+    if not fmt.encoding.endswith("le"):
+        unit = unit[::-1]
+    return any(unit[1:]) or unit[:1] in _IN_WORDS
+
+
 def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
     if not old or not new or max(len(old), len(new)) > MAX_REFINED_BYTES:
-        return [_trimmed(old, new, offset, fmt.unit_bytes)]
-    if fmt.unit_bytes == 1:
-        old_words, new_words = _WORDS.findall(old), _WORDS.findall(new)
-    else:
-        old_words, new_words = _units(old, fmt.unit_bytes), _units(new, fmt.unit_bytes)
-    starts = _starts(old_words)
-    new_starts = _starts(new_words)
+        return [_trimmed(old, new, offset, fmt)]
+    old_words, new_words = words_of(old, fmt), words_of(new, fmt)
+    starts, new_starts = _starts(old_words), _starts(new_words)
     return [
-        _trimmed(old[starts[i] : starts[i_stop]], new[new_starts[j] : new_starts[j_stop]], offset + starts[i], 0)
+        Splice(offset + starts[i], offset + starts[i_stop], new[new_starts[j] : new_starts[j_stop]])
         for i, i_stop, j, j_stop in changed_ranges(old_words, new_words)
     ]
-
-
-def _units(data: bytes, width: int) -> list[bytes]:
-    return [data[at : at + width] for at in range(0, len(data), width)]
 
 
 def _starts(words: Sequence[bytes]) -> list[int]:
@@ -86,18 +136,17 @@ def _starts(words: Sequence[bytes]) -> list[int]:
     return result
 
 
-def _trimmed(old: bytes, new: bytes, offset: int, unit: int) -> Splice:
-    """One splice without the ends that both sides share; `unit` 0: nothing is trimmed."""
-    if not unit:
-        return Splice(offset, offset + len(old), new)
+def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
+    """One splice without the whole words that both sides share at their ends."""
+    bare, unit = TextFormat(encoding=fmt.encoding), fmt.unit_bytes
     shorter = min(len(old), len(new))
     head = _common_head(old, new, shorter) // unit * unit
-    tail = _common_head(old[::-1], new[::-1], shorter - head) // unit * unit
-    if unit == 1:
-        while head and not _is_boundary(old, head):
-            head -= 1
-        while tail and not _is_boundary(old, len(old) - tail):
-            tail -= 1
+    if is_inside_word(old, head, bare) or is_inside_word(new, head, bare):
+        head = word_start(old, head, bare)
+    is_whole = len(old) % unit == len(new) % unit == 0  # else the ends are on no code unit
+    tail = _common_head(old[::-1], new[::-1], shorter - head) // unit * unit if is_whole else 0
+    if is_inside_word(old, len(old) - tail, bare) or is_inside_word(new, len(new) - tail, bare):
+        tail = min(tail, len(old) - word_stop(old, len(old) - tail, bare))
     return Splice(offset + head, offset + len(old) - tail, new[head : len(new) - tail])
 
 
@@ -112,8 +161,3 @@ def _common_head(a: bytes, b: bytes, limit: int) -> int:
         else:
             high = middle
     return low
-
-
-def _is_boundary(data: bytes, at: int) -> bool:
-    """Whether no UTF-8 character is cut at `at`."""
-    return at >= len(data) or data[at] & 0xC0 != 0x80

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.alignment import changes, lines_of
+from fileops.core.alignment import MAX_REFINED_BYTES, changes, lines_of, words_of
 from fileops.core.splices import apply
 from fileops.model import Splice, TextFormat
 
 UTF8 = TextFormat()
 UTF16 = TextFormat(encoding="utf-16-le", bom=b"\xff\xfe")
+WIDE = [
+    UTF16,
+    TextFormat(encoding="utf-16-be", bom=b"\xfe\xff"),
+    TextFormat(encoding="utf-32-le", bom=b"\xff\xfe\x00\x00"),
+    TextFormat(encoding="utf-32-be", bom=b"\x00\x00\xfe\xff"),
+]
 
 
 def test_lines_know_their_line_ends():
@@ -73,3 +79,26 @@ def test_long_contents_are_held_apart_by_lines_that_stand_once():
     found = changes(before, after, UTF8)
     assert apply(before, found) == after
     assert sum(splice.end - splice.start for splice in found) < 2000
+
+
+@given(TEXTS, st.sampled_from(WIDE))
+def test_words_are_the_same_in_every_encoding(text: str, fmt: TextFormat):
+    words = [word.decode(fmt.encoding) for word in words_of(text.encode(fmt.encoding), fmt)]
+    assert words == [word.decode() for word in words_of(text.encode(), UTF8)]
+
+
+@pytest.mark.parametrize("fmt", WIDE, ids=lambda fmt: fmt.encoding)
+def test_bytes_that_fill_no_code_unit_are_kept(fmt: TextFormat):
+    data = "a b".encode(fmt.encoding) + b"x"
+    assert b"".join(words_of(data, fmt)) == data
+    assert apply(data, changes(data, data + b"yz", fmt)) == data + b"yz"
+
+
+@pytest.mark.parametrize("fmt", [UTF8, *WIDE], ids=lambda fmt: fmt.encoding)
+@pytest.mark.parametrize(("old", "new"), [("v711", "v71"), ("v71", "v711"), ("v71", "w71"), ("é", "éé"), ("x", "")])
+def test_change_of_a_long_line_begins_and_ends_where_words_do(old: str, new: str, fmt: TextFormat):
+    filler = "word " * MAX_REFINED_BYTES
+    before, after = (fmt.bom + f"{filler}{word} {filler}".encode(fmt.encoding) for word in (old, new))
+    (splice,) = changes(before, after, fmt)
+    assert before[splice.start : splice.end].decode(fmt.encoding).strip() == old
+    assert splice.new.decode(fmt.encoding).strip() == new
