@@ -67,6 +67,16 @@ async def test_an_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, f
     assert editor.text(file) == "un\n2\n"
 
 
+async def test_regex_with_empty_matches_in_a_dirty_document_cuts_no_character(editor: EditorClient, file: Path):
+    """R-STRAT-1, R-DOC-4."""
+    editor.open(file)
+    editor.set_text(file, "é漢💥\n")
+    await editor.client.read(file)
+    result = await editor.client.edit(file, "x*", "-", strategy="regex", replace_all=True)
+    assert result.ok, result.output
+    assert editor.text(file) == "-é-漢-💥-\n-"
+
+
 async def test_the_editor_is_asked_for_a_minimal_versioned_edit(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "😀 un")

@@ -14,12 +14,13 @@ from msgspec import Struct
 from fileops.core.body import Body, body_of
 from fileops.core.matching import STRATEGIES, Step
 from fileops.core.replacement import replacement_at
-from fileops.core.text import count_newlines, encode
+from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.errors import CountMismatch, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
 from fileops.model import Edit, Splice, Text
 
 MAX_PLUGIN_PLACES = 1_000_000  # of one edit; a plugin that never ends must not eat the memory
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
+_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # in a pattern; what \Q quotes are no escapes
 
 
 class Place(Struct, frozen=True):
@@ -93,6 +94,8 @@ def find_regex(body: Body, edit: Edit) -> Iterable[Place]:
         return
     except re2.error as error:
         raise InvalidPattern(reason=_text_of(error.args[0] if error.args else error)) from error
+    if any(found[1] == "C" for found in _ESCAPED.finditer(edit.old_string)):
+        raise InvalidPattern(reason=r"\C matches bytes, and would cut characters. Use . instead")
     template = _template(
         edit.new_string, {_text_of(name): number for name, number in pattern.groupindex.items()}, pattern.groups
     )
@@ -100,6 +103,8 @@ def find_regex(body: Body, edit: Edit) -> Iterable[Place]:
     for found in pattern.finditer(body.data):
         start, end = found.span()
         if start == end == last_end:  # an empty match right behind a match is part of it
+            continue
+        if start == end and is_inside_character(body.data, start):  # RE2 steps byte by byte
             continue
         last_end = end
         groups = [_shown(found.group(n)) for n in range(pattern.groups + 1)]
@@ -176,7 +181,8 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
     """`load` is called at the first use. Whatever the plugin does wrong becomes StrategyFailed, and no edit."""
 
     def find(body: Body, edit: Edit) -> Iterable[Place]:
-        text = body.data.decode("utf-8", "surrogateescape")
+        errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
+        text = body.data.decode("utf-8", errors)
         try:
             given = islice(_called(load, text, edit), MAX_PLUGIN_PLACES)
             found = sorted((int(start), int(end), str(new)) for start, end, new in given)
@@ -188,8 +194,8 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
         for start, end, new in found:
             if not at_char <= start <= end <= len(text):
                 raise StrategyFailed(strategy=name, reason="its places overlap or lie outside the text")
-            start_byte = at_byte + len(text[at_char:start].encode("utf-8", "surrogateescape"))
-            at_char, at_byte = end, start_byte + len(text[start:end].encode("utf-8", "surrogateescape"))
+            start_byte = at_byte + len(text[at_char:start].encode("utf-8", errors))
+            at_char, at_byte = end, start_byte + len(text[start:end].encode("utf-8", errors))
             yield Place(start_byte, at_byte, new)
 
     return FinderStrategy(name, find)

@@ -5,6 +5,7 @@ In UTF-16 and UTF-32 a newline counts only where it stands on a code unit (U+0A0
 units are counted from the BOM, whose length is a multiple of the unit, so from the start of the file.
 """
 
+import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 
 from fileops.errors import NotEncodable
@@ -25,6 +26,12 @@ _WITH_BOM = tuple(TextFormat(encoding=encoding, bom=bom) for bom, encoding in _B
 _BOM_STARTS = frozenset(bom[:1] for bom, _ in _BOMS)
 _PLAIN = TextFormat()
 _RETURNS: dict[Encoding, bytes] = {encoding: "\r".encode(encoding) for _, encoding in _BOMS}
+_WIDE_CHARACTER = (
+    re.compile(  # in UTF-8, table 3-7 of the Unicode standard; and surrogates, as `surrogatepass` has them
+        rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}"
+        rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+    )
+)
 
 
 def detect_format(head: bytes) -> TextFormat:
@@ -72,6 +79,15 @@ def count_characters(data: bytes, fmt: TextFormat) -> int:
     if fmt.encoding == "utf-8" and data.isascii():
         return len(data)
     return len(decode(data, fmt))
+
+
+def is_inside_character(data: bytes, at: int) -> bool:
+    """Whether `at` cuts a character of UTF-8. Each byte that belongs to none stands for itself."""
+    if not 0 < at < len(data) or data[at] & 0xC0 != 0x80:
+        return False
+    lead = next((start for start in range(at - 1, max(-1, at - 4), -1) if data[start] & 0xC0 != 0x80), None)
+    found = None if lead is None else _WIDE_CHARACTER.match(data, lead)
+    return found is not None and found.end() > at
 
 
 def newline_of(fmt: TextFormat) -> bytes:

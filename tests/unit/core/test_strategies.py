@@ -1,12 +1,16 @@
 """Strategies beside the literal one: where they find, what they write, and that a faulty one harms nothing."""
 
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from core_models import FORMATS, awkward_texts, formats
 from fileops.core import edit as core_edit
 from fileops.core import splices, strategies
 from fileops.core.text import detect_format
@@ -19,7 +23,7 @@ from fileops.errors import (
     NotEncodable,
     StrategyFailed,
 )
-from fileops.model import Edit, Text
+from fileops.model import Edit, Text, TextFormat
 
 
 def edited(data: bytes, wish: Edit) -> bytes:
@@ -55,6 +59,70 @@ def test_a_regex_replaces_all_where_asked() -> None:
 def test_an_empty_match_inserts() -> None:
     wish = Edit(old_string="(?m)^", new_string="> ", strategy="regex", replace_all=True)
     assert edited(b"a\r\nb", wish) == b"> a\r\n> b"
+
+
+@pytest.mark.parametrize("pattern", ["x*", "q?", "|zz", "(?:)", r"\b|(?:)"])
+@pytest.mark.parametrize("content", ["é漢💥", "a\r\né\r\n", "\r\r\n💥", "💥💥", "a\u0301\ufeffb"])
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: f"{fmt.encoding}{'-bom' * bool(fmt.bom)}")
+def test_empty_match_is_taken_between_characters_only(pattern: str, content: str, fmt: TextFormat) -> None:
+    wish = Edit(old_string=pattern, new_string="-", strategy="regex", replace_all=True)
+    pieces = re.findall("\r\n|.", content, re.DOTALL)
+    after = "-" + "-".join(pieces) + "-"
+    assert edited(fmt.bom + content.encode(fmt.encoding), wish) == fmt.bom + after.encode(fmt.encoding)
+
+
+def test_empty_match_no_word_border_is_taken_between_characters_only() -> None:
+    wish = Edit(old_string=r"\B", new_string="-", strategy="regex", replace_all=True)
+    assert edited("é漢ab".encode(), wish) == "-é-漢a-b".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "after"),
+    [
+        (b"\xff\xff", b"-\xff-\xff-"),  # bytes that belong to no character stand for themselves
+        (b"\xe6\xbcb", b"-\xe6-\xbc-b-"),
+        ("é".encode() + b"\xa9", "-é-".encode() + b"\xa9-"),
+    ],
+)
+def test_empty_match_in_invalid_utf8_is_taken_between_its_bytes(content: bytes, after: bytes) -> None:
+    wish = Edit(old_string="(?:)", new_string="-", strategy="regex", replace_all=True)
+    assert edited(content, wish) == after
+
+
+def test_lone_surrogate_of_utf16_is_not_cut() -> None:
+    wish = Edit(old_string="(?:)", new_string="-", strategy="regex", replace_all=True)
+    lone = "\ufeffa\ud800b".encode("utf-16-le", "surrogatepass")
+    assert edited(lone, wish) == "\ufeff-a-\ud800-b-".encode("utf-16-le", "surrogatepass")
+
+
+@given(
+    content=awkward_texts,
+    fmt=formats,
+    pattern=st.sampled_from(
+        ["", "a*", "(?m)$", "(?m)^", r"\b", r"\B", "[^a]?", ".", r"\s*", "(?s).", "é|", r"\W?", "a|$"]
+    ),
+    new=st.sampled_from(["", "-", "é", r"\0", "\n"]),
+)
+def test_regex_edit_of_text_leaves_text(content: str, fmt: TextFormat, pattern: str, new: str) -> None:
+    wish = Edit(old_string=f"(?:{pattern})", new_string=new, strategy="regex", replace_all=True)
+    try:
+        after = edited(fmt.bom + content.encode(fmt.encoding), wish)
+    except NoMatch:
+        return
+    text = after.removeprefix(fmt.bom).decode(fmt.encoding)
+    if new == r"\0":
+        assert text.replace("\r\n", "\n") == content.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("pattern", [r"\C", r"(\C)(\C)", r"\\\C", r"\Qa\E\C"])
+def test_pattern_that_matches_single_bytes_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidPattern):
+        edited("\\aé".encode(), Edit(old_string=pattern, new_string=r"\0", strategy="regex", replace_all=True))
+
+
+@pytest.mark.parametrize("pattern", [r"\\C", r"\Q\C\E", r"\Q\C"])
+def test_pattern_with_a_literal_backslash_before_c_is_taken(pattern: str) -> None:
+    assert edited(b"a\\Cb", Edit(old_string=pattern, new_string="-", strategy="regex")) == b"a-b"
 
 
 @pytest.mark.parametrize(
@@ -163,3 +231,14 @@ def test_a_plugin_speaks_in_characters_and_lf() -> None:
     )
     assert splices.apply(data, step.splices) == "\u00e9\r\nZWEI\r\n!\r\n".encode() + b"\xff"
     assert step.match_lines == (2,)
+
+
+def test_plugin_sees_a_lone_surrogate_of_utf16_as_one_character() -> None:
+    def behind_each(text: str, _old: str, new: str) -> Found:
+        return [(at, at, new) for at in range(1, len(text) + 1)]
+
+    strategy = strategies.plugin_strategy("behind_each", lambda: behind_each)
+    data = "\ufeffa\ud800b".encode("utf-16-le", "surrogatepass")
+    wish = Edit(old_string="x", new_string="-", strategy="behind_each", replace_all=True)
+    step = strategy.resolve(Text(data=data, format=detect_format(data)), wish)
+    assert splices.apply(data, step.splices) == "\ufeffa-\ud800-b-".encode("utf-16-le", "surrogatepass")
