@@ -39,6 +39,20 @@ async def test_a_models_call_by_name_runs_it(tmp_path: pathlib.Path) -> None:
         assert (await client.call("Bash", {"command": 3})).code == "invalid_params"
 
 
+@pytest.mark.parametrize("timeout_s", [86_401, 2_147_484, 3_600_000, 1e300])
+async def test_timeout_beyond_a_day_is_refused_before_the_command_runs(
+    tmp_path: pathlib.Path, timeout_s: float
+) -> None:
+    """R-BASH-5, R-PARAMS-3"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        with pytest.raises(ResponseError) as refused:
+            await client.request("fileops/bash", {"command": "touch ran", "timeout_s": timeout_s})
+        assert refused.value.code == -32602
+        assert refused.value.data == {"path": "$.timeout_s", "reason": "must be at most 86400"}
+        assert (await client.bash("echo hi", timeout_s=86_400)).output == "hi\n"
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("command", "output", "code"),
     [
@@ -47,6 +61,7 @@ async def test_a_models_call_by_name_runs_it(tmp_path: pathlib.Path) -> None:
         ("echo no; exit 7", "no\n\n\nCommand exited with code 7", 7),
         ("exit 1", "Command exited with code 1", 1),
         ("kill -TERM $$", "Command exited with code 143", 143),
+        ("kill -KILL $PPID", "Command exited with code 137", 137),  # what runs the command, as an OOM killer does
         ("cat; echo end", "end\n", 0),
         ("printf 'a\\377\\000b'", "a\ufffd\0b", 0),
         ("[[ a == a ]] && echo bash", "bash\n", 0),

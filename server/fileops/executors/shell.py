@@ -19,6 +19,7 @@ from fileops.errors import CommandNotStarted
 
 GRACE_S = 5.0  # for the wrapper to end once its lifeline has
 CHUNK_BYTES = 1 << 16
+MAX_SELECT_S = 3600.0  # epoll takes at most 2**31 ms; a longer wait is several
 
 # $1 is the shell to use (sh, where there is none such), $2 the command.
 WRAPPER = """\
@@ -75,7 +76,7 @@ class RunningCommand:
                 selector.register(output, selectors.EVENT_READ)
                 selector.register(woken, selectors.EVENT_READ)
                 while True:
-                    ready = selector.select(max(0.0, deadline - time.monotonic()))
+                    ready = selector.select(min(MAX_SELECT_S, max(0.0, deadline - time.monotonic())))
                     if any(key.fileobj == woken for key, _ in ready):
                         break
                     if ready and not _pass_on(output.fileno(), on_output):
@@ -94,7 +95,7 @@ class RunningCommand:
             os.close(woken)
             output.close()
             self.kill()
-        return None if timed_out else self._process.returncode
+        return None if timed_out else _exit_code(self._process.returncode)
 
     def kill(self) -> None:
         """From any thread: cut the lifeline."""
@@ -110,6 +111,11 @@ class RunningCommand:
     def _tell_end(self, waker: int) -> None:
         self._process.wait()
         os.close(waker)
+
+
+def _exit_code(status: int) -> int:
+    """As a shell has it: 128 + number where a signal ended the process, which Popen tells as -number."""
+    return 128 - status if status < 0 else status
 
 
 def _pass_on(fd: int, on_output: Callable[[bytes], None]) -> bool:

@@ -123,13 +123,21 @@ def _literal(allowed: tuple[Any, ...]) -> Decoder:
     return literal
 
 
+_BOUNDS_NOT_KNOWN = ("lt", "max_length", "multiple_of", "pattern")
+
+
 def _bounded(inner: Decoder, bounds: msgspec.Meta) -> Decoder:
+    if any(getattr(bounds, name) is not None for name in _BOUNDS_NOT_KNOWN):
+        raise TypeError(f"no strict decoder for {bounds!r}")
+
     def bounded(value: object) -> object:
         decoded = inner(value)
         if bounds.ge is not None and decoded < bounds.ge:
             raise InvalidParams(f"must be at least {bounds.ge}")
         if bounds.gt is not None and decoded <= bounds.gt:
             raise InvalidParams(f"must be greater than {bounds.gt}")
+        if bounds.le is not None and decoded > bounds.le:
+            raise InvalidParams(f"must be at most {bounds.le}")
         if bounds.min_length is not None and len(decoded) < bounds.min_length:
             raise InvalidParams(bounds.description or "must not be empty")
         return decoded

@@ -2,13 +2,14 @@
 
 # ruff: noqa: E501 - tables are read by the line
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 
 from fileops.wire import types as wire
-from fileops.wire.decode import InvalidParams, decode
+from fileops.wire.command_types import BashParams
+from fileops.wire.decode import InvalidParams, decode, decoder_of
 
 READ: dict[str, Any] = {"file_path": "/a"}
 EDIT: dict[str, Any] = {"file_path": "/a", "old_string": "x", "new_string": "y"}
@@ -50,6 +51,8 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("unknown key in a later step", {**MULTI, "edits": [*MULTI["edits"], {"old_string": "x", "new_string": "y", "all": 1}]}, wire.MultiEditParams, "$.edits[1].all", "unknown key; there are: old_string, new_string, replace_all, strategy"),
     ("a step that is no object", {**MULTI, "edits": ["x"]}, wire.MultiEditParams, "$.edits[0]", "must be an object, not a string"),
     ("no count", {**EDIT, "expected_replacements": 0}, wire.EditParams, "$.expected_replacements", "must be at least 1"),
+    ("a timeout in milliseconds", {"command": "true", "timeout_s": 3_600_000}, BashParams, "$.timeout_s", "must be at most 86400"),
+    ("a timeout of nothing", {"command": "true", "timeout_s": 0}, BashParams, "$.timeout_s", "must be greater than 0"),
     ("session of null", {"session_id": None}, wire.CloseSessionParams, "$.session_id", "must be a string, not null"),
     ("a token that is a list", {**READ, "workDoneToken": []}, wire.ReadParams, "$.workDoneToken", "must be a string or an integer, not an array"),
 ]  # fmt: skip
@@ -71,6 +74,11 @@ def test_params_are_refused(value: object, into: type[msgspec.Struct], path: str
     with pytest.raises(InvalidParams) as caught:
         decode(value, into)
     assert (caught.value.path, caught.value.reason) == (path, reason)
+
+
+def test_bound_that_is_not_checked_is_refused_when_the_decoder_is_made() -> None:
+    with pytest.raises(TypeError):
+        decoder_of(Annotated[int, msgspec.Meta(lt=5)])
 
 
 def test_path_of_a_huge_key_stays_short() -> None:
