@@ -48,15 +48,16 @@ async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Pa
         assert file.read_text().startswith("ONE")
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        {"outcome": "cancel"}, {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
-        {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "hunk_ids": []},
-        {"outcome": "proceed_once", "hunk_ids": ["no such hunk"]}, {"outcome": "proceed_once", "hunk_ids": "all"},
-    ],
-    ids=str,
-)  # fmt: skip
+NO_CLEAR_YES: list[Any] = [
+    {"outcome": "cancel"}, {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
+    {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "hunk_ids": []},
+    {"outcome": "proceed_once", "hunk_ids": ["no such hunk"]}, {"outcome": "proceed_once", "hunk_ids": "all"},
+    {"outcome": [], "hunk_ids": []}, {"outcome": {}, "hunk_ids": ["1"]}, {"outcome": "proceed_once", "text": []},
+    {"outcome": "proceed_once", "hunk_ids": [[]]}, {"outcome": "modify", "text": "x", "hunk_ids": {}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", NO_CLEAR_YES, ids=str)
 async def test_what_is_no_clear_yes_writes_nothing(tmp_path: Path, file: Path, reply: Any):
     """R-APPROVE-5."""
     before = file.stat()

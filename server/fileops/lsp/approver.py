@@ -10,6 +10,7 @@ from fileops.wire.convert import confirm_params
 
 CONFIRM_EDIT = "fileops/confirmEdit"
 APPLY = "Apply"
+_YES = ("proceed_once", "proceed_always", "modify")  # a tuple: what is compared may be anything, also unhashable
 
 
 class LspApprover:
@@ -37,14 +38,16 @@ def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
         return Reject()
     given = cast("dict[str, object]", answer)
     outcome, text, chosen = given.get("outcome"), given.get("text"), given.get("hunk_ids")
-    if chosen is not None and outcome in {"proceed_once", "proceed_always", "modify"}:
+    if not isinstance(text, str | None) or outcome not in _YES:
+        return Reject()
+    if chosen is not None:
         return _some_hunks(chosen, hunk_ids, is_always=outcome == "proceed_always") if text is None else Reject()
     match outcome:
         case "proceed_once":
             return Once()
         case "proceed_always":
             return Always()
-        case "modify" if isinstance(text, str):
+        case "modify" if text is not None:
             return Modify(text)
         case _:
             return Reject()
@@ -53,8 +56,8 @@ def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
 def _some_hunks(chosen: object, hunk_ids: Sequence[str], *, is_always: bool) -> Decision:
     if not isinstance(chosen, list):
         return Reject()
-    wanted = cast("list[object]", chosen)
+    wanted = {one for one in cast("list[object]", chosen) if isinstance(one, str)}
     known = tuple(one for one in hunk_ids if one in wanted)
-    if not known or any(one not in hunk_ids for one in wanted):
+    if not known or len(known) != len(wanted) or not all(isinstance(one, str) for one in cast("list[object]", chosen)):
         return Reject()
     return SomeHunks(known, is_always)

@@ -85,5 +85,8 @@ def _refused(error: object) -> ClientRefused:
     if not isinstance(error, dict):
         return ClientRefused("the reply's error is no object")
     fields = cast("dict[str, object]", error)
-    code = fields.get("code")
-    return ClientRefused(str(fields.get("message", ""))[:1000], code if isinstance(code, int) else None)
+    message, code = fields.get("message"), fields.get("code")
+    return ClientRefused(
+        message[:1000] if isinstance(message, str) else "",
+        code if isinstance(code, int) and not isinstance(code, bool) else None,
+    )

@@ -1,0 +1,135 @@
+"""What a client's answer to a question means: what is no clear yes is a no, whatever JSON it is."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fileops.lsp.approver import decision_of
+from fileops.lsp.client import Client
+from fileops.lsp.command_approver import LspCommandApprover
+from fileops.lsp.person import Person
+from fileops.lsp.questions import ClientRefused, Questions
+from fileops.questions import Always, Modify, Once, Reject, SomeHunks
+from fileops.requests import CommandRequest
+from fileops.wire.correction_types import correction_of
+
+HUNKS = ["1-a", "2-b"]
+ODD: list[Any] = [0, 1.5, True, [], [[]], {}, {"a": []}, ["proceed_once"], {"title": "Apply"}]  # null means absent
+YES = ["proceed_once", "proceed_always", "modify"]
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+@pytest.mark.parametrize("answer", [None, "proceed_once", *ODD], ids=json.dumps)
+def test_answer_that_is_no_object_is_a_no(answer: Any) -> None:
+    assert decision_of(answer, HUNKS) == Reject()
+    assert correction_of(answer) is None
+
+
+@pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
+@pytest.mark.parametrize("rest", [{}, {"hunk_ids": []}, {"hunk_ids": HUNKS}, {"text": "x"}], ids=json.dumps)
+def test_outcome_of_another_kind_is_a_no(odd: Any, rest: dict[str, Any]) -> None:
+    assert decision_of({"outcome": odd, **rest}, HUNKS) == Reject()
+
+
+@pytest.mark.parametrize("outcome", YES)
+@pytest.mark.parametrize(
+    "odd", ["1-a", *ODD, ["1-a", []], ["1-a", {}], ["1-a", 1], ["1-a", None], [None]], ids=json.dumps
+)
+def test_hunk_ids_of_another_kind_are_a_no(outcome: str, odd: Any) -> None:
+    assert decision_of({"outcome": outcome, "hunk_ids": odd}, HUNKS) == Reject()
+
+
+@pytest.mark.parametrize("outcome", YES)
+@pytest.mark.parametrize("rest", [{}, {"hunk_ids": HUNKS}, {"hunk_ids": None}], ids=json.dumps)
+@pytest.mark.parametrize("odd", ODD, ids=json.dumps)
+def test_text_of_another_kind_is_a_no(outcome: str, rest: dict[str, Any], odd: Any) -> None:
+    assert decision_of({"outcome": outcome, "text": odd, **rest}, HUNKS) == Reject()
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        ({"outcome": "proceed_once"}, Once()),
+        ({"outcome": "proceed_once", "text": None, "hunk_ids": None}, Once()),
+        ({"outcome": "proceed_always", "remark": []}, Always()),
+        ({"outcome": "modify", "text": ""}, Modify("")),
+        ({"outcome": "modify", "hunk_ids": ["2-b", "1-a", "2-b"]}, SomeHunks(("1-a", "2-b"), is_always=False)),
+        ({"outcome": "proceed_always", "hunk_ids": ["2-b"]}, SomeHunks(("2-b",), is_always=True)),
+        ({"outcome": "proceed_once", "hunk_ids": ["2-b", "3-c"]}, Reject()),
+        ({"outcome": "proceed_once", "hunk_ids": ["1-a"], "text": "x"}, Reject()),
+        ({"outcome": "cancel", "hunk_ids": ["1-a"]}, Reject()),
+    ],
+    ids=str,
+)
+def test_answer_of_the_right_shape_is_what_it_says(answer: Any, decision: Any) -> None:
+    assert decision_of(answer, HUNKS) == decision
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"outcome": anything | st.sampled_from(YES), "text": anything, "hunk_ids": anything}
+    )
+)
+def test_any_json_is_a_decision(answer: dict[str, Any]) -> None:
+    decision = decision_of(answer, HUNKS)
+    if not isinstance(decision, Reject):
+        assert answer["outcome"] in YES
+
+
+@pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
+@pytest.mark.parametrize("key", ["old_string", "new_string"])
+def test_correction_with_a_part_of_another_kind_is_none(key: str, odd: Any) -> None:
+    assert correction_of({"old_string": "a", "new_string": "b", key: odd}) is None
+
+
+class Answering(Client):
+    """A client that gives one answer to everything, and knows all our requests or none."""
+
+    def __init__(self, answer: object, *, confirms: bool) -> None:
+        self._answer, self._confirms = answer, confirms
+
+    def capability(self, dotted: str) -> object:
+        return self._confirms
+
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "Run", *ODD, *({"outcome": odd, "title": odd} for odd in ODD)], ids=json.dumps
+)
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_answer_about_a_command_of_another_kind_is_a_no(answer: Any, *, confirms: bool) -> None:
+    approver = LspCommandApprover(Answering(answer, confirms=confirms), timeout_s=10, falls_back=True)
+    assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Reject()
+
+
+@pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)
+async def test_answer_to_a_message_of_another_kind_is_a_no(answer: Any) -> None:
+    person = Person(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, falls_back=True)
+    assert await person.ask_by_message("Apply?", yes="Apply") == Reject()
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "error", [*ODD, "no", {"message": nested(900), "code": nested(900)}, {"code": True}], ids=lambda _: ""
+)
+async def test_error_of_another_kind_is_a_refusal(error: Any) -> None:
+    sent: list[dict[str, object]] = []
+    questions = Questions(sent.append, lambda: questions.take_reply(sent[0]["id"], {"error": error}))
+    with pytest.raises(ClientRefused) as refusal:
+        await questions.ask("fileops/confirmEdit", {}, timeout_s=10)
+    assert refusal.value.code is None
