@@ -1,5 +1,6 @@
 """Strategies, plugins and corrections, through the daemon."""
 
+import asyncio
 import pathlib
 
 import pytest
@@ -50,6 +51,28 @@ async def test_bad_pattern_is_told_and_changes_nothing(file: pathlib.Path) -> No
         assert result.error.code == "invalid_pattern"
         assert result.output.startswith("<tool_use_error>The pattern cannot be used: ")
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "old"),
+    [
+        (b"x" + b" " * 120_000 + b"y\n", "\nfoo"),
+        (b"\r\n" * 20_000, "\n" * 60 + "foo"),
+        (b"it is\r\n" * 20_000, "it is\n" * 5_000 + "it's"),
+    ],
+    ids=["a run of blanks", "empty lines", "equal lines"],
+)
+async def test_text_that_is_hard_to_correct_keeps_nobody_else_waiting(
+    file: pathlib.Path, content: bytes, old: str
+) -> None:
+    """R-TIER-1: beside the correction of one file another one is read."""
+    hard = file.with_name("hard.txt")
+    hard.write_bytes(content)
+    async with FileOpsClient.start(root=file.parent, initialization_options={"correction": True}) as client:
+        await client.read(hard, limit=1)
+        edit = client.begin("fileops/edit", {"file_path": str(hard), "old_string": old, "new_string": "x"})
+        assert (await asyncio.wait_for(client.read(file), 30)).ok
+        assert (await asyncio.wait_for(edit, 30))["error"]["code"] == "no_match"
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ Pure: knows no client. A person's own text and a choice of hunks both become spl
 so bytes that he did not touch survive here too.
 """
 
+import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fileops.core import text
 from fileops.core.alignment import Line, lines_of
@@ -14,7 +15,7 @@ from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
 from fileops.errors import Rejected
-from fileops.model import Plan, Splice, Text, TextFormat
+from fileops.model import Encoding, Plan, Splice, Text, TextFormat
 from fileops.questions import Decision, Modify, Once, SomeHunks
 from fileops.settings import ApprovalMode
 
@@ -28,6 +29,16 @@ PROTECTED_NAMES = frozenset({
     ".xinitrc", ".xprofile", ".xsession", ".xsessionrc",
     ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".ideavimrc", ".emacs", ".nanorc",
 })  # fmt: skip
+
+_N_LIKE = 16  # lines before and behind its counterpart from which a changed line may take invalid bytes
+_PIECE_BYTES = 256
+_DECODE: dict[Encoding, Callable[[bytes, str, bool], tuple[str, int]]] = {
+    "utf-8": codecs.utf_8_decode,
+    "utf-16-le": codecs.utf_16_le_decode,
+    "utf-16-be": codecs.utf_16_be_decode,
+    "utf-32-le": codecs.utf_32_le_decode,
+    "utf-32-be": codecs.utf_32_be_decode,
+}
 
 
 def needs_decision(mode: ApprovalMode, canonical_path: str, roots: Roots | None, client_can_ask: bool) -> bool:
@@ -113,10 +124,11 @@ def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Spli
     old_parts = [old[line.start : line.stop] for line in old_lines]
     new_parts = [new[line.start : line.stop] for line in new_lines]
     result: list[Splice] = []
+    stop, at = offset, 0
     for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
-        start = sum(map(len, old_parts[:i]))
-        stop = start + sum(map(len, old_parts[i:i_stop]))
-        result.append(Splice(offset + start, offset + stop, b"".join(new_parts[j:j_stop])))
+        start = stop + sum(map(len, old_parts[at:i]))
+        stop, at = start + sum(map(len, old_parts[i:i_stop])), i_stop
+        result.append(Splice(start, stop, b"".join(new_parts[j:j_stop])))
     return result
 
 
@@ -140,7 +152,10 @@ def modified_splices(content: Text, person_text: str) -> tuple[Splice, ...]:
     for i, i_stop, j, j_stop in changed_ranges(old_texts, new_texts):
         before = _pieces(data, old, i, i_stop)
         ends = _line_ends(data, old, new_ends, fmt, i, i_stop, j, j_stop)
-        contents = [_encoded(part, data, old[i:i_stop], fmt) for part in new_texts[j:j_stop]]
+        contents = [
+            _encoded(part, data, old[max(i, at - _N_LIKE) : max(i, min(i_stop, at + _N_LIKE))], fmt)
+            for at, part in enumerate(new_texts[j:j_stop], i)
+        ]
         left = data[old[i - 1].start : old[i - 1].end] if i else None
         after = _with_ends(left, contents, ends, fmt)
         start = old[i - 1].end if i else len(fmt.bom)
@@ -184,12 +199,11 @@ def _line_ends(
 
 def _with_ends(left: bytes | None, contents: Sequence[bytes], ends: Sequence[bytes], fmt: TextFormat) -> list[bytes]:
     """Line ends and contents in turn; `left` is the line that stays in front, None at the start."""
-    rest = list(ends)
+    rest = iter(ends)
     result: list[bytes] = []
     for content in contents if left is None else (left, *contents):
         result.append(content)
-        if rest:
-            end = rest.pop(0)
+        if end := next(rest, b""):
             if end == newline_of(fmt) and content.endswith(return_of(fmt)):
                 end = return_of(fmt) + end  # else the content's own carriage return would become part of the line end
             result.append(end)
@@ -255,16 +269,18 @@ def _shared_ends(characters: Sequence[tuple[str, bytes]], line: str) -> tuple[in
 def _characters(data: bytes, fmt: TextFormat) -> list[tuple[str, bytes]]:
     """Each character as it is shown, with its bytes; an invalid run is one U+FFFD, as in decoding."""
     result: list[tuple[str, bytes]] = []
+    decode = _DECODE[fmt.encoding]
     at = 0
     while at < len(data):
+        piece = data[at : at + _PIECE_BYTES]  # short: a failure costs a copy of what is decoded
         try:
-            valid, bad = data[at:].decode(fmt.encoding), b""
+            valid, n_valid = decode(piece, "strict", at + len(piece) == len(data))
+            bad = b""
         except UnicodeDecodeError as error:
-            valid = data[at : at + error.start].decode(fmt.encoding)
-            bad = data[at + error.start : at + error.end]
+            valid, n_valid = decode(piece[: error.start], "strict", True)
+            bad = piece[error.start : error.end]
         result.extend((character, character.encode(fmt.encoding)) for character in valid)
-        at += sum(len(raw) for _, raw in result[len(result) - len(valid) :]) if valid else 0
         if bad:
             result.append(("\ufffd", bad))
-            at += len(bad)
+        at += n_valid + len(bad)
     return result

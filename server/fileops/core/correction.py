@@ -12,8 +12,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fileops.core.linefeeds import Walk
 from fileops.core.matching import Step
-from fileops.core.text import count_newlines, encode
+from fileops.core.text import count_newlines, encode, to_lf
 from fileops.model import Edit, Splice, Text, TextFormat
 
 Tier = Literal["line_ends", "escapes", "trailing_blanks", "indentation", "lookalikes"]
@@ -29,15 +30,14 @@ SENTENCES: dict[str, str] = {
     BY_CLIENT: "old_string was not found as given; a corrected old_string and new_string were used instead.",
 }
 
-_NEWLINE = "(?:\r\n|[\n\r\x85\u2028\u2029])"
-_BLANKS = "[ \t]*"
+_NEWLINES = re.compile("\r\n|[\r\x85\u2028\u2029]")  # what is taken as "\n" besides it
 _LOOKALIKES = (
     "'\u2018\u2019\u201a\u201b\u2032\u02bc\uff07`\u00b4",
     '"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02',
     "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d",
     " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
 )
-_CLASS_OF = {char: f"[{re.escape(group)}]" for group in _LOOKALIKES for char in group}
+_PLAIN = str.maketrans({char: group[0] for group in _LOOKALIKES for char in group[1:]})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "`": "`", "\\": "\\", "\n": "\n"}
 
 
@@ -64,59 +64,76 @@ def correct(content: Text, edit: Edit) -> Step | None:
 
 
 # --- the tiers ------------------------------------------------------------------------------------------------
+#
+# Each makes the content and the wanted text alike, in one pass over each, and searches one in the other: the time is
+# linear whatever they are. A pattern of the caller's text would be tried anew at every place, with the interpreter's
+# lock held.
 
 
 def _by_line_ends(content: str, edit: Edit) -> _Found | None:
-    lines = re.split(_NEWLINE, edit.old_string)
-    ends_in_newline = len(lines) > 1 and not lines[-1]
-    pattern = _NEWLINE.join(map(re.escape, lines[:-1] if ends_in_newline else lines))
-    if ends_in_newline:
-        pattern += rf"(?:{_NEWLINE}|\Z)"
-    found = _only(pattern, content)
-    return None if found is None else _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    seen, wanted = _NEWLINES.sub("\n", content), _NEWLINES.sub("\n", edit.old_string)
+    start = _only(f"{seen}\n" if wanted.endswith("\n") else seen, wanted)  # the last line may have no end
+    if start < 0:
+        return None
+    found = _in_original(content, start, min(start + len(wanted), len(seen)))
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
 def _by_escapes(content: str, edit: Edit) -> _Found | None:
-    old, new = _unescaped(edit.old_string), _unescaped(edit.new_string)
-    if old in {edit.old_string, new}:
+    old, new = to_lf(_unescaped(edit.old_string)), _unescaped(edit.new_string)
+    if old in {to_lf(edit.old_string), to_lf(new)}:
         return None
-    found = _only(re.escape(old).replace("\\\n", "\r?\n"), content)
-    return None if found is None else _Found(start=found[0], end=found[1], new=new)
+    start = _only(to_lf(content), old)
+    if start < 0:
+        return None
+    found = _in_original(content, start, start + len(old))
+    return _Found(start=found[0], end=found[1], new=new)
 
 
 def _by_trailing_blanks(content: str, edit: Edit) -> _Found | None:
-    lines = edit.old_string.split("\n")
-    stripped = [re.escape(line.rstrip(" \t\r")) for line in lines]
-    pattern = f"{_BLANKS}\r?\n".join(stripped)
-    if lines[-1] != lines[-1].rstrip(" \t"):
-        pattern += rf"{_BLANKS}(?=\r?\n|\Z)"
-    found = _only(pattern, content)
-    return None if found is None else _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    lines = _Lines(content)
+    seen = "\n".join(line.rstrip(" \t") for line in lines.bodies)
+    wanted = "\n".join(line.rstrip(" \t\r") for line in edit.old_string.split("\n"))
+    to_line_end = edit.old_string.endswith((" ", "\t"))
+    start = _only(f"{seen}\n", f"{wanted}\n") if to_line_end else _only(seen, wanted)
+    if start < 0:
+        return None
+    end = start + len(wanted)
+    first = seen.count("\n", 0, start)
+    last = first + wanted.count("\n")
+    found_start = lines.begin(first) + start - seen.rfind("\n", 0, start) - 1
+    in_last = len(lines.bodies[last]) if to_line_end else end - seen.rfind("\n", 0, end) - 1
+    found = found_start, lines.begin(last) + in_last
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
 def _by_indentation(content: str, edit: Edit) -> _Found | None:
-    lines = edit.old_string.split("\n")
-    pattern = "\r?\n".join(_BLANKS + re.escape(line.lstrip(" \t")) for line in lines)
-    found = _only(rf"(?m:^){pattern}" + ("" if not lines[-1] else r"(?=\r?\n|\Z)"), content)
-    if found is None:
+    """Whole lines only."""
+    lines, old_lines = _Lines(content), to_lf(edit.old_string).split("\n")
+    seen = "\n" + "\n".join(line.lstrip(" \t") for line in lines.bodies)
+    wanted = "\n" + "\n".join(line.lstrip(" \t") for line in old_lines)
+    has_end = not old_lines[-1]  # of the last line; the next one is not a part of the place then
+    start = _only(seen, wanted) if has_end else _only(f"{seen}\n", f"{wanted}\n")
+    if start < 0:
         return None
-    there = content[found[0] : found[1]].replace("\r\n", "\n").split("\n")
-    for change in _indentation_changes(lines, there):
-        if all(change(line) == other for line, other in zip(lines, there, strict=True) if line.strip()):
+    first = seen.count("\n", 0, start)
+    last = first + len(old_lines) - 1
+    there = lines.bodies[first : last + 1]
+    for change in _indentation_changes(old_lines, there):
+        if all(change(line) == other for line, other in zip(old_lines, there, strict=True) if line.strip()):
             new = "\n".join(change(line) if line.strip() else line for line in edit.new_string.split("\n"))
-            return _Found(start=found[0], end=found[1], new=new)
+            end = lines.begin(last) + (0 if has_end else len(lines.bodies[last]))
+            return _Found(start=lines.begin(first), end=end, new=new)
     return None
 
 
 def _by_lookalikes(content: str, edit: Edit) -> _Found | None:
-    if len(edit.old_string) > 100_000:  # a class per character makes a large pattern
+    wanted = to_lf(edit.old_string).translate(_PLAIN)
+    start = _only(to_lf(content).translate(_PLAIN), wanted)
+    if start < 0:
         return None
-    pieces = (
-        "\r?\n" if char == "\n" else _CLASS_OF.get(char) or re.escape(char)
-        for char in edit.old_string.replace("\r\n", "\n")
-    )
-    found = _only("".join(pieces), content)
-    return None if found is None else _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    found = _in_original(content, start, start + len(wanted))
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
 _TIERS: dict[Tier, Callable[[str, Edit], _Found | None]] = {
@@ -131,19 +148,35 @@ _TIERS: dict[Tier, Callable[[str, Edit], _Found | None]] = {
 # --- helpers --------------------------------------------------------------------------------------------------
 
 
-def _only(pattern: str, content: str) -> tuple[int, int] | None:
-    """The one place where the pattern stands; None for no place or several."""
-    compiled = re.compile(pattern)
-    first = compiled.search(content)
-    if first is None or first.start() == first.end():
-        return None
-    return None if compiled.search(content, first.start() + 1) is not None else first.span()
+class _Lines:
+    """bodies: the lines without their ends, LF or CRLF."""
+
+    def __init__(self, content: str) -> None:
+        self._pieces = content.split("\n")
+        self.bodies = [piece.removesuffix("\r") for piece in self._pieces[:-1]]
+        self.bodies.append(self._pieces[-1])
+
+    def begin(self, number: int) -> int:
+        """Where a line begins in the content; from 0."""
+        return sum(map(len, self._pieces[:number])) + number
+
+
+def _only(seen: str, wanted: str) -> int:
+    """The one place where it stands; -1 for no place or several."""
+    first = seen.find(wanted)
+    return -1 if first < 0 or seen.find(wanted, first + 1) >= 0 else first
+
+
+def _in_original(content: str, start: int, end: int) -> tuple[int, int]:
+    """Of a place in the content with LF line ends."""
+    walk = Walk(content, "\r\n")
+    return walk.to(start), walk.to(end)
 
 
 def _as_it_was(content: str, found: tuple[int, int], edit: Edit) -> str:
     """The new text; at both ends, as far as it equals the old one, with the file's own characters."""
     there = content[found[0] : found[1]]
-    old, new = edit.old_string.replace("\r\n", "\n"), edit.new_string
+    old, new = to_lf(edit.old_string), edit.new_string
     if len(there) != len(old):  # blanks differ: the characters do not pair up
         return new
     limit = min(len(old), len(new))
@@ -207,7 +240,9 @@ def _step(content: Text, decoded: str, found: _Found, tier: Tier) -> Step:
     there = decoded[found.start : found.end]
     new = found.new
     if "\r\n" in there or ("\n" not in there and "\r\n" in decoded):
-        new = re.sub("\r?\n", "\r\n", new)
+        new = to_lf(new).replace("\n", "\r\n")
+    elif "\n" in decoded:
+        new = to_lf(new)
     encode(re.sub("[\udc80-\udcff]", "", new), fmt)  # raises NotEncodable for what the caller gave
     splice = Splice(start, start + len(encoded(there)), encoded(new))
     return Step(

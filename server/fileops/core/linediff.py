@@ -16,6 +16,7 @@ Range = tuple[int, int, int, int]  # old_start, old_end, new_start, new_end, 0-b
 
 _MAX_PRODUCT = 20_000  # lines × lines up to which an exact comparison costs milliseconds even at its worst
 _MAX_LINES = 200_000
+_MAX_DEPTH = 16  # of dividing at unique lines; each level costs a pass over what is left
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class Effort:
 def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: Effort | None = None) -> list[Range]:
     """Where the two differ, in order, never touching. What lies between two ranges is equal."""
     ranges: list[Range] = []
-    _collect(old, new, (0, len(old), 0, len(new)), ranges, effort or Effort())
+    _collect(old, new, (0, len(old), 0, len(new)), ranges, effort or Effort(), _MAX_DEPTH)
     return ranges
 
 
@@ -54,7 +55,9 @@ def positional_ranges(old: Sequence[Line], new: Sequence[Line], *, max_gap: int 
     return ranges
 
 
-def _collect(old: Sequence[Line], new: Sequence[Line], within: Range, ranges: list[Range], effort: Effort) -> None:
+def _collect(
+    old: Sequence[Line], new: Sequence[Line], within: Range, ranges: list[Range], effort: Effort, depth: int
+) -> None:
     a, a_end, b, b_end = within
     while a < a_end and b < b_end and old[a] == new[b]:
         a += 1
@@ -75,15 +78,16 @@ def _collect(old: Sequence[Line], new: Sequence[Line], within: Range, ranges: li
             if tag != "equal":
                 _add(ranges, (a + i, a + j, b + k, b + m))
         return
-    anchors = _anchors(old, new, a, a_end, b, b_end) if a_end - a + b_end - b <= _MAX_LINES else []
+    is_divided = depth and a_end - a + b_end - b <= _MAX_LINES
+    anchors = _anchors(old, new, a, a_end, b, b_end) if is_divided else []
     if not anchors:
         for i, j, k, m in positional_ranges(old[a:a_end], new[b:b_end]):
             _add(ranges, (a + i, a + j, b + k, b + m))
         return
     for i, k in anchors:
-        _collect(old, new, (a, i, b, k), ranges, effort)
+        _collect(old, new, (a, i, b, k), ranges, effort, depth - 1)
         a, b = i + 1, k + 1
-    _collect(old, new, (a, a_end, b, b_end), ranges, effort)
+    _collect(old, new, (a, a_end, b, b_end), ranges, effort, depth - 1)
 
 
 def _anchors(old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: int, b_end: int) -> list[tuple[int, int]]:

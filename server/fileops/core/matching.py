@@ -7,14 +7,15 @@ Other ways to find a place plug in here as a `Strategy` under a name; what they 
 
 import re
 from array import array
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import AnyStr, Protocol
 
 from msgspec import Struct
 
-from fileops.core.text import count_newlines, encode, newline_of, return_of, to_lf
+from fileops.core.linefeeds import Walk
+from fileops.core.text import count_newlines, encode, n_bytes_of, to_lf, wide_text
 from fileops.errors import NotEncodable
-from fileops.model import Edit, Span, Splice, Text, TextFormat
+from fileops.model import Edit, Span, Splice, Text
 
 
 class Matches(Struct, frozen=True, kw_only=True):
@@ -63,42 +64,34 @@ class Strategy(Protocol):
 
 EXACT = "exact"
 MANY_HITS = 64
-MAX_OVERLAPS = 200  # overlapping positions counted where line ends are mixed and each costs a search
+_MAX_COMPILED_BYTES = 256  # of a needle that is searched as a pattern: compiling costs more than it saves beyond
 STRATEGIES: dict[str, Strategy] = {}  # by name; "exact" is built in and not among them
-
-Finder = Callable[[int, int], tuple[int, int] | None]  # the first hit within [from, to)
 
 
 def find(text: Text, old: str) -> Matches:
     """Every place at which `old` stands. A needle that the encoding cannot hold stands nowhere."""
-    starts, ends = array("q"), array("q")
     needle = to_lf(old)
     try:
         encoded = encode(needle, text.format)
         as_given = encode(old, text.format)
     except NotEncodable:
-        return Matches(starts=starts, ends=ends, candidates=starts, match=EXACT)
-    plain = _is_plain(text, needle)
-    finder = _literal_finder(text, encoded) if plain else _newline_finder(text, needle)
-    at, size = len(text.format.bom), len(text.data)
-    is_bytewise = plain and text.format.unit_bytes == 1
-    if is_bytewise:
-        starts, ends = _literal_hits(text.data, encoded, at)
+        none = array("q")
+        return Matches(starts=none, ends=none, candidates=none, match=EXACT)
+    data, is_plain = text.data, _is_plain(text, needle)
+    if is_plain and text.format.unit_bytes == 1:
+        starts, candidates = _positions(data, encoded, len(text.format.bom))
+        ends = array("q", [start + len(encoded) for start in starts])
+    elif text.format.unit_bytes == 1:
+        starts, ends, candidates = _found_in_bytes(text, encoded)
     else:
-        while (hit := finder(at, size)) is not None:
-            starts.append(hit[0])
-            ends.append(hit[1])
-            at = hit[1]
-    candidates = starts
-    if len(starts) == 1:
-        candidates = _overlapping(text, finder, starts[0], ends[0], is_plain=plain)
-    is_exact = as_given == encoded if plain else _all_read(text.data, starts, ends, as_given)
+        starts, ends, candidates = _found_in_characters(text, needle)
+    is_exact = as_given == encoded if is_plain else _all_read(data, starts, ends, as_given)
     return Matches(
         starts=starts,
         ends=ends,
         candidates=candidates,
         match=EXACT if is_exact else "newline",
-        needle=encoded if is_bytewise else None,
+        needle=encoded if is_plain and text.format.unit_bytes == 1 else None,
     )
 
 
@@ -134,99 +127,83 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
     )
 
 
-def _literal_hits(data: bytes, needle: bytes, at: int) -> "tuple[array[int], array[int]]":
-    """All of them where no alignment is to be checked."""
+def _found_in_bytes(text: Text, needle: bytes) -> "tuple[array[int], array[int], array[int]]":
+    """Starts, ends and candidates, where line ends have to be taken as the same."""
+    n_bom = len(text.format.bom)
+    content = text.data[n_bom:]
+    starts, candidates = _positions(content.replace(b"\r\n", b"\n"), needle, 0)
+
+    def in_file(offsets: Iterable[int]) -> "array[int]":
+        walk = Walk(content, b"\r\n")
+        return array("q", [n_bom + walk.to(offset) for offset in offsets])
+
+    return _told(starts, len(needle), candidates, in_file)
+
+
+def _found_in_characters(text: Text, needle: str) -> "tuple[array[int], array[int], array[int]]":
+    """The same where a unit has several bytes: a search in bytes would stop at each hit between two units."""
+    fmt = text.format
+    decoded = wide_text(text)
+    starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0)
+
+    def in_file(offsets: Iterable[int]) -> "array[int]":
+        walk = Walk(decoded, "\r\n")
+        passed, at = 0, len(fmt.bom)
+        found = array("q")
+        for offset in offsets:
+            reached = walk.to(offset)
+            at += n_bytes_of(decoded, passed, reached, fmt)
+            passed = reached
+            found.append(at)
+        return found
+
+    return _told(starts, len(needle), candidates, in_file)
+
+
+def _told(
+    starts: "array[int]", width: int, candidates: "array[int]", in_file: Callable[[Iterable[int]], "array[int]"]
+) -> "tuple[array[int], array[int], array[int]]":
+    borders = in_file(border for start in starts for border in (start, start + width))
+    found = borders[::2]
+    return found, borders[1::2], found if len(candidates) == len(starts) else in_file(candidates)
+
+
+def _positions(content: AnyStr, needle: AnyStr, at: int) -> "tuple[array[int], array[int]]":
+    """Matches, and what a unique one would have to be told from: see Matches.candidates."""
+    starts = _hits(content, needle, at)
+    return starts, _overlapping(content, needle, starts[0]) if len(starts) == 1 else starts
+
+
+def _hits(content: AnyStr, needle: AnyStr, at: int) -> "array[int]":
+    """Non-overlapping, left to right."""
     starts, width = array("q"), len(needle)
-    while len(starts) < MANY_HITS and (hit := data.find(needle, at)) >= 0:
+    is_short = width <= _MAX_COMPILED_BYTES
+    while (not is_short or len(starts) < MANY_HITS) and (hit := content.find(needle, at)) >= 0:
         starts.append(hit)
         at = hit + width
-    if len(starts) == MANY_HITS:  # a pattern steps faster from hit to hit, and more slowly through what is none
-        starts.extend(hit.start() for hit in re.compile(re.escape(needle)).finditer(data, at))
-    return starts, array("q", [start + width for start in starts])
+    if is_short and len(starts) == MANY_HITS:  # a pattern steps faster from hit to hit, and more slowly through none
+        starts.extend(hit.start() for hit in re.compile(re.escape(needle)).finditer(content, at))
+    return starts
 
 
-def _literal_finder(text: Text, needle: bytes) -> Finder:
-    data, unit, width = text.data, text.format.unit_bytes, len(needle)
-
-    def find_within(at: int, to: int) -> tuple[int, int] | None:
-        hit = data.find(needle, at, to)
-        while hit % unit and hit >= 0:
-            hit = data.find(needle, hit + 1, to)
-        return None if hit < 0 else (hit, hit + width)
-
-    return find_within
-
-
-def _newline_finder(text: Text, needle: str) -> Finder:
-    r"""By a byte pattern.
-
-    A newline in front is searched by its "\n" alone, which gives the search a literal to run on, and the hit is
-    widened over the "\r" before it afterwards.
-    """
-    data, fmt, unit = text.data, text.format, text.format.unit_bytes
-    cr, lf = return_of(fmt), newline_of(fmt)
-    begins_with_newline = needle.startswith("\n")
-    rest = _pattern(needle[begins_with_newline:], fmt)
-    pattern = re.compile(re.escape(lf) + rest if begins_with_newline else rest, re.DOTALL)
-
-    def find_within(at: int, to: int) -> tuple[int, int] | None:
-        found = pattern.search(data, at, to)
-        while found is not None and found.start() % unit:
-            found = pattern.search(data, found.start() + 1, to)
-        if found is None:
-            return None
-        start, end = found.span()
-        if begins_with_newline and data.endswith(cr, 0, start):
-            start -= unit
-        return start, end
-
-    return find_within
-
-
-def _pattern(needle: str, fmt: TextFormat) -> bytes:
-    cr, lf = re.escape(return_of(fmt)), re.escape(newline_of(fmt))
-    either = b"(?:%b%b|(?<!%b)%b)" % (cr, lf, cr, lf)
-    lone = b"%b(?!%b)" % (cr, lf)
-    pieces = (
-        either if piece == "\n" else lone if piece == "\r" else re.escape(encode(piece, fmt))
-        for piece in re.split(r"([\r\n])", needle)
-    )
-    return b"".join(pieces)
-
-
-def _overlapping(text: Text, finder: Finder, start: int, end: int, *, is_plain: bool) -> "array[int]":
+def _overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
     """Every position, from the only non-overlapping match on, at which the text stands, overlaps included.
 
-    All begin inside that match. Literal occurrences that overlap pairwise lie at equal distances, so once the
-    second is known each further one costs a comparison of that distance, however long the text is.
+    All begin inside that match. Occurrences that overlap pairwise lie at equal distances, so once the second is
+    known each further one costs a comparison of that distance, however long the text is.
     """
-    data, width = text.data, end - start
+    width, end = len(needle), start + len(needle)
     positions = array("q", [start])
-    reach = end + 2 * width  # an occurrence with other line ends is at most twice as long
-    second = finder(_behind_first(text, start), reach)
-    if second is None or second[0] >= end:
+    second = content.find(needle, start + 1, end + width - 1)
+    if second < 0:
         return positions
-    positions.append(second[0])
-    if not is_plain:
-        while len(positions) < MAX_OVERLAPS:
-            hit = finder(_behind_first(text, positions[-1]), reach)
-            if hit is None or hit[0] >= end:
-                break
-            positions.append(hit[0])
-        return positions
-    distance = second[0] - start
-    at = second[0] + distance
+    distance = second - start
+    at = second
     while at < end:
-        come = data[at + width - distance : at + width]
-        if come != data[at + width - 2 * distance : at + width - distance]:
-            break
+        if at > second:
+            come = content[at + width - distance : at + width]
+            if come != content[at + width - 2 * distance : at + width - distance]:
+                break
         positions.append(at)
         at += distance
     return positions
-
-
-def _behind_first(text: Text, start: int) -> int:
-    """Behind the first unit of a match, or behind the CRLF it begins with."""
-    unit = text.format.unit_bytes
-    crlf = return_of(text.format) + newline_of(text.format)
-    return start + (2 * unit if text.data.startswith(crlf, start) else unit)

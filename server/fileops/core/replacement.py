@@ -40,14 +40,46 @@ def splices_for(text: Text, matches: Matches, new_string: str) -> tuple[Splice, 
     return tuple(_each(matches.starts, matches.ends, replacement))
 
 
-def replacement_at(text: Text, start: int, end: int, new: str) -> bytes:
+class LineEnds:
+    """What kinds the line ends of a text are. Asked about ascending offsets, all answers cost one pass together."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self._newline = newline_of(text.format)
+        self._asked_after, self._next = 1, 0  # no newline in [asked, next); next: the text's size where none follows
+        self._asked_before, self._last = 0, -1  # the last newline before asked, -1 where there is none
+        self.are_there = find_aligned(text.data, self._newline, text.format, 0) >= 0
+
+    def after(self, offset: int) -> str | None:
+        """The end of the line on which `offset` lies; None on a last line without one."""
+        data, fmt = self.text.data, self.text.format
+        if not self._asked_after <= offset <= self._next:
+            hit = find_aligned(data, self._newline, fmt, offset)
+            self._next = len(data) if hit < 0 else hit
+        self._asked_after = offset
+        return None if self._next == len(data) else self._kind_at(self._next)
+
+    def before(self, offset: int) -> str | None:
+        """The end of the line before the one on which `offset` lies; None on the first line."""
+        if offset < self._asked_before:
+            self._asked_before, self._last = 0, -1
+        hit = rfind_aligned(self.text.data, self._newline, self.text.format, self._asked_before, offset)
+        self._asked_before = offset
+        self._last = max(hit, self._last)
+        return None if self._last < 0 else self._kind_at(self._last)
+
+    def _kind_at(self, newline_offset: int) -> str:
+        return "\r\n" if self.text.data.endswith(return_of(self.text.format), 0, newline_offset) else "\n"
+
+
+def replacement_at(line_ends: LineEnds, start: int, end: int, new: str) -> bytes:
     """What stands for `new` in place of [start, end), with the right line ends.
 
     `new` may carry bytes of the file that are no text, escaped as `surrogateescape` does in UTF-8 (elsewhere as
     `surrogatepass` does). Raises: NotEncodable.
     """
-    fmt = text.format
-    ended = _with_line_ends(text, start, end, to_lf(new)) if "\n" in new and _has_newline(text) else new
+    fmt = line_ends.text.format
+    ended = _with_line_ends(line_ends, start, end, to_lf(new)) if "\n" in new and line_ends.are_there else new
     try:
         return ended.encode(fmt.encoding, "surrogateescape" if fmt.encoding == "utf-8" else "surrogatepass")
     except UnicodeEncodeError as error:
@@ -56,33 +88,32 @@ def replacement_at(text: Text, start: int, end: int, new: str) -> bytes:
 
 def _replacement(text: Text, new_string: str) -> Replacement:
     as_given = encode(new_string, text.format)
-    if "\n" not in new_string or not _has_newline(text):
+    if "\n" not in new_string:
+        return as_given
+    line_ends = LineEnds(text)
+    if not line_ends.are_there:
         return as_given
     lf = to_lf(new_string)
     if b"\r" not in text.data:
         return encode(lf, text.format)
 
     def by_span(start: int, end: int) -> bytes:
-        return encode(_with_line_ends(text, start, end, lf), text.format)
+        return encode(_with_line_ends(line_ends, start, end, lf), text.format)
 
     return by_span
 
 
-def _has_newline(text: Text) -> bool:
-    return find_aligned(text.data, newline_of(text.format), text.format, 0) >= 0
-
-
-def _with_line_ends(text: Text, start: int, end: int, new: str) -> str:
-    matched = decode_part(memoryview(text.data)[start:end], text.format)
+def _with_line_ends(line_ends: LineEnds, start: int, end: int, new: str) -> str:
+    matched = decode_part(memoryview(line_ends.text.data)[start:end], line_ends.text.format)
     old_lines = matched.split("\n")
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in old_lines[:-1]]
     kinds = set(ends)
     if len(kinds) == 1:
         return new.replace("\n", kinds.pop())
     if not kinds:
-        return new.replace("\n", _end_of_line(text, end) or _end_before(text, start) or "\n")
+        return new.replace("\n", line_ends.after(end) or line_ends.before(start) or "\n")
     new_lines = new.split("\n")
-    before = _end_before(text, start) or ends[0]
+    before = line_ends.before(start) or ends[0]
     return _mixed([line.removesuffix("\r") for line in old_lines[:-1]], ends, new_lines, before)
 
 
@@ -102,22 +133,6 @@ def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: 
         before = kept.get(index, before)
         pieces += (line, before)
     return "".join((*pieces, new_lines[-1]))
-
-
-def _end_of_line(text: Text, offset: int) -> str | None:
-    """The end of the line on which `offset` lies; None on a last line without one."""
-    hit = find_aligned(text.data, newline_of(text.format), text.format, offset)
-    return None if hit < 0 else _kind_at(text, hit)
-
-
-def _end_before(text: Text, offset: int) -> str | None:
-    """The end of the line before the one on which `offset` lies; None on the first line."""
-    hit = rfind_aligned(text.data, newline_of(text.format), text.format, 0, offset)
-    return None if hit < 0 else _kind_at(text, hit)
-
-
-def _kind_at(text: Text, newline_offset: int) -> str:
-    return "\r\n" if text.data.endswith(return_of(text.format), 0, newline_offset) else "\n"
 
 
 def _coalesced(data: bytes, matches: Matches, replacement: Replacement) -> tuple[Splice, ...]:

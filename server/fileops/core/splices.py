@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from fileops.model import Splice
 
+_NOTHING = memoryview(b"")
+
 
 def validate(splices: Sequence[Splice], size_bytes: int) -> None:
     """Raises: ValueError where the list is not sorted, overlaps, or leaves the content."""
@@ -93,8 +95,8 @@ class _Composer:
         self._out: list[Splice] = []
         self._is_open = False
         self._start = self._end = self._open_at = 0
-        self._pieces: list[bytes] = []
-        self._tail = b""
+        self._pieces: list[bytes | memoryview] = []
+        self._tail = _NOTHING  # a view: it is cut at each splice, and must not be copied each time
 
     def add(self, splice: Splice) -> None:
         if self._is_open and splice.start > self._open_at:
@@ -106,13 +108,13 @@ class _Composer:
         if splice.end < self._open_at:
             self._tail = self._tail[len(self._tail) - (self._open_at - splice.end) :]
             return
-        self._tail = b""
+        self._tail = _NOTHING
         while (begins_at := self._next_at()) is not None and begins_at <= splice.end:
             absorbed = self._consume()
             self._end = absorbed.end
             self._open_at = begins_at + len(absorbed.new)
             if self._open_at > splice.end:
-                self._tail = absorbed.new[splice.end - begins_at :]
+                self._tail = memoryview(absorbed.new)[splice.end - begins_at :]
         if self._open_at < splice.end:
             self._end = splice.end - self._shift
             self._open_at = splice.end
@@ -131,7 +133,7 @@ class _Composer:
         self._is_open = True
         if begins_at is not None and begins_at <= at:
             absorbed = self._consume()
-            self._start, self._end, self._tail = absorbed.start, absorbed.end, absorbed.new
+            self._start, self._end, self._tail = absorbed.start, absorbed.end, memoryview(absorbed.new)
             self._open_at = begins_at + len(absorbed.new)
         else:
             self._start = self._end = at - self._shift
@@ -140,7 +142,7 @@ class _Composer:
     def _close(self) -> None:
         self._out.append(Splice(self._start, self._end, b"".join((*self._pieces, self._tail))))
         self._is_open = False
-        self._pieces, self._tail = [], b""
+        self._pieces, self._tail = [], _NOTHING
 
     def _next_at(self) -> int | None:
         """Where the next splice of `first` begins in the middle text."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fileops.core.body import Body, body_of
 from fileops.core.matching import STRATEGIES, Step
-from fileops.core.replacement import replacement_at
+from fileops.core.replacement import LineEnds, replacement_at
 from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.errors import CountMismatch, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
 from fileops.model import Edit, Splice, Text
@@ -54,8 +54,9 @@ class FinderStrategy(Struct, frozen=True):
             raise MultipleMatches(old_string=edit.old_string, n_matches=len(places), lines=lines)
         if edit.expected_replacements not in {None, len(places)}:
             raise CountMismatch(n_expected=edit.expected_replacements or 0, n_found=len(places), lines=lines)
+        line_ends = LineEnds(text)
         splices = tuple(
-            Splice(start, end, replacement_at(text, start, end, place.new))
+            Splice(start, end, replacement_at(line_ends, start, end, place.new))
             for (start, end), place in zip(spans, places, strict=True)
         )
         return Step(splices=splices, n_replacements=len(places), match=self.name, match_lines=lines)
@@ -118,7 +119,7 @@ def _shown(group: bytes | None) -> str:
 def _template(new: str, names: dict[str, int], n_groups: int) -> list[str | int]:
     """Literal pieces and group numbers. Raises: InvalidPattern."""
     parts: list[str | int] = []
-    for piece in re.split(r"(\\g<[^>]*>|\\\d{1,2}|\\\\)", new):
+    for piece in re.split(r"(\\g<[^>\\]*>|\\\d{1,2}|\\\\)", new):
         reference = re.fullmatch(r"\\g<([^>]*)>|\\(\d{1,2})", piece)
         if piece == "\\\\":
             parts.append("\\")

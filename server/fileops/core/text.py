@@ -6,10 +6,13 @@ units are counted from the BOM, whose length is a multiple of the unit, so from 
 """
 
 import re
+import sys
+from array import array
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from typing import Literal
 
 from fileops.errors import NotEncodable
-from fileops.model import Encoding, NewlineStyle, TextFormat
+from fileops.model import Encoding, NewlineStyle, Text, TextFormat
 
 SNIFF_BYTES = 8192  # how much of a file's head decides whether it is binary (semantics: "first 8 KB")
 _BLOCK_BYTES = 1 << 16  # wide encodings are decoded in blocks of this size to count their newlines
@@ -72,6 +75,30 @@ def decode(data: bytes | memoryview, fmt: TextFormat) -> str:
 def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
     """A piece of a file that begins and ends on code units; nothing is dropped."""
     return str(data, fmt.encoding, "replace")
+
+
+def wide_text(text: Text) -> str:
+    """The content of a file whose units have several bytes, reversibly: `n_bytes_of` counts it back.
+
+    A lone surrogate stays one; what is no character (in UTF-32) shows as one, and half a unit at the end not at all.
+    """
+    fmt = text.format
+    content = memoryview(text.data)[len(fmt.bom) : _whole(len(text.data), fmt)]
+    try:
+        return str(content, fmt.encoding, "surrogatepass")
+    except UnicodeDecodeError:
+        order: Literal["little", "big"] = "little" if fmt.encoding.endswith("le") else "big"
+        units = array("I", content.tobytes())
+        if sys.byteorder != order:
+            units.byteswap()
+        return "".join(chr(unit) if unit <= sys.maxunicode else "\ud800" for unit in units)
+
+
+def n_bytes_of(text: str, start: int, end: int, fmt: TextFormat) -> int:
+    """How many bytes of the file characters [start, end) of its `wide_text` are."""
+    if fmt.unit_bytes == 4:
+        return 4 * (end - start)
+    return len(text[start:end].encode(fmt.encoding, "surrogatepass"))
 
 
 def count_characters(data: bytes, fmt: TextFormat) -> int:

@@ -116,23 +116,6 @@ class DocumentText:
             wanted -= units
             at, offset = at + 1, 0
 
-    def position_at(self, offset: int, encoding: PositionEncoding) -> Position:
-        """Of a code point offset that does not lie inside a CRLF."""
-        if not self._chunks:
-            return Position(0, 0)
-        at = min(bisect_right(self._ends, offset), len(self._chunks) - 1)
-        before = self._chunks[at].text[: offset - self._begin(at)]
-        n_breaks = _Chunk(before).n_breaks
-        line = (self._breaks[at - 1] if at else 0) + n_breaks
-        character = 0
-        while True:
-            line_start = max(before.rfind("\n"), before.rfind("\r")) + 1
-            character += n_units(before[line_start:], encoding)
-            if line_start or not at:
-                return Position(line, character)
-            at -= 1
-            before = self._chunks[at].text
-
     def _line_start(self, line: int) -> tuple[int, int]:
         """Chunk and offset in it where a line begins; behind the last chunk for a line that is not there."""
         if line <= 0:
@@ -151,6 +134,15 @@ class DocumentText:
 
     def _begin(self, chunk: int) -> int:
         return self._ends[chunk - 1] if chunk else 0
+
+
+def advanced(position: Position, text: str, encoding: PositionEncoding) -> Position:
+    """Behind a text that stands at the position and neither begins nor ends inside a CRLF."""
+    n_breaks = _Chunk(text).n_breaks
+    if not n_breaks:
+        return Position(position.line, position.character + n_units(text, encoding))
+    last = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
+    return Position(position.line + n_breaks, n_units(last, encoding))
 
 
 def n_units(text: str, encoding: PositionEncoding) -> int:

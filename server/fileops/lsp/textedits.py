@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fileops.core.text import newline_of, return_of
-from fileops.lsp.documents import DocumentText, Position, PositionEncoding
+from fileops.lsp.documents import DocumentText, Position, PositionEncoding, advanced
 from fileops.model import Splice, TextFormat
 
 
@@ -30,17 +30,15 @@ def document_edits(
     document: DocumentText, data: bytes, fmt: TextFormat, splices: Sequence[Splice], encoding: PositionEncoding
 ) -> tuple[DocumentEdit, ...]:
     """data: `encode_document` of the document's text. The edits are in order and do not overlap."""
-    n_bom = len(fmt.bom)
-    offset = len(document.text) - len(_without_bom(document.text, fmt))
-    at = n_bom
+    at = len(fmt.bom)
+    text = document.text[: len(document.text) - len(_without_bom(document.text, fmt))]
+    position = advanced(Position(0, 0), text, encoding)
     edits: list[DocumentEdit] = []
     for splice in _widened(data, fmt, splices):
-        offset += len(_decoded(data[at : splice.start], fmt))
-        start = document.position_at(offset, encoding)
-        offset += len(_decoded(data[splice.start : splice.end], fmt))
+        start = advanced(position, _decoded(data[at : splice.start], fmt), encoding)
+        position = advanced(start, _decoded(data[splice.start : splice.end], fmt), encoding)
         at = splice.end
-        end = document.position_at(offset, encoding)
-        edits.append(DocumentEdit(start, end, _decoded(splice.new, fmt)))
+        edits.append(DocumentEdit(start, position, _decoded(splice.new, fmt)))
     return tuple(edits)
 
 

@@ -44,6 +44,7 @@ def utf16(text: str) -> bytes:
         (b"\xffk=v\xfe\n", "k=(.)", r"k=\1\1", b"\xffk=vv\xfe\n"),
         (utf16("caf\xe9 = 1\r\n\U0001f600 = 2\r\n"), "\U0001f600 = (.)", r"\1", utf16("caf\xe9 = 1\r\n2\r\n")),
         (b"a\\b", r"a\\b", r"c\\d", b"c\\d"),
+        (b"a\r\nb\n", "^", "x\n", b"x\r\na\r\nb\n"),  # at the very beginning: the end of its own line
         (b"one\ntwo\n", "(?m)^two", "$1 & two", b"one\n$1 & two\n"),
     ],
 )
