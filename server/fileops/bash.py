@@ -9,10 +9,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from fileops.core import outputs
 from fileops.core.clipping import Clipped
 from fileops.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NotAbsolute, Rejected
+from fileops.open_sessions import OpenSessions
 from fileops.ports import CommandApprover, ExecutorChoice, Running
 from fileops.questions import Always, Once, TimedOut
 from fileops.requests import CommandOutcome, CommandRequest
@@ -37,12 +39,15 @@ class Bash:
         executor_at: ExecutorChoice,
         approver: CommandApprover,
         mode_of: Callable[[str], ApprovalMode],
+        sessions: OpenSessions,
         folders: Callable[[], tuple[str, ...]],
         default_cwd: str,
         recheck: Callable[[], None],
     ) -> None:
         self._executor_at, self._approver, self._mode_of = executor_at, approver, mode_of
+        self._sessions = sessions
         self._folders, self._default_cwd, self._recheck = folders, default_cwd, recheck
+        self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
         self._running: set[Running] = set()
         self._granted: set[tuple[str, str, str]] = set()
@@ -88,11 +93,13 @@ class Bash:
         grant = (request.session_id, cwd, request.command)
         if self._mode_of(request.session_id) == "yolo" or not self._approver.can_ask or grant in self._granted:
             return
+        session = self._sessions.get(request.session_id)
         match await self._approver.decide(request, cwd):
             case Once():
                 return
             case Always():
-                self._granted.add(grant)
+                if not session.is_closed:
+                    self._granted.add(grant)
             case TimedOut(timeout_s):
                 raise ApprovalTimedOut(timeout_s=timeout_s, what="command")
             case _:
@@ -125,18 +132,21 @@ class Bash:
                 self._running.discard(running)
                 self._recheck()
 
-        done = loop.run_in_executor(self._threads, work)
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            is_cancelled.set()
-            for running in started:
-                running.kill()
-            await asyncio.wait([done])  # it is over before the caller is told
-            raise
-        finally:
-            if stream is not None:
-                stream.flush()
+        async with self._slots:  # a cancel ends the wait for one at once: nothing has been started
+            done = loop.run_in_executor(self._threads, work)
+            try:
+                return await asyncio.shield(done)
+            except asyncio.CancelledError:
+                is_cancelled.set()
+                for running in started:
+                    running.kill()
+                while not done.done():  # it is over before the caller is told, however often it cancels
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([done])
+                raise
+            finally:
+                if stream is not None:
+                    stream.flush()
 
 
 class _Stream:

@@ -22,6 +22,7 @@ from fileops.events import ApprovalModeChanged, DidRead
 from fileops.freshness import Freshness, TrackedFile
 from fileops.history import History
 from fileops.model import AppliedEdit
+from fileops.open_sessions import OpenSession, OpenSessions
 from fileops.ports import (
     Approver,
     Clock,
@@ -90,6 +91,7 @@ class FileOps:
         self.calls = Calls((self._stats, *world.sinks))
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
+        self._sessions = OpenSessions()
         self._workers = Workers(N_WORKERS)
         self.files = SessionFiles(fs=world.fs, freshness=world.freshness, workers=self._workers, turns=self._turns)
         self._roots = Roots(())
@@ -105,7 +107,8 @@ class FileOps:
 
         return Bash(
             executor_at=world.executor_at, approver=world.command_approver, mode_of=self.approval_mode,
-            folders=lambda: self.folders, default_cwd=_own_folder(), recheck=world.freshness.sweep,
+            sessions=self._sessions, folders=lambda: self.folders, default_cwd=_own_folder(),
+            recheck=world.freshness.sweep,
         )  # fmt: skip
 
     # --- the tools -----------------------------------------------------------------------------------------
@@ -120,16 +123,20 @@ class FileOps:
         return outcome
 
     async def read(self, request: ReadRequest) -> ReadOutcome:
-        token = CancelToken()
+        token, session = CancelToken(), self._sessions.get(request.session_id)
         roots = self._read_roots
         async with self._turns.take(request.file_path, shared=True):
             outcome = await self._workers.run(token, lambda: self._reader.read(request, roots, token))
-        self._note_read(request, outcome)
+        self._note_read(request, outcome, session)
         return outcome
 
-    def _note_read(self, request: ReadRequest, outcome: ReadOutcome) -> None:
+    def _note_read(self, request: ReadRequest, outcome: ReadOutcome, session: OpenSession | None = None) -> None:
+        """session: the one that asked, where it may have been closed since."""
         note_outcome(outcome)
         if outcome.error is not None:
+            return
+        if session is not None and session.is_closed:
+            self.files.unsee(request.session_id, request.file_path)
             return
         now = self._now()
         self.files.ledger.note_read(request.session_id, request.file_path, now)
@@ -145,23 +152,26 @@ class FileOps:
 
     async def edit(self, request: EditRequest) -> EditOutcome:
         """Both `edit` and `multi_edit`."""
-        token = CancelToken()
-        policy = self._policy(request.session_id)
+        token, session = CancelToken(), self._sessions.get(request.session_id)
+        policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
             result = await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
         while not isinstance(result, EditOutcome):
             if isinstance(result, Proposal):
-                result = await self._decide(request, result, token)
+                result = await self._decide(request, result, token, session)
             else:
-                request, result = await self._correct(request, result, token)
+                request, result = await self._correct(request, result, token, session)
         note_outcome(result)
-        self.files.note_edit(request, result, self._now())
+        if session.is_closed:
+            self.files.unsee(request.session_id, request.file_path)
+        else:
+            self.files.note_edit(request, result, self._now())
         if result.did_edit is not None:
             self._world.events.publish(result.did_edit)
         return result
 
     async def _correct(
-        self, request: EditRequest, unmatched: Unmatched, token: CancelToken
+        self, request: EditRequest, unmatched: Unmatched, token: CancelToken, session: OpenSession
     ) -> tuple[EditRequest, Attempted]:
         """The request in the words that the client's model proposed, and what came of it."""
         corrector = self._world.corrector
@@ -170,16 +180,18 @@ class FileOps:
         if proposal is None:
             return request, self._editor.failed(request, unmatched.error)
         request = with_proposal(request, unmatched.error, proposal)
-        policy = self._policy(request.session_id)
+        policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
             return request, await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
 
-    async def _decide(self, request: EditRequest, proposal: Proposal, token: CancelToken) -> Attempted:
+    async def _decide(
+        self, request: EditRequest, proposal: Proposal, token: CancelToken, session: OpenSession
+    ) -> Attempted:
         with waiting():
             decision = await self._world.approver.decide(proposal.question)
-        if _asks_no_more(decision):
+        if _asks_no_more(decision) and not session.is_closed:
             self._stop_asking(request.session_id)
-        policy = self._policy(request.session_id)
+        policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
             return await self._workers.run(
                 token, lambda: self._editor.settle(request, policy, token, proposal, decision)
@@ -193,13 +205,14 @@ class FileOps:
 
     async def record_read(self, request: ReadRequest) -> ReadOutcome:
         """The agent saw the whole file by other means, as it stands now."""
+        session = self._sessions.get(request.session_id)
         outcome = await self.files.record_read(request, self._read_roots)
-        self._note_read(request, outcome)
+        self._note_read(request, outcome, session)
         return outcome
 
     async def line_of(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """Where the text first stands, in a file that the session has read and may edit."""
-        return await self.files.line_of(session_id, file_path, old_string, self._policy(session_id).roots)
+        return await self.files.line_of(session_id, file_path, old_string, self._edit_roots)
 
     # --- history -------------------------------------------------------------------------------------------
 
@@ -208,24 +221,28 @@ class FileOps:
         return await self._workers.run(CancelToken(), lambda: self._undoer.edits(request))
 
     async def undo(self, request: UndoRequest) -> UndoOutcome:
-        token = CancelToken()
-        policy = self._policy(request.by_session or "")
+        token, session = CancelToken(), self._sessions.get(request.by_session or "")
+        policy = self._policy(request.by_session or "", session)
         result = await self._workers.run(token, lambda: self._undoer.attempt(request, policy, token))
         while isinstance(result, UndoProposal):
             with waiting():
                 decision = await self._world.approver.decide(result.question)
             if _asks_no_more(decision):
-                if request.by_session is not None:
+                if request.by_session is not None and not session.is_closed:
                     self._stop_asking(request.by_session)
                 request = replace(request, asks_no_more=True)
-            result = await self._settle_undo(request, result, decision, token)
+            result = await self._settle_undo(request, result, decision, token, session)
         note_outcome(result)
+        if session.is_closed and request.by_session is not None:
+            for file in result.files:
+                self.files.unsee(request.by_session, file.file_path)
         return result
 
     async def _settle_undo(
-        self, request: UndoRequest, proposal: UndoProposal, decision: Decision, token: CancelToken
-    ) -> UndoOutcome | UndoProposal:
-        policy = self._policy(request.by_session or "")
+        self, request: UndoRequest, proposal: UndoProposal, decision: Decision, token: CancelToken,
+        session: OpenSession,
+    ) -> UndoOutcome | UndoProposal:  # fmt: skip
+        policy = self._policy(request.by_session or "", session)
         if request.asks_no_more and policy.mode == "default":
             policy = replace(policy, mode="auto_edit")
         return await self._workers.run(token, lambda: self._undoer.settle(request, policy, token, proposal, decision))
@@ -258,7 +275,8 @@ class FileOps:
             self.set_approval_mode(session_id, "auto_edit")
 
     def close_session(self, session_id: str) -> None:
-        """Forget all that this session has seen and was granted."""
+        """Forget all that this session has seen and was granted, and what it has asked for and is still to be."""
+        self._sessions.close(session_id)
         self._modes.pop(session_id, None)
         if self.bash is not None:
             self.bash.forget(session_id)
@@ -295,11 +313,15 @@ class FileOps:
     def _now(self) -> float:
         return self._world.clock.time_ns() / 1e9
 
-    def _policy(self, session_id: str) -> Policy:
+    @property
+    def _edit_roots(self) -> Roots | None:
+        return None if self.settings.confine == "off" else self._roots
+
+    def _policy(self, session_id: str, session: OpenSession) -> Policy:
         corrector = self._world.corrector
         return Policy(
-            roots=None if self.settings.confine == "off" else self._roots,
-            mode=self.approval_mode(session_id),
+            roots=self._edit_roots,
+            mode=self.settings.approval_mode if session.is_closed else self.approval_mode(session_id),
             can_ask=self._world.approver.can_ask,
             can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
         )

@@ -85,6 +85,11 @@ class SessionFiles:
             CancelToken(), lambda: line_of(self.fs, self.freshness, session_id, file_path, old_string, roots)
         )
 
+    def unsee(self, session_id: str, file_path: str) -> None:
+        """What a request of a closed session noted after all: whoever has the id now has not seen it."""
+        for path in self.freshness.paths_of(session_id, file_path):
+            self.freshness.forget(session_id, path)
+
     def reset(self, session_id: str) -> None:
         """Forget what the session has seen and done."""
         self.freshness.close_session(session_id)

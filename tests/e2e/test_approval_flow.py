@@ -182,6 +182,34 @@ async def test_always_does_not_take_back_a_mode_that_was_set_meanwhile(tmp_path:
         assert await editor.client.approval_mode() == "yolo"
 
 
+async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_edit_alone(tmp_path: Path):
+    """R-APPROVE-9."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_always"}))
+        creating = asyncio.create_task(editor.client.edit(tmp_path / "new.txt", "", "one\n", session_id="s"))
+        await within(held.asked.wait())
+        await editor.client.close_session("s")
+        held.let_go.set()
+        assert (await within(creating)).ok
+        assert await editor.client.approval_mode(session_id="s") == "default"
+        assert await editor.client.tracked(session_id="s") == ()
+        assert (await editor.client.edit(tmp_path / "new.txt", "one", "1", session_id="s")).code == "not_read"
+
+
+async def test_always_for_an_undo_of_a_closed_session_does_not_reach_the_next_one(tmp_path: Path, file: Path):
+    """R-APPROVE-9."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        assert (await edit(editor, file, session_id="s")).ok
+        held = editor.confirm = Held(answer({"outcome": "proceed_always"}))
+        undoing = editor.client.begin("fileops/undo", {"session_id": "s"})
+        await within(held.asked.wait())
+        await editor.client.close_session("s")
+        held.let_go.set()
+        assert (await within(undoing))["status"] == "success"
+        assert await editor.client.approval_mode(session_id="s") == "default"
+        assert await editor.client.tracked(session_id="s") == ()
+
+
 async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path, file: Path):
     """R-APPROVE-2."""
     async with editor_client(tmp_path, CONFIRM) as editor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fileops.bash import N_COMMANDS
 from fileops_client import Answer, CommandQuestion, FileOpsClient, ResponseError
 from support.sshd import Sshd, descendants_of, is_alive, wait_until
 
@@ -190,6 +191,50 @@ async def test_a_cancel_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
             await call
         assert refused.value.code == -32800
         wait_until(lambda: not is_alive(pid))
+
+
+async def test_cancel_of_a_command_that_waits_for_its_turn_is_answered_at_once(tmp_path: pathlib.Path) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
+        running = [
+            client.begin("fileops/bash", {"command": f"touch {n}; until [ -e go ]; do sleep 0.05; done"})
+            for n in range(N_COMMANDS)
+        ]
+        for n in range(N_COMMANDS):
+            await asyncio.to_thread(wait_until, (tmp_path / str(n)).exists)
+        queued = client.begin("fileops/bash", {"command": "touch queued"})
+        queued.cancel()
+        with pytest.raises(ResponseError) as refused:
+            await asyncio.wait_for(queued, 20)  # no command ends before it is answered
+        assert refused.value.code == -32800
+        assert not any(call.done() for call in running)
+        (tmp_path / "go").touch()
+        assert [answer["status"] for answer in await asyncio.gather(*running)] == ["success"] * N_COMMANDS
+        assert (await client.bash("ls")).output.split() == [*map(str, range(N_COMMANDS)), "go"]
+
+
+async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_command_alone(
+    tmp_path: pathlib.Path,
+) -> None:
+    """R-APPROVE-9"""
+    asked, let_go = asyncio.Queue[None](), asyncio.Event()
+
+    async def confirm(_question: CommandQuestion) -> Answer:
+        asked.put_nowait(None)
+        await let_go.wait()
+        return Answer(outcome="proceed_always")
+
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=confirm) as client:
+        waiting = asyncio.create_task(client.bash("echo x", session_id="s"))
+        await asyncio.wait_for(asked.get(), 20)
+        await client.close_session("s")
+        let_go.set()
+        assert (await waiting).ok
+        for n_asked in (1, 0):  # the next session of that id is asked, and its own yes counts
+            assert (await client.bash("echo x", session_id="s")).ok
+            assert asked.qsize() == n_asked
+            while not asked.empty():
+                asked.get_nowait()
 
 
 @pytest.mark.parametrize("how", ["shutdown", "SIGTERM", "SIGKILL"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import FileOpsClient, Misquote, ResponseError
+from fileops_client import Answer, FileOpsClient, Misquote, Question, ResponseError
 from support.editor_client import Held, answer, within
 
 Correct = Callable[[Misquote], Awaitable[tuple[str, str] | None]]
@@ -255,3 +255,26 @@ async def test_corrected_edit_is_put_before_the_person_like_any_other(file: Path
         await client.read(file)
         assert (await client.edit(file, "cheddar", "x")).code == "rejected"
         assert "+cheese = 3" in asked[0]["diff"]
+
+
+async def test_correction_for_a_closed_session_does_not_use_the_mode_of_the_next_one(file: Path) -> None:
+    """R-APPROVE-9"""
+    questions: list[Question] = []
+
+    async def confirm(question: Question) -> Answer:
+        questions.append(question)
+        return Answer(outcome="cancel")
+
+    held = Held(answer(("cheese = 1", "cheese = 3")))
+    async with FileOpsClient.start(
+        root=file.parent, correct_edit=held, confirm_edit=confirm, initialization_options={"correction": True}
+    ) as client:
+        await client.read(file, session_id="s")
+        editing = asyncio.create_task(client.edit(file, "cheddar = 1", "cheddar = 3", session_id="s"))
+        await within(held.asked.wait())
+        await client.close_session("s")
+        await client.set_approval_mode("yolo", session_id="s")
+        await client.read(file, session_id="s")
+        held.let_go.set()
+        assert (await within(editing)).code == "rejected"
+    assert len(questions) == 1

@@ -46,8 +46,14 @@ class Person:
 class Desk:
     """A disk, an editor over it, a person who may be asked, and the service."""
 
-    def __init__(self, *, history: History | None = None, settings: Settings | None = None) -> None:
-        self.disk = MemoryFileSystem()
+    def __init__(
+        self,
+        *,
+        history: History | None = None,
+        settings: Settings | None = None,
+        disk: MemoryFileSystem | None = None,
+    ) -> None:
+        self.disk = disk or MemoryFileSystem()
         self.disk.make_folder("/w")
         self.editor = FakeEditor(self.disk, self.disk.put)
         self.events, self.person = RecordingEvents(), Person()

@@ -1,0 +1,34 @@
+"""Which opening of a session a request belongs to. Belongs to the event loop.
+
+A session has no beginning of its own: its id is enough. `fileops/closeSession` ends it, and the same id may be used
+again while requests of the closed one still wait for a person, for the client's model or for the disk. What these bring
+about later must not reach the session that has the id now.
+"""
+
+from weakref import WeakValueDictionary
+
+
+class OpenSession:
+    """From the first request that holds it to `close`. Requests hold it for as long as they are in work."""
+
+    __slots__ = ("__weakref__", "is_closed")
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+
+class OpenSessions:
+    def __init__(self) -> None:
+        self._sessions: WeakValueDictionary[str, OpenSession] = WeakValueDictionary()
+
+    def get(self, session_id: str) -> OpenSession:
+        """The session that has this id now."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = self._sessions[session_id] = OpenSession()
+        return session
+
+    def close(self, session_id: str) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.is_closed = True

@@ -1,0 +1,58 @@
+"""Files in memory on a disk that does not answer for as long as a test wants."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from fileops.fs.memory import MemoryFileSystem, MemoryStream
+from fileops.model import Snapshot
+
+PATIENCE_S = 20.0
+
+
+class SlowDisk(MemoryFileSystem):
+    """n_waiting: calls for content that are being held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers = threading.Event()
+        self._answers.set()
+        self._changed = threading.Condition()
+        self.n_waiting = 0
+
+    def open_cached(self, path: str) -> MemoryStream | None:
+        """Not at once: every read is a worker thread's."""
+        del path
+        return None
+
+    def open(self, path: str) -> MemoryStream:
+        self._wait()
+        return super().open(path)
+
+    def read(self, path: str) -> Snapshot:
+        self._wait()
+        return super().read(path)
+
+    @contextmanager
+    def silent(self) -> Generator[None]:
+        """Nothing is answered inside."""
+        self._answers.clear()
+        try:
+            yield
+        finally:
+            self._answers.set()
+
+    def wait_until_waiting(self, n_calls: int) -> None:
+        """Until so many calls are being held at once."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.n_waiting >= n_calls, PATIENCE_S), "nobody came"
+
+    def _wait(self) -> None:
+        with self._changed:
+            self.n_waiting += 1
+            self._changed.notify_all()
+        try:
+            assert self._answers.wait(PATIENCE_S)
+        finally:
+            with self._changed:
+                self.n_waiting -= 1
