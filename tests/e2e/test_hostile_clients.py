@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.rawclient import Message, edit_of, frame, has_ended, raw_client
+from support.sshd import wait_until
 
 CONFIRM = {"experimental": {"fileops": {"confirm_edit": True}}}
 
@@ -119,4 +120,27 @@ def test_client_that_asks_for_half_a_gigabyte_and_does_not_read_costs_bounded_me
         client.start_reading()
         assert all(len(client.answer(n)["result"]["output"]) > 250_000 for n in range(n_requests))
         assert resident_mb(client.process.pid, peak=True) < 300
+        assert client.shut_down() == 0
+
+
+# R-FRAME-5
+def test_client_that_does_not_read_is_not_sent_all_progress_of_its_commands(tmp_path: Path) -> None:
+    """Each command prints 25 reports of 32 KB, slowly enough for each of them to be one."""
+    prints = "for i in $(seq 25); do head -c 32768 /dev/zero | tr '\\0' x; sleep 0.11; done; touch over-$NAME"
+    tokens = [f"t{n}" for n in range(8)]
+    with raw_client(reads=False, cwd=str(tmp_path)) as client:
+        options = {"capabilities": {}, "initializationOptions": {"bash": True}}
+        client.request("initialize", options, msg_id="init")
+        for token in tokens:
+            params = {"command": f"NAME={token}; {prints}", "workDoneToken": token, "cwd": str(tmp_path)}
+            client.request("fileops/bash", params, msg_id=token)
+        wait_until(lambda: all((tmp_path / f"over-{token}").exists() for token in tokens))
+        client.start_reading()
+        assert all(client.answer(token)["result"]["details"]["n_output_bytes"] == 25 * 32768 for token in tokens)
+        progress = [message["params"] for message in client.received if message.get("method") == "$/progress"]
+        for token in tokens:
+            values = [one["value"] for one in progress if one["token"] == token]
+            assert [value["kind"] for value in (values[0], values[-1])] == ["begin", "end"]
+            assert "characters are left out here" in values[-2]["message"]
+        assert sum(len(one["value"].get("message", "")) for one in progress) < 1_000_000  # of 6.5 MB
         assert client.shut_down() == 0

@@ -33,6 +33,12 @@ class Client:
         """A value of the client's capabilities as it sent them ("workspace.applyEdit"), None where absent."""
         return value_at(self.capabilities, dotted)
 
+    @property
+    def lags(self) -> bool:
+        """Whether it has not taken yet what was sent."""
+        sink = self._connection.sink
+        return sink is not None and sink.n_pending_bytes > 0
+
     async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
 

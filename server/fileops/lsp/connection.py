@@ -61,6 +61,11 @@ class Standard(Interface):
 
 
 class FrameSink(Interface):
+    @property
+    def n_pending_bytes(self) -> int:
+        """Written, and not taken by the client yet."""
+        ...
+
     def write(self, body: bytes) -> None: ...
 
     def together(self) -> AbstractContextManager[None]:

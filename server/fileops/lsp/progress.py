@@ -2,6 +2,9 @@
 
 A client that can show progress of the daemon's own making (`window.workDoneProgress`) is given a token for slow reads,
 writes and commands; but not while the person himself is asked something: then nobody waits for us.
+
+Reports are for a client that reads. While it lags, those of one token become one, cut to its end: what is pending does
+not grow with what a command prints.
 """
 
 import asyncio
@@ -13,6 +16,8 @@ from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
 QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
+LAG_S = 0.1  # between two looks whether the client has caught up, while there is something to report
+MAX_REPORT_CHARS = 32 * 1024  # of reports that became one
 CREATE_S = 10.0  # a client that does not answer gets no progress
 TITLES = {
     "fileops/read": "Reading a file",
@@ -68,18 +73,41 @@ class _Report:
         self._has_begun = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
+        self._unsaid = ""  # while the client lags
+        self._n_dropped = 0
+        self._lag_timer: asyncio.TimerHandle | None = None
 
     def say(self, message: str) -> None:
-        """At once, however short the work was so far."""
+        """At once, however short the work was so far; a client that lags is told later, or only the end of it."""
         self._begin()
-        self._tell({"kind": "report", "message": message})
+        self._unsaid += message
+        self._n_dropped += max(0, len(self._unsaid) - MAX_REPORT_CHARS)
+        self._unsaid = self._unsaid[-MAX_REPORT_CHARS:]
+        if self._lag_timer is None:
+            self._say_unsaid()
 
     def end(self) -> None:
         self._timer.cancel()
         if self._creating is not None:
             self._creating.cancel()
+        if self._lag_timer is not None:
+            self._lag_timer.cancel()
+        if self._unsaid:
+            self._report()
         if self._has_begun:
             self._tell({"kind": "end"})
+
+    def _say_unsaid(self) -> None:
+        self._lag_timer = None
+        if self._client.lags:
+            self._lag_timer = asyncio.get_running_loop().call_later(LAG_S, self._say_unsaid)
+        else:
+            self._report()
+
+    def _report(self) -> None:
+        note = f"... ({self._n_dropped} characters are left out here)\n" if self._n_dropped else ""
+        self._tell({"kind": "report", "message": note + self._unsaid})
+        self._unsaid, self._n_dropped = "", 0
 
     def _due(self) -> None:
         if not self._is_own:

@@ -22,6 +22,12 @@ class FakeClient(Client):
         self.told: asyncio.Queue[Any] = asyncio.Queue()
         self.asked: list[Any] = []
         self.refuses = False
+        self.messages: list[str] = []
+        self.is_behind = False
+
+    @property
+    def lags(self) -> bool:
+        return self.is_behind
 
     def capability(self, dotted: str) -> object:
         return self._shows_progress if dotted == "window.workDoneProgress" else None
@@ -34,6 +40,7 @@ class FakeClient(Client):
 
     def notify(self, method: str, params: Any) -> None:
         self.told.put_nowait((params["token"], params["value"]["kind"]))
+        self.messages += [params["value"]["message"]] if params["value"]["kind"] == "report" else []
 
     def begin_asking(self, task: "asyncio.Task[Any]") -> None:
         self._asking.add(task)
@@ -100,6 +107,39 @@ async def test_while_the_person_is_asked_there_is_no_progress_of_ours():
         assert client.asked == []
         client.end_asking()
         assert (await next_of(client))[1] == "begin"
+
+
+async def test_reports_to_a_client_that_lags_become_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress, "LAG_S", SHORT_S)
+    client = FakeClient(shows_progress=False)
+    with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
+        assert say is not None
+        say("one\n")
+        client.is_behind = True
+        assert [await next_of(client) for _ in range(2)] == [("mine", "begin"), ("mine", "report")]
+        for number in range(3):
+            say(f"{number}\n")
+            await asyncio.sleep(SHORT_S * 3)
+        assert client.told.empty()
+        client.is_behind = False
+        assert await next_of(client) == ("mine", "report")
+        say("two\n")
+        assert client.messages == ["one\n", "0\n1\n2\n", "two\n"]
+    assert [await next_of(client) for _ in range(2)] == [("mine", "report"), ("mine", "end")]
+
+
+async def test_of_reports_that_become_too_long_the_end_stays_and_what_is_left_out_is_counted():
+    client = FakeClient(shows_progress=False)
+    client.is_behind = True
+    with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
+        assert say is not None
+        say("a" * progress.MAX_REPORT_CHARS)
+        say("b" * 1000)
+        say("c" * 10)
+    (message,) = client.messages
+    assert message.startswith("... (1010 characters are left out here)\naaa")
+    assert message.endswith("b" * 1000 + "c" * 10)
+    assert [(await next_of(client))[1] for _ in range(3)] == ["begin", "report", "end"]
 
 
 async def test_the_editors_button_cancels_the_work():
