@@ -20,10 +20,11 @@ MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors o
 class CancelToken:
     """Shared by the event loop (which cancels) and one worker thread (which commits)."""
 
-    __slots__ = ("_lock", "_state")
+    __slots__ = ("_lock", "_state", "leaves_traces")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.leaves_traces = False  # until the worker thread has ended its work
         self._state: Literal["open", "cancelled", "committing"] = "open"
 
     def cancel(self) -> bool:
@@ -38,6 +39,15 @@ class CancelToken:
         """Raises: Cancelled."""
         if self._state == "cancelled":
             raise Cancelled
+
+    def prepare(self) -> None:
+        """From here on something may stand in a folder that goes again where no commit comes. Raises: Cancelled.
+
+        A cancel still comes in time, but nothing has happened only once the worker thread has cleared up.
+        """
+        with self._lock:
+            self.check()
+            self.leaves_traces = True
 
     def begin_commit(self) -> None:
         """From here on a cancel comes too late. Raises: Cancelled."""
@@ -59,6 +69,9 @@ class CancelHooks:
 
     token: CancelToken
     on_committed: Callable[[Committed], None]
+
+    def prepare(self) -> None:
+        self.token.prepare()
 
     def before(self) -> None:
         self.token.begin_commit()

@@ -47,6 +47,13 @@ class ContentStream(Protocol):
 class CommitHooks(Protocol):
     """Called by `replace` inside the file's lock."""
 
+    def prepare(self) -> None:
+        """Before each step that others can see and that is taken back where no commit comes: a folder, a temp file.
+
+        Never, once or often. Raise to give up unharmed.
+        """
+        ...
+
     def before(self) -> None:
         """After the compare, before the first step that cannot be taken back. Raise to give up unharmed."""
         ...

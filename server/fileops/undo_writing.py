@@ -197,6 +197,9 @@ class _Rehearsal(Struct, frozen=True):
 
     token: CancelToken
 
+    def prepare(self) -> None:
+        self.token.prepare()
+
     def before(self) -> None:
         self.token.check()
         raise _RehearsedError

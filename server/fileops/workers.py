@@ -17,6 +17,8 @@ from fileops.errors import Cancelled
 
 T = TypeVar("T")
 
+CLEAR_UP_S = 4.0  # for what a cancelled job has made: many syncs of a busy disk; less than the end of a daemon waits
+
 
 class _Job(Generic[T]):
     __slots__ = ("_failure", "_is_done", "_loop", "_result", "_waiter", "_work")
@@ -53,6 +55,14 @@ class _Job(Generic[T]):
             self._waiter = self._loop.create_future()
             await self._waiter
 
+    async def wait_in_any_case(self, timeout_s: float) -> None:
+        """However often the caller is cancelled; not longer than that."""
+        until = self._loop.time() + timeout_s
+        while not self._is_done and (rest_s := until - self._loop.time()) > 0:
+            with suppress(TimeoutError, asyncio.CancelledError):
+                async with asyncio.timeout(rest_s):
+                    await self.wait()
+
     def result(self) -> T:
         if self._failure is not None:
             raise self._failure
@@ -71,6 +81,7 @@ class Workers:
     async def run(self, token: CancelToken, work: Callable[[], T]) -> T:
         """The result of `work` from a worker thread; a cancel either prevents its commit or is overtaken by it.
 
+        What a prevented one has made by then is gone when this returns, unless the disk takes longer than CLEAR_UP_S.
         Raises: CancelledError, and what `work` raises.
         """
         job = _Job(asyncio.get_running_loop(), work)
@@ -81,6 +92,8 @@ class Workers:
                 return job.result()
             except asyncio.CancelledError:
                 if token.cancel():
+                    if token.leaves_traces:
+                        await job.wait_in_any_case(CLEAR_UP_S)
                     raise
                 # Too late: the commit has begun, and its true result is what the caller gets.
             except Cancelled:

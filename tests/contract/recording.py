@@ -12,6 +12,9 @@ class RecordingHooks:
         self._before = before
         self._after = after
 
+    def prepare(self) -> None:
+        """How often depends on the filesystem."""
+
     def before(self) -> None:
         self.calls.append("before")
         self._before()

@@ -21,8 +21,8 @@ from support.rawclient import RawClient, raw_client
 
 _SHIM = Path(__file__).with_name("shim.c")
 _MAX_NAMES, _NAME_BYTES = 512, 16
-# armed, n_calls, at, action, number, fired, released, n_met, is_behind, name, behind
-_ORDERS = struct.Struct(f"9i{_NAME_BYTES}s{_NAME_BYTES}s")
+# armed, n_calls, at, action, number, fired, released, n_met, is_behind, round, name, behind
+_ORDERS = struct.Struct(f"10i{_NAME_BYTES}s{_NAME_BYTES}s")
 _CONTROL_BYTES = _ORDERS.size + _MAX_NAMES * _NAME_BYTES
 
 IS_COMPLETE = os.environ.get("FILEOPS_FAULTS") == "all"  # every point; else a sample that differs from table to table
@@ -95,8 +95,9 @@ class Shim:
     def arm(self, action: Action, spot: Spot | None = None, number: int = 0) -> None:
         """From here calls are counted, from 1. number: what a failing call says (errno)."""
         spot = spot or Spot()
+        round_number = _ORDERS.unpack_from(self.control)[9] + 1
         self.control[:] = bytes(_CONTROL_BYTES)
-        orders = (1, 0, spot.at, action, number, 0, 0, 0, 0, spot.name.encode(), spot.behind.encode())
+        orders = (1, 0, spot.at, action, number, 0, 0, 0, 0, round_number, spot.name.encode(), spot.behind.encode())
         self.control[: _ORDERS.size] = _ORDERS.pack(*orders)
 
     def disarm(self) -> None:

@@ -22,7 +22,7 @@
 enum { COUNT, KILL, KILL_HALF, FAIL, FAIL_ON, WAIT };
 
 struct control {
-    volatile int armed, n_calls, at, action, number, fired, released, n_met, is_behind;
+    volatile int armed, n_calls, at, action, number, fired, released, n_met, is_behind, round;
     char name[NAME_BYTES], behind[NAME_BYTES];
     char names[MAX_NAMES][NAME_BYTES];
 };
@@ -93,7 +93,8 @@ static int due(const char *name) {
     }
     if (control->action == WAIT) {
         struct timespec moment = {0, 1000000};
-        while (!control->released && control->armed) nanosleep(&moment, NULL);
+        int round = control->round; /* who wakes up in another one was released long ago */
+        while (!control->released && control->armed && control->round == round) nanosleep(&moment, NULL);
         return COUNT;
     }
     return control->action;

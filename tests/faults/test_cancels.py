@@ -4,6 +4,7 @@ The shim holds the worker at a call while the cancel arrives. By default a sampl
 and one behind the commit; all of them with FILEOPS_FAULTS=all.
 """
 
+import os
 from collections.abc import Generator
 from itertools import count
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from faults.injection import IS_COMPLETE, Action, Shim, Spot, daemon
 from faults.stage import OLD, SCENES, Scene
 from support.rawclient import RawClient
+from support.sshd import wait_until
 
 pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
 CANCELLED = -32800
@@ -78,6 +80,79 @@ def test_a_cancel_at_any_call_is_either_in_time_or_overtaken(shim: Shim, folder:
                 assert is_there is was_done, shim.fired_at
     assert done[:2] == [False, True]
     assert len(done) > 2
+
+
+def things_in(folder: str) -> list[str]:
+    return sorted(os.path.join(at, name) for at, folders, names in os.walk(folder) for name in (*folders, *names))
+
+
+@pytest.mark.parametrize(
+    ("name", "spot"),
+    [
+        ("multi-create-with-folders", Spot(name="mkdir")),
+        ("multi-create-with-folders", Spot(name="mkdir", at=2)),
+        ("multi-create-with-folders", Spot(name="fsync")),
+        ("multi-create-with-folders", Spot(name="write")),
+        ("create", Spot(name="write")),
+        ("edit-swap", Spot(name="write")),
+        ("edit-in-place", Spot(name="write")),
+    ],
+    ids=str,
+)
+def test_cancelled_edit_is_answered_when_all_that_it_made_is_gone(
+    shim: Shim, folder: str, name: str, spot: Spot
+) -> None:
+    """R-CANCEL-1."""
+    scene = SCENES[name]
+    with daemon(folder, env=shim.environment) as client:
+        scene.prepare(folder)
+        stood = things_in(folder)
+        if not scene.creates:
+            client.result("fileops/read", {"file_path": scene.path(folder)})
+        shim.arm(Action.WAIT, spot)
+        msg_id = client.request(scene.method, scene.params(folder))
+        assert shim.wait_until_held(client, msg_id)
+        client.notify("$/cancelRequest", {"id": msg_id})
+        client.result("fileops/tools")  # the cancel has been taken
+        assert not any(message.get("id") == msg_id for message in client.received)
+        shim.release()
+        assert client.answer(msg_id)["error"]["code"] == CANCELLED
+        assert things_in(folder) == stood
+        client.result("fileops/tracked")
+        assert things_in(folder) == stood
+        shim.disarm()
+
+
+def test_cancel_of_an_edit_on_a_disk_that_hangs_is_answered_and_cleared_up_when_it_is_back(
+    shim: Shim, folder: str
+) -> None:
+    """R-CANCEL-1."""
+    scene = SCENES["multi-create-with-folders"]
+    with daemon(folder, env=shim.environment) as client:
+        shim.arm(Action.WAIT, Spot(name="fsync"))
+        msg_id = client.request(scene.method, scene.params(folder))
+        assert shim.wait_until_held(client, msg_id)
+        client.notify("$/cancelRequest", {"id": msg_id})
+        assert client.answer(msg_id)["error"]["code"] == CANCELLED
+        left = things_in(folder)
+        assert left != []
+        shim.release()
+        wait_until(lambda: things_in(folder) == [])
+        shim.disarm()
+        assert client.result(scene.method, scene.params(folder))["status"] == "success"
+
+
+def test_call_that_is_held_goes_on_when_the_shim_is_armed_anew(shim: Shim, folder: str) -> None:
+    """Else a thread of the round before holds its locks for ever, and the next edit waits for them."""
+    scene = SCENES["edit-swap"]
+    with daemon(folder, env=shim.environment) as client:
+        scene.prepare(folder)
+        shim.arm(Action.WAIT, Spot(name="openat"))
+        msg_id = client.request("fileops/read", {"file_path": scene.path(folder)})
+        assert shim.wait_until_held(client, msg_id)
+        shim.release()
+        shim.arm(Action.WAIT, Spot(name="nothing of that name"))
+        assert client.answer(msg_id)["result"]["status"] == "success"
 
 
 def test_a_cancelled_edit_that_is_asked_again_is_done(shim: Shim, folder: str) -> None:

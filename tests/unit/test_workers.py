@@ -112,6 +112,30 @@ async def test_a_cancel_in_time_ends_the_wait_at_once() -> None:
     workers.close()
 
 
+async def test_a_cancel_in_time_waits_for_what_the_work_has_made_to_be_gone() -> None:
+    workers, token = Workers(1), CancelToken()
+    has_made, release, is_gone = threading.Event(), threading.Event(), threading.Event()
+
+    def make() -> None:
+        token.prepare()
+        has_made.set()
+        release.wait(20)
+        is_gone.set()
+        token.prepare()
+
+    task = asyncio.create_task(workers.run(token, make))
+    await asyncio.to_thread(has_made.wait, 20)
+    for _ in range(3):  # cancelled again and again, it waits
+        task.cancel()
+        await asyncio.sleep(0)
+    assert not task.done()
+    release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert is_gone.is_set()
+    workers.close()
+
+
 async def test_a_cancel_that_comes_too_late_gets_the_true_result() -> None:
     workers, begun, release = Workers(1), threading.Event(), threading.Event()
     token = CancelToken()

@@ -45,11 +45,12 @@ class CannotSwapError(Exception):
 class Gate:
     """Passed once, directly before the commit.
 
-    require_unchanged: raises Stale. before: the caller's hook. hold: takes the lock of a new inode. on_kept: told
-    when a file of ours could not be removed.
+    require_unchanged: raises Stale. prepare, before: the caller's hooks. hold: takes the lock of a new inode. on_kept:
+    told when a file of ours could not be removed.
     """
 
     require_unchanged: Callable[[], None]
+    prepare: Callable[[], None]
     before: Callable[[], None]
     hold: Callable[[os.stat_result], None]
     on_kept: Callable[[], None]
@@ -129,6 +130,7 @@ def write_in_place(
     try:
         if not os.path.samestat(os.fstat(fd), target.status):
             raise Stale(path=target.path)
+        gate.prepare()
         with place.journal(target) as (journal, journal_target):
             journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
             gate.require_unchanged()
@@ -273,6 +275,7 @@ class _Temp:
 
 def _make_temp(dir_fd: int, mode: int, gate: Gate) -> _Temp:
     require_room_for_temp(dir_fd)
+    gate.prepare()
     name = new_name("tmp")
     try:
         return _Temp(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), gate.on_kept)

@@ -5,7 +5,7 @@ import fcntl
 import os
 import struct
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 
 from fileops.fs import descriptors, durable, opening
@@ -48,10 +48,10 @@ def require_room_for_temp(dir_fd: int) -> None:
 
 
 @contextmanager
-def made_folder(folder: str, opener: Opener) -> Generator[int]:
+def made_folder(folder: str, opener: Opener, prepare: Callable[[], None]) -> Generator[int]:
     """The folder, open, made with its parents where missing; what was made goes again if the body fails.
 
-    Raises OSError.
+    prepare: called before each of them is made, and may raise. Raises OSError.
     """
     with ExitStack() as stack:
         missing: list[str] = []
@@ -67,6 +67,7 @@ def made_folder(folder: str, opener: Opener) -> Generator[int]:
         try:
             for name in reversed(missing):
                 parent_fd = dir_fd
+                prepare()
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=parent_fd)
                     made.append((parent_fd, name))

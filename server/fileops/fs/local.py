@@ -248,6 +248,7 @@ class LocalFileSystem:
 
         return Gate(
             require_unchanged,
+            hooks.prepare,
             _Once(hooks.before),
             lambda new: held.enter_context(self._targets.hold_new(new)),
             lambda: self._recovery.forget(folder_of(target.path)),
@@ -274,7 +275,7 @@ class LocalFileSystem:
 
     def _create_once(self, path: str, data: bytes, before: "_Once", hooks: CommitHooks) -> Committed:
         folder, name = folder_of(path), path.rpartition("/")[2]
-        with made_folder(folder, self._opener) as dir_fd, ExitStack() as held:
+        with made_folder(folder, self._opener, hooks.prepare) as dir_fd, ExitStack() as held:
 
             def require_unchanged() -> None:
                 if self._targets.inode_at(folder) != inode_of(os.fstat(dir_fd)):
@@ -282,6 +283,7 @@ class LocalFileSystem:
 
             gate = Gate(
                 require_unchanged,
+                hooks.prepare,
                 before,
                 lambda new: held.enter_context(self._targets.hold_new(new)),
                 lambda: self._recovery.forget(folder),

@@ -184,6 +184,7 @@ class RemoteFileSystem:
                 return _told(
                     self._committed(path, data, entry, CommitReport(method="none", durability="synced")), hooks
                 )
+            hooks.prepare()
             with ExitStack() as held:
                 with _translated(path):
                     staged = held.enter_context(self._backend.stage(self._far(path), data, entry))
@@ -228,6 +229,7 @@ class RemoteFileSystem:
             with _translated(path, is_creating=True):
                 if self._entry(path) is not None:
                     raise AlreadyExists
+                hooks.prepare()
                 self._make_folders(path, undo)
                 staged = undo.enter_context(self._backend.stage(far, data, None))
             hooks.before()

@@ -156,6 +156,9 @@ class _DiskHooks:
     def __init__(self, require_same_truth: Callable[[], None], hooks: CommitHooks) -> None:
         self._require_same_truth, self._hooks = require_same_truth, hooks
 
+    def prepare(self) -> None:
+        self._hooks.prepare()
+
     def before(self) -> None:
         self._require_same_truth()
         self._hooks.before()
