@@ -16,11 +16,20 @@ VALUES = {f"fileops.{name}" for name in ("errors", "events", "model", "questions
 # "service" for the modules beside them.
 MAY_IMPORT = {
     "core": VALUES,
-    "fs": {*VALUES, "fileops.ports", "fileops.core", "fileops.afterwards"},
+    "fs": {*VALUES, "fileops.ports", "fileops.core", "fileops.afterwards", "fileops.shares"},
     "executors": VALUES,
     "demo": {"fileops"},
     "wire": {*VALUES, "fileops.requests", "fileops.core"},
-    "lsp": {*VALUES, "fileops", "fileops.ports", "fileops.core", "fileops.wire", "fileops.requests", "fileops.service"},
+    "lsp": {
+        *VALUES,
+        "fileops",
+        "fileops.ports",
+        "fileops.core",
+        "fileops.wire",
+        "fileops.requests",
+        "fileops.service",
+        "fileops.shares",
+    },
     "service": {*VALUES, "fileops.ports", "fileops.core"},
 }
 # The only places that may name a library. Every other module must not.

@@ -134,6 +134,7 @@ def _serve() -> int:
             remote=remote, sinks=_telemetry(),
             commands=_command_approver(wiring, falls_back=falls_back) if wiring.options.bash else None,
         )  # fmt: skip
+        service.when_work_waits(wiring.less_work)
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
         AgentEdits(service, client, wiring.progress).register(
             wiring.add_standard, code_lens=wiring.options.code_lens or False

@@ -6,8 +6,8 @@ again. A cancel before the commit leaves everything as it was; later the caller 
 """
 
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,13 +49,14 @@ from fileops.settings import ApprovalMode, Settings
 from fileops.stats import Statistics
 from fileops.turns import Turns
 from fileops.undoing import Undoer, UndoProposal
-from fileops.workers import Workers
+from fileops.workers import SharedWorkers
 
 if TYPE_CHECKING:
     from fileops.bash import Bash
     from fileops.stats_outcome import StatsOutcome
 
-N_WORKERS = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
+
+T = TypeVar("T")
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -92,7 +93,7 @@ class FileOps:
         self._turns = Turns()
         self._modes: dict[str, ApprovalMode] = {}
         self._sessions = OpenSessions()
-        self._workers = Workers(N_WORKERS)
+        self._workers = SharedWorkers()
         self.files = SessionFiles(fs=world.fs, freshness=world.freshness, workers=self._workers, turns=self._turns)
         self._roots = Roots(())
         self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
@@ -126,7 +127,7 @@ class FileOps:
         token, session = CancelToken(), self._sessions.get(request.session_id)
         roots = self._read_roots
         async with self._turns.take(request.file_path, shared=True):
-            outcome = await self._workers.run(token, lambda: self._reader.read(request, roots, token))
+            outcome = await self._run_at(request.file_path, token, lambda: self._reader.read(request, roots, token))
         self._note_read(request, outcome, session)
         return outcome
 
@@ -155,7 +156,7 @@ class FileOps:
         token, session = CancelToken(), self._sessions.get(request.session_id)
         policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
-            result = await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
+            result = await self._run_at(request.file_path, token, lambda: self._editor.attempt(request, policy, token))
         while not isinstance(result, EditOutcome):
             if isinstance(result, Proposal):
                 result = await self._decide(request, result, token, session)
@@ -182,7 +183,9 @@ class FileOps:
         request = with_proposal(request, unmatched.error, proposal)
         policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
-            return request, await self._workers.run(token, lambda: self._editor.attempt(request, policy, token))
+            return request, await self._run_at(
+                request.file_path, token, lambda: self._editor.attempt(request, policy, token)
+            )
 
     async def _decide(
         self, request: EditRequest, proposal: Proposal, token: CancelToken, session: OpenSession
@@ -193,9 +196,13 @@ class FileOps:
             self._stop_asking(request.session_id)
         policy = self._policy(request.session_id, session)
         async with self._turns.take(request.file_path, shared=False):
-            return await self._workers.run(
-                token, lambda: self._editor.settle(request, policy, token, proposal, decision)
+            return await self._run_at(
+                request.file_path, token, lambda: self._editor.settle(request, policy, token, proposal, decision)
             )
+
+    async def _run_at(self, file_path: str, token: CancelToken, work: Callable[[], T]) -> T:
+        """In a worker thread, with a turn at the file."""
+        return await self._workers.run(token, work, file_path)
 
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, as it stands now, in the order of first reading."""
@@ -223,7 +230,7 @@ class FileOps:
     async def undo(self, request: UndoRequest) -> UndoOutcome:
         token, session = CancelToken(), self._sessions.get(request.by_session or "")
         policy = self._policy(request.by_session or "", session)
-        result = await self._workers.run(token, lambda: self._undoer.attempt(request, policy, token))
+        result = await self._workers.run_apart(token, lambda: self._undoer.attempt(request, policy, token))
         while isinstance(result, UndoProposal):
             with waiting():
                 decision = await self._world.approver.decide(result.question)
@@ -245,7 +252,9 @@ class FileOps:
         policy = self._policy(request.by_session or "", session)
         if request.asks_no_more and policy.mode == "default":
             policy = replace(policy, mode="auto_edit")
-        return await self._workers.run(token, lambda: self._undoer.settle(request, policy, token, proposal, decision))
+        return await self._workers.run_apart(
+            token, lambda: self._undoer.settle(request, policy, token, proposal, decision)
+        )
 
     async def agent_places(self, file_path: str) -> tuple[AgentPlace, ...]:
         """Where what agents wrote stands in the file now, newest edit first."""
@@ -305,6 +314,15 @@ class FileOps:
         self._world.freshness.close()
         self.calls.close()
         self._world.history.close()
+
+    @property
+    def n_elsewhere(self) -> int:
+        """Requests that wait for an editor, a mapped host or a plugin, or for their turn behind one that does."""
+        return self._workers.n_elsewhere(self._turns.n_waiting)
+
+    def when_work_waits(self, call: Callable[[], None]) -> None:
+        """call: whenever `n_elsewhere` has become larger."""
+        self._workers.on_moved = call
 
     @property
     def _read_roots(self) -> Roots | None:

@@ -17,14 +17,14 @@ from fileops.locating import line_of
 from fileops.ports import FileSystem
 from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest
 from fileops.turns import Turns
-from fileops.workers import Workers
+from fileops.workers import SharedWorkers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFiles:
     fs: FileSystem
     freshness: Freshness
-    workers: Workers
+    workers: SharedWorkers
     turns: Turns
     ledger: Ledger = field(default_factory=Ledger)
 
@@ -42,7 +42,9 @@ class SessionFiles:
         """The agent saw the whole file by other means, as it stands now."""
         token = CancelToken()
         async with self.turns.take(request.file_path, shared=True):
-            return await self.workers.run(token, lambda: record_read(self.fs, self.freshness, request, roots, token))
+            return await self.workers.run(
+                token, lambda: record_read(self.fs, self.freshness, request, roots, token), request.file_path
+            )
 
     async def forget(self, session_id: str, file_path: str) -> bool:
         """Whether the session had seen the file; now it has not."""

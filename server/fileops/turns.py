@@ -54,6 +54,10 @@ class Turns:
         line = self._lines.get(key)
         return line is None or (not line.waiting and line.is_free(shared=True))
 
+    def n_waiting(self, key: str) -> int:
+        line = self._lines.get(key)
+        return 0 if line is None else len(line.waiting)
+
     @asynccontextmanager
     async def take(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
         """Wait for the turn at `key`, first come first served; `shared` turns in a row run together."""

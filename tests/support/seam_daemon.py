@@ -34,7 +34,7 @@ class Seam:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
-        self.bash = None
+        self.n_elsewhere = 0
         self.calls = Calls(())
         self.bash = None
         wiring.add_standard("textDocument/didSave", self._saved)

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
 
-from fileops import afterwards
+from fileops import afterwards, shares
 from fileops.cancellation import CancelToken
-from fileops.errors import Cancelled
-from fileops.workers import Workers
+from fileops.errors import ApplyRefused, Cancelled
+from fileops.workers import N_OF_A_SHARE, SharedWorkers, Workers
 
 
 async def test_results_and_failures_come_back() -> None:
@@ -184,3 +185,92 @@ async def test_what_is_queued_at_the_end_is_cancelled() -> None:
         await queued
     with pytest.raises(asyncio.CancelledError):
         await workers.run(CancelToken(), lambda: 1)
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+
+
+def needing(*needed: str, then: Callable[[], object] = lambda: None) -> Callable[[], object]:
+    """Work that waits for these, one after another."""
+
+    def work() -> object:
+        for share in needed:
+            shares.require(share, lambda: ApplyRefused(reason="too many"))
+        return then()
+
+    return work
+
+
+async def test_what_waits_for_somebody_keeps_no_thread_from_the_disk() -> None:
+    workers, release = SharedWorkers(), threading.Event()
+    waiting = [
+        asyncio.create_task(workers.run(CancelToken(), needing("editor", then=lambda: release.wait(20)), "/a"))
+        for _ in range(40)
+    ]
+    async with asyncio.timeout(20):
+        while workers.n_elsewhere(lambda _place: 0) < 40:  # noqa: ASYNC110 - it becomes so one by one
+            await asyncio.sleep(0)
+        assert await workers.run(CancelToken(), lambda: "local") == "local"
+        assert await workers.run(CancelToken(), needing("mapped /far", then=lambda: "far")) == "far"
+        assert workers.n_elsewhere({"/a": 3}.get) == 43  # pyright: ignore[reportArgumentType] - no other place is asked for
+        waiting[-1].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting.pop()
+    release.set()
+    assert all(await asyncio.gather(*waiting))
+    assert workers.n_elsewhere(lambda _place: 1) == 0
+    workers.close()
+
+
+async def test_what_waits_for_two_has_threads_of_its_own() -> None:
+    workers = SharedWorkers()
+    names = await asyncio.gather(
+        *(
+            workers.run(CancelToken(), needing(*needed, then=lambda: threading.current_thread().name))
+            for needed in ((), ("b",), ("a", "b"), ("b", "a"), ("a", "b", "a"))
+        )
+    )
+    assert [str(name).removeprefix("fileops-worker-").rstrip("0123456789") for name in names] == [
+        "", "b-", "a-b-", "a-b-", "a-b-",
+    ]  # fmt: skip
+    workers.close()
+
+
+async def test_what_cannot_be_begun_anew_may_wait_for_everybody() -> None:
+    workers, n_begun = SharedWorkers(), list[int]()
+
+    def work() -> str:
+        n_begun.append(1)
+        needing("a", "b")()
+        return "done"
+
+    assert await workers.run_apart(CancelToken(), work) == "done"
+    assert n_begun == [1]
+    workers.close()
+
+
+async def test_too_many_that_wait_for_one_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fileops.workers.MAX_QUEUED", 3)
+    workers, release = SharedWorkers(), threading.Event()
+    work = needing("editor", then=lambda: release.wait(20))
+    waiting = [asyncio.create_task(workers.run(CancelToken(), work)) for _ in range(N_OF_A_SHARE + 3 + 5)]
+    done, _ = await asyncio.wait(waiting, timeout=20, return_when=asyncio.FIRST_EXCEPTION)
+    assert done
+    release.set()
+    ended = await asyncio.gather(*waiting, return_exceptions=True)
+    refused = [end for end in ended if isinstance(end, ApplyRefused)]
+    assert ended.count(True) + len(refused) == len(waiting)
+    assert 1 <= len(refused) <= 5 + N_OF_A_SHARE  # threads take from the queue while it is filled
+    assert await workers.run(CancelToken(), needing("other", then=lambda: 1)) == 1
+    workers.close()
+
+
+async def test_nothing_begins_in_any_share_after_the_end() -> None:
+    workers = SharedWorkers()
+    assert await workers.run(CancelToken(), needing("a", then=lambda: 1)) == 1
+    workers.close()
+    for needed in ((), ("a",), ("b",)):
+        with pytest.raises(asyncio.CancelledError):
+            await workers.run(CancelToken(), needing(*needed))
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run_apart(CancelToken(), needing())

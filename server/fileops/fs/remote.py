@@ -72,6 +72,11 @@ class RemoteFileSystem:
         self._dev = zlib.crc32(f"{backend.label} {self._base}".encode("utf-8", "surrogateescape"))
         self._locks = LockTable()
 
+    @property
+    def label(self) -> str:
+        """The far side, without secrets."""
+        return self._backend.label
+
     def ssh_host(self, path: str) -> tuple[list[str], str] | None:
         """The ssh command up to the host, and the path there; None where this is no host."""
         command = self._backend.ssh_command()

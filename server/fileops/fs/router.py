@@ -3,7 +3,10 @@
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
+from fileops import shares
+from fileops.errors import ConnectionFailed
 from fileops.fs.remote import RemoteFileSystem, mount_of
 from fileops.model import Committed, Snapshot, Splice, Stamp
 from fileops.ports import CommitHooks, ContentStream, FileSystem
@@ -32,7 +35,7 @@ class RouterFileSystem:
         if mount is None:
             normal = self._disk.resolve(path)
             mount = mount_of(normal, self._mounts)
-        return normal if mount is None else mount.resolve(normal)
+        return normal if mount is None else _waiting(mount).resolve(normal)
 
     def stat(self, path: str) -> Stamp | None:
         return self._at(path).stat(path)
@@ -53,10 +56,18 @@ class RouterFileSystem:
         return self._at(snapshot.path).remove(snapshot, hooks)
 
     def hold(self, path: str) -> AbstractContextManager[None]:
-        return self._at(path).hold(path)
+        return (mount_of(path, self._mounts) or self._disk).hold(path)
 
     def _at(self, path: str) -> FileSystem:
-        return mount_of(path, self._mounts) or self._disk
+        mount = mount_of(path, self._mounts)
+        return self._disk if mount is None else _waiting(mount)
+
+
+def _waiting(mount: RemoteFileSystem) -> RemoteFileSystem:
+    """The mount, where this thread may wait for it. Raises: NeedsShare, ConnectionFailed."""
+    refusal = partial(ConnectionFailed, where=mount.label, reason="too many requests wait for it already")
+    shares.require(shares.mapped(mount.prefix), refusal)
+    return mount
 
 
 def moved_with_poll(

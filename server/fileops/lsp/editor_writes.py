@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.errors import ApplyRefused, Stale
@@ -42,6 +43,7 @@ class EditorWrites(Struct, frozen=True, kw_only=True):
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """The file's lock is held: whoever judges the change that we cause waits until it is noted as ours."""
         path = snapshot.path
+        shares.require(shares.EDITOR, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
         document, judged = self._require_current(snapshot)
         wanted = splice_lists.apply(snapshot.data, splices)
         expected = comparable(texts.decode(wanted, judged.format))

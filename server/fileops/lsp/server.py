@@ -45,7 +45,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """What the composition root needs of this connection to build the service.
 
     folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard. listen: to what the
-    client is told, on the loop and after it.
+    client is told, on the loop and after it. less_work: to be called when requests begin to wait for somebody else.
     """
 
     settings: Settings
@@ -56,6 +56,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     progress: ProgressTokens
     add_standard: "Callable[..., None]"
     listen: "Callable[[Callable[[Event], None]], None]"
+    less_work: Callable[[], None]
 
 
 Build = Callable[[Wiring], "FileOps"]
@@ -160,7 +161,7 @@ class FileOpsServer:
         return Wiring(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
-            listen=self._listeners.append,
+            listen=self._listeners.append, less_work=self.connection.less_work,
         )  # fmt: skip
 
     def _warn_of(self, ignored: tuple[str, ...]) -> None:
@@ -177,6 +178,11 @@ class FileOpsServer:
             "validators": sorted(VALIDATORS),
         }
         return {"fileops": block}
+
+    @property
+    def n_elsewhere(self) -> int:
+        """Requests in work that wait for somebody else than the disk."""
+        return 0 if self.service is None else self.service.n_elsewhere
 
     def flush(self) -> None:
         """Send the notifications that are still waiting."""

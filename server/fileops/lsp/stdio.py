@@ -29,6 +29,9 @@ MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then it
 # Requests in work, those waiting for the client's own answer apart: then the next ones wait. Far more than there are
 # threads for them; each may come to an answer of its own size while the client does not read.
 MAX_WORKING = 128
+# Together with those that wait for an editor, a mapped host or a plugin, and those behind them: they must not keep the
+# daemon from the next message, which may be the very answer or the cancel that they wait for.
+MAX_WAITING = 1024
 
 BROKEN = 1  # exit status of an end that nobody asked for
 
@@ -126,7 +129,12 @@ class _Connection:
         return None if self._has_room() else self._wait_for_room()
 
     def _has_room(self) -> bool:
-        return self._writer.n_pending_bytes <= MAX_PENDING_BYTES and self._connection.n_working <= MAX_WORKING
+        if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+            return False
+        n_working = self._connection.n_working
+        return n_working <= MAX_WORKING or (
+            n_working <= MAX_WAITING and n_working - self._server.n_elsewhere <= MAX_WORKING
+        )
 
     async def _wait_for_room(self) -> None:
         """Backpressure: memory stays bounded when a client floods, or does not read.
