@@ -95,7 +95,8 @@ class FileOps:
         self._sessions = OpenSessions()
         self._workers = SharedWorkers()
         self.files = SessionFiles(fs=world.fs, freshness=world.freshness, workers=self._workers, turns=self._turns)
-        self._roots = Roots(())
+        self._roots: Roots | None = None  # None: nothing is confined
+        self._canonical_folders: dict[str, str] = {}  # as given -> canonical, of the folders that are open
         self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
         self.set_folders(workspace_folders)
         self.bash = self._new_bash()  # None where commands are not served
@@ -293,14 +294,21 @@ class FileOps:
         self._stats.drop_session(session_id)
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
-        """The folders that are open from now on (absolute paths); the `roots` of the settings always count."""
+        """The folders that are open from now on (absolute paths); the `roots` of the settings always count.
+
+        Confinement never loosens. Once there was a folder, having none leaves everything outside. Where a folder leads
+        is asked when it is opened and not again, since a link may stand in its place by then.
+        """
         folders = (*workspace_folders, *self.settings.roots)
-        canonical = [self._canonical(folder) for folder in folders]
-        self._roots = Roots.of(canonical)
+        before = self._canonical_folders
+        self._canonical_folders = {folder: before.get(folder) or self._canonical(folder) for folder in folders}
+        canonical = self._canonical_folders.values()
+        if folders or self._roots is not None:
+            self._roots = Roots.of(canonical)
         self.folders = tuple(dict.fromkeys((*folders, *canonical)))
 
     def _canonical(self, folder: str) -> str:
-        """A folder that cannot be found out holds nothing, but it counts: without any folder nothing is confined."""
+        """A folder that cannot be resolved holds nothing, but it counts: its client asked for confinement."""
         try:
             return self._world.fs.resolve(folder)
         except FileOpsError:

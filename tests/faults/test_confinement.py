@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -250,6 +250,72 @@ def test_a_workspace_folder_that_is_renamed_is_followed_by_nobody(world: World, 
         assert world.ask(method, params)["error"]["code"] == "outside_roots"
     world.require_untold()
     world.require_untouched()
+
+
+def folders_change(client: RawClient, *, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
+    event = {
+        side: [{"uri": Path(folder).as_uri(), "name": "w"} for folder in folders]
+        for side, folders in (("added", added), ("removed", removed))
+    }
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+
+
+# R-INIT-3
+@pytest.mark.parametrize("confine", ["edits", "all"])
+def test_closing_the_last_folder_leaves_everything_outside(folder: str, tmp_path: Path, confine: str) -> None:
+    """An editor that takes a folder out and puts it in again must not open a window in between."""
+    inside, outside = f"{folder}/file.txt", str(tmp_path / "secret.txt")
+    for path in (inside, outside):
+        Path(path).write_text(CONTENT)
+    with daemon(folder, confine=confine) as client:
+        client.result("fileops/read", {"file_path": inside})
+        client.result("fileops/read", {"file_path": outside})
+        edit = {"old_string": "first", "new_string": "1st"}
+        folders_change(client, removed=[folder])
+        for path in (inside, outside):
+            assert client.result("fileops/edit", {"file_path": path, **edit})["error"]["code"] == "outside_roots"
+            assert Path(path).read_text() == CONTENT
+        is_read = client.result("fileops/read", {"file_path": outside})["status"] == "success"
+        assert is_read == (confine == "edits")
+        folders_change(client, added=[folder])
+        assert client.result("fileops/edit", {"file_path": inside, **edit})["status"] == "success"
+        assert client.result("fileops/edit", {"file_path": outside, **edit})["error"]["code"] == "outside_roots"
+
+
+# R-INIT-3
+def test_closing_the_last_folder_leaves_the_roots(folder: str, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    with daemon(folder, roots=[str(root)]) as client:
+        folders_change(client, removed=[folder])
+        for place, code in ((root, None), (folder, "outside_roots")):
+            made = client.result("fileops/edit", {"file_path": f"{place}/f", "old_string": "", "new_string": "x"})
+            assert (made["error"] or {"code": None})["code"] == code
+
+
+# R-INIT-3
+def test_a_folder_added_to_an_unconfined_connection_confines_it_for_good(folder: str, tmp_path: Path) -> None:
+    create = {"old_string": "", "new_string": "x"}
+    with daemon() as client:
+        assert client.result("fileops/edit", {"file_path": f"{tmp_path}/a", **create})["status"] == "success"
+        folders_change(client, added=[folder])
+        folders_change(client, removed=[folder])
+        made = client.result("fileops/edit", {"file_path": f"{tmp_path}/b", **create})
+        assert made["error"]["code"] == "outside_roots"
+
+
+# R-INIT-3
+def test_another_folder_that_is_opened_does_not_look_again_where_the_first_leads(folder: str, tmp_path: Path) -> None:
+    outside, other = tmp_path / "out", tmp_path / "other"
+    for place in (outside, other):
+        place.mkdir()
+    with daemon(folder) as client:
+        os.rename(folder, tmp_path / "moved")
+        os.symlink(outside, folder)
+        folders_change(client, added=[str(other)])
+        made = client.result("fileops/edit", {"file_path": f"{folder}/f", "old_string": "", "new_string": "x"})
+        assert made["error"]["code"] == "outside_roots"
+    assert os.listdir(outside) == []
 
 
 def test_a_hard_link_inside_is_inside(world: World) -> None:

@@ -13,7 +13,7 @@ from fileops.errors import OutsideRoots
 
 
 class Roots(Struct, frozen=True):
-    """folders: canonical paths. Without any, nothing is confined."""
+    """folders: canonical paths. Without any, everything is outside; what is not confined has no Roots (None)."""
 
     folders: tuple[str, ...] = ()
 
@@ -27,8 +27,6 @@ class Roots(Struct, frozen=True):
         return cls(tuple(kept))
 
     def contains(self, canonical_path: str) -> bool:
-        if not self.folders:
-            return True
         if not _is_canonical(canonical_path):
             return False
         return any(is_inside(folder, canonical_path) for folder in self.folders)

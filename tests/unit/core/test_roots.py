@@ -13,9 +13,10 @@ INSIDE = [
     (("/home/a", "/srv"), "/srv/x/y"),
     (("/home/a", "/home/a/b"), "/home/a/c"),
     (("/home/\udcff",), "/home/\udcff/x"),
-    ((), "/anything"),
 ]
 OUTSIDE = [
+    ((), "/anything"),
+    ((), "/"),
     (("/home/a",), "/home/ab"),
     (("/home/a",), "/home/ab/x"),
     (("/home/ab",), "/home/a/x"),
