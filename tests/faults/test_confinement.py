@@ -1,10 +1,7 @@
 """Nobody gets out of the workspace, by whatever name, link or race, and nothing of the outside comes in."""
 
-import contextlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 import pytest
 
 from faults.injection import daemon
+from faults.swapping import swapping
 from support.rawclient import DAEMON, RawClient, raw_client
 
 SECRET = "the-outside-secret"
@@ -156,34 +154,6 @@ def test_what_exists_outside_is_not_told(world: World) -> None:
             result = world.ask(method, params)
             answers.add(f"{result['error']['code']} {result['output'].replace(path, 'P')} {result['ui_extra']}")
     assert len(answers) == 1, answers
-
-
-@contextlib.contextmanager
-def swapping(*steps: str) -> Generator[None]:
-    """Another process runs these statements in turn, as fast as it can, until the end of the block."""
-    body = "\n        ".join(steps)
-    program = f"""
-import ctypes, os, threading, sys
-def exchange(one, other):  # what stands at each name, in one step
-    assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2) == 0
-over = threading.Event()
-threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
-print("ready", flush=True)
-while not over.is_set():
-    for _ in range(50):
-        {body}
-"""
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == b"ready\n"
-        yield
-        assert process.poll() is None, "the swapper gave up"
-    finally:
-        process.stdin.close()
-        process.wait(20)
-        process.stdout.close()
 
 
 def codes_of(world: World, path: str, n_rounds: int = N_ROUNDS) -> set[str]:

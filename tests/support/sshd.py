@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,8 @@ def _binary() -> str:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Generator[Sshd]:
-    """Skips the test where there is no sshd."""
+def running(folder: Path, subsystem: Callable[[str], str] = str) -> Generator[Sshd]:
+    """Skips the test where there is no sshd. subsystem: the SFTP command to run in place of the one that is given."""
     binary = _binary()
     host_key, key = folder / "host_key", folder / "key"
     for path in (host_key, key):
@@ -114,7 +114,7 @@ def running(folder: Path) -> Generator[Sshd]:
         "Port": port, "ListenAddress": "127.0.0.1", "HostKey": host_key, "AuthorizedKeysFile": folder / "authorized",
         "PidFile": "none", "StrictModes": "no", "UsePAM": "no", "PasswordAuthentication": "no",
         "KbdInteractiveAuthentication": "no", "PermitRootLogin": "yes", "MaxStartups": "100", "PrintMotd": "no",
-        "LogLevel": "ERROR", "Subsystem": f"sftp {sftp}",
+        "LogLevel": "ERROR", "Subsystem": f"sftp {subsystem(sftp)}",
     }  # fmt: skip
     (folder / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()))
     public = Path(f"{host_key}.pub").read_text().split()[:2]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
 
-from fileops.fs.backends import Entry
+from fileops.fs.backends import Entry, InPlace
 from fileops.model import CommitReport
 
 T = TypeVar("T")
@@ -22,6 +22,7 @@ _ERRNO = {
     FileNotFoundError: errno.ENOENT, FileExistsError: errno.EEXIST, IsADirectoryError: errno.EISDIR,
     NotADirectoryError: errno.ENOTDIR, PermissionError: errno.EACCES, TimeoutError: errno.ETIMEDOUT,
 }  # fmt: skip
+_PROTOCOLS_WITH_LINKS = {"file", "local"}
 _MTIME_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified")
 _TOKEN_KEYS = ("ETag", "etag", "version_id", "generation", "md5", "md5Hash", "checksum", "sha256")
 
@@ -29,9 +30,10 @@ _TOKEN_KEYS = ("ETag", "etag", "version_id", "generation", "md5", "md5Hash", "ch
 class AnyBackend:
     """url: as fsspec has it; options: for the constructor of that filesystem."""
 
-    was_reached = True  # nothing is known of links, so there is nothing to wait for
+    was_reached = True  # links are known of at once or not at all, so there is nothing to wait for
 
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
+        self.has_links = url.partition("://")[0] in _PROTOCOLS_WITH_LINKS
         self._url, self._options = url, dict(options)
         self._opening = threading.Lock()
         self._opened: Any = None
@@ -44,7 +46,9 @@ class AnyBackend:
         return None
 
     def look(self, paths: Sequence[str]) -> list[Entry | None]:
-        """Object stores have no folders and none of these has links: only what stands at the end is looked at."""
+        """Object stores have no folders, and few say what is a link: else only what stands at the end is looked at."""
+        if self.has_links:
+            return [self._look(path) for path in paths]
         folder = Entry(kind="folder")
         return [*(folder for _ in paths[:-1]), *(self._look(path) for path in paths[-1:])]
 
@@ -52,8 +56,10 @@ class AnyBackend:
         def look(fs: Any) -> Entry | None:
             info = cast("dict[str, Any]", fs.info(path))
             kind = {"file": "file", "directory": "folder"}.get(info["type"], "other")
+            if info.get("islink"):
+                kind = "link"
             return Entry(
-                kind=cast("Literal['file', 'folder', 'other']", kind),
+                kind=cast("Literal['file', 'folder', 'link', 'other']", kind),
                 size_bytes=int(info.get("size") or 0),
                 mtime_ns=_mtime_ns(info, fs, path) if kind == "file" else 0,
                 token=_token(info),
@@ -64,7 +70,13 @@ class AnyBackend:
         return None
 
     def link_target(self, path: str) -> str:
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        def read(fs: Any) -> str:
+            target = fs.info(path).get("destination")
+            if target is None:
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+            return os.fsdecode(target)
+
+        return self._call(read)
 
     def open(self, path: str) -> "RangeReader":
         entry = self._look(path)
@@ -72,10 +84,12 @@ class AnyBackend:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return RangeReader(entry, lambda start, end: self._call(lambda fs: fs.cat_file(path, start=start, end=end)))
 
-    def read(self, path: str) -> bytes:
-        return self._call(lambda fs: bytes(fs.cat_file(path)))
+    def read(self, path: str) -> tuple[bytes, Entry]:
+        opened = self._look(path) if self.has_links else None
+        data = self._call(lambda fs: bytes(fs.cat_file(path)))
+        return data, opened or Entry(kind="file", size_bytes=len(data))
 
-    def stage(self, path: str, data: bytes, like: Entry | None) -> "_Put":
+    def stage(self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace) -> "_Put":
         mode = "create" if like is None else "overwrite"
         return _Put(self, path, data, mode)
 

@@ -4,12 +4,14 @@ Paths are the far side's own, absolute. A backend connects when it is first used
 connection; it raises OSErrors with an errno, and `ConnectionFailed`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from fileops.model import CommitReport
+
+MAX_REMOVALS = 20  # of something of ours that is not found, because its folder changes places with a link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class Entry:
 
 
 class Reader(Protocol):
-    """One open file."""
+    """One open file. entry: what was opened, by its handle where the far side has handles."""
 
     entry: Entry
 
@@ -45,6 +47,10 @@ class Staged(Protocol):
         ...
 
 
+InPlace = Callable[[str, Entry], None]
+"""Given a file that is open for writing: raises PathMoved if it is not the one at that path, or a link leads there."""
+
+
 class Backend(Protocol):
     @property
     def label(self) -> str:
@@ -60,6 +66,11 @@ class Backend(Protocol):
         """How commands are run there, None where they cannot be."""
         ...
 
+    @property
+    def has_links(self) -> bool:
+        """Whether a name may come to lead elsewhere between a look and the opening."""
+        ...
+
     def look(self, paths: Sequence[str]) -> list[Entry | None]:
         """All of them, in one go where the far side can do that."""
         ...
@@ -68,10 +79,14 @@ class Backend(Protocol):
 
     def open(self, path: str) -> Reader: ...
 
-    def read(self, path: str) -> bytes: ...
+    def read(self, path: str) -> tuple[bytes, Entry]:
+        """The whole content, and what was opened."""
+        ...
 
-    def stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
-        """like: the file to be replaced, None for a new one."""
+    def stage(
+        self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace
+    ) -> AbstractContextManager[Staged]:
+        """like: the file to be replaced, None for a new one. require_in_place: called before anything is written."""
         ...
 
     def make_folder(self, path: str) -> None:

@@ -3,11 +3,15 @@
 Stamps from far away prove little: another clock, whole seconds, no inode. So each is given as taken in the very moment
 of its mtime, which makes it "too young to be trusted" for good: content decides. The compare and the swap are two
 steps with nothing between them but the way to the far side; what that leaves open is said in docs/REMOTE.md.
+
+SFTP opens by name and follows links. So every folder on the way is looked at before a file is opened and again
+afterwards, when what is open must be what stands there, and once more before a rename.
 """
 
 import errno
 import os
 import posixpath
+import random
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -26,7 +30,7 @@ from fileops.errors import (
     PathMoved,
     Stale,
 )
-from fileops.fs.backends import Backend, Entry, Reader
+from fileops.fs.backends import MAX_REMOVALS, Backend, Entry, Reader, Staged
 from fileops.fs.failures import failure_of
 from fileops.fs.locks import LockTable
 from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
@@ -34,6 +38,7 @@ from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
 _MAX_NAME_BYTES = 255
+N_LOOKS = 8  # at each step of a path
 
 
 class RemoteStream:
@@ -58,6 +63,9 @@ class RemoteStream:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         with suppress(OSError, ConnectionFailed):  # it was only read
             self._reader.close()
 
@@ -137,10 +145,17 @@ class RemoteFileSystem:
 
     def open(self, path: str) -> RemoteStream:
         with _translated(path):
-            if self._entry(path) is None:
+            before = self._entry(path)
+            if before is None:
                 raise FileMissing
             reader = self._backend.open(self._far(path))
-            return RemoteStream(path, reader, self._stamp(reader.entry))
+            stream = RemoteStream(path, reader, self._stamp(reader.entry))
+            try:
+                self._require_in_place(self._far(path), reader.entry, before)
+            except BaseException:
+                stream.close()
+                raise
+            return stream
 
     def open_cached(self, path: str) -> None:
         """Never: nothing of another machine is to be had without waiting."""
@@ -151,7 +166,13 @@ class RemoteFileSystem:
             if entry is None:
                 return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
             stamp = self._stamp(entry)
-            return Snapshot(path=path, stamp=stamp, data=self._backend.read(self._far(path)), taken_ns=stamp.mtime_ns)
+            return Snapshot(path=path, stamp=stamp, data=self._content(path, entry), taken_ns=stamp.mtime_ns)
+
+    def _content(self, path: str, before: Entry) -> bytes:
+        """Raises: FileNotFoundError, PathMoved."""
+        data, opened = self._backend.read(self._far(path))
+        self._require_in_place(self._far(path), opened, before)
+        return data
 
     def _entry(self, path: str) -> Entry | None:
         """Of a file. Raises: PathMoved, IsDirectory, NotRegularFile."""
@@ -166,6 +187,25 @@ class RemoteFileSystem:
         if entry is not None and entry.kind != "file":
             raise NotRegularFile(kind="device, pipe or socket")
         return entry
+
+    def _require_in_place(self, far: str, opened: Entry, before: Entry) -> None:
+        """Raises PathMoved unless the open file is that of this name. before: what the name was looked up as.
+
+        SFTP tells of no inode, so owner, mode, time and size have to do. A file that grows while it is read is
+        somewhere between its two looks. The looks go out together, and cost one round trip. They are many and in no
+        order, so that a folder and a link that change places all the time do not keep in step with them.
+        """
+        if not self._backend.has_links:
+            return
+        paths = self._steps(far) * N_LOOKS
+        random.shuffle(paths)
+        for path, entry in zip(paths, self._backend.look(paths), strict=True):
+            if entry is None or entry.kind != ("file" if path == far else "folder"):
+                raise PathMoved(path=self._near(far))
+            if path == far and not (
+                _rights(opened) == _rights(entry) and _age(before) <= _age(opened) <= _age(entry)
+            ):  # fmt: skip
+                raise PathMoved(path=self._near(far))
 
     def _stamp(self, entry: Entry) -> Stamp:
         return Stamp(
@@ -192,11 +232,12 @@ class RemoteFileSystem:
             hooks.prepare()
             with ExitStack() as held:
                 with _translated(path):
-                    staged = held.enter_context(self._backend.stage(self._far(path), data, entry))
+                    staged = held.enter_context(self._stage(path, data, entry))
                 hooks.before()
                 with _translated(path):
                     self._require_same(snapshot)
-                    report = staged.publish()
+                    with self._moved_if_missing(path):
+                        report = staged.publish()
             return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
@@ -215,13 +256,19 @@ class RemoteFileSystem:
     def hold(self, path: str) -> AbstractContextManager[None]:
         return self._locks.of(path)
 
+    def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
+        def require_in_place(far: str, opened: Entry) -> None:
+            self._require_in_place(far, opened, opened)
+
+        return self._backend.stage(self._far(path), data, like, require_in_place)
+
     def _require_same(self, snapshot: Snapshot) -> Entry:
-        """Raises: Stale."""
+        """Raises: Stale, PathMoved. The last it does is to look for links."""
         entry = self._entry(snapshot.path)
         if entry is None or entry.size_bytes != len(snapshot.data):
             raise Stale(path=snapshot.path)
         try:
-            standing = self._backend.read(self._far(snapshot.path))
+            standing = self._content(snapshot.path, entry)
         except FileNotFoundError as error:
             raise Stale(path=snapshot.path) from error
         if standing != snapshot.data:
@@ -229,22 +276,34 @@ class RemoteFileSystem:
         return entry
 
     def _create(self, path: str, data: bytes, hooks: CommitHooks) -> Committed:
-        far = self._far(path)
         with ExitStack() as undo:
             with _translated(path, is_creating=True):
                 if self._entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
                 self._make_folders(path, undo)
-                staged = undo.enter_context(self._backend.stage(far, data, None))
+                with self._moved_if_missing(path):
+                    staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
-            with _translated(path, is_creating=True):
+            with _translated(path, is_creating=True), self._moved_if_missing(path):
+                if self._backend.has_links and self._entry(path) is not None:
+                    raise AlreadyExists
                 try:
                     report = staged.publish()
                 except FileExistsError as error:
                     raise AlreadyExists from error
             undo.pop_all()
         return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
+
+    @contextmanager
+    def _moved_if_missing(self, path: str) -> Generator[None]:
+        """For the temporary file of one that is written: where its folder is not found, that was moved away."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            if not self._backend.has_links or len(self._steps(self._far(path))) == 1:
+                raise  # the mapped folder itself is missing
+            raise PathMoved(path=path) from error
 
     def _written(self, path: str, size_bytes: int) -> Entry:
         """What stands there after a commit; where that cannot be seen any more, the commit was made all the same."""
@@ -267,8 +326,15 @@ class RemoteFileSystem:
                     undo.callback(self._try_to_remove, folder)
 
     def _try_to_remove(self, folder: str) -> None:
-        with suppress(OSError, ConnectionFailed):
-            self._backend.remove_folder(folder)
+        """One of ours. Where it is not, a folder above it stands elsewhere and may come back."""
+        for _ in range(MAX_REMOVALS if self._backend.has_links else 1):
+            try:
+                return self._backend.remove_folder(folder)
+            except FileNotFoundError:
+                continue
+            except (OSError, ConnectionFailed):
+                return None
+        return None
 
     def _committed(self, path: str, data: bytes, entry: Entry, report: CommitReport) -> Committed:
         stamp = self._stamp(entry)
@@ -287,6 +353,14 @@ def _translated(path: str, *, is_creating: bool = False) -> Generator[None]:
         yield
     except OSError as error:
         raise failure_of(error, path, is_creating=is_creating) from error
+
+
+def _rights(entry: Entry) -> tuple[int, int, int]:
+    return entry.mode, entry.uid, entry.gid
+
+
+def _age(entry: Entry) -> tuple[int, int]:
+    return entry.mtime_ns, entry.size_bytes
 
 
 def _told(committed: Committed, hooks: CommitHooks) -> Committed:

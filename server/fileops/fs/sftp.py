@@ -8,12 +8,13 @@ import asyncio
 import errno
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fileops.errors import ConnectionFailed
-from fileops.fs.backends import Entry
+from fileops.fs.backends import MAX_REMOVALS, Entry, InPlace
 from fileops.fs.ssh import SshConnection
 from fileops.model import CommitReport
 
@@ -31,6 +32,8 @@ class SftpBackend:
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
         self._ssh = SshConnection(url, options, on_made=self._sweep_leftovers)
         self._leftovers: list[str] = []  # temporary files of writes whose connection was lost
+
+    has_links = True
 
     @property
     def label(self) -> str:
@@ -67,20 +70,19 @@ class SftpBackend:
         file, entry = self._ssh.run_on(connection, begin)
         return SftpReader(self._ssh, connection, file, entry)
 
-    def read(self, path: str) -> bytes:
-        async def read(sftp: "SFTPClient") -> bytes:
+    def read(self, path: str) -> tuple[bytes, Entry]:
+        async def read(sftp: "SFTPClient") -> tuple[bytes, Entry]:
             async with sftp.open(os.fsencode(path), "rb") as file:
-                return cast("bytes", await file.read())
+                opened = _entry(await file.stat())
+                return cast("bytes", await file.read()), opened
 
         return self._ssh.run(read, is_harmless=True, n_bytes=1 << 24)
 
     # --- writing ----------------------------------------------------------------------------------------------
 
-    def stage(self, path: str, data: bytes, like: Entry | None) -> "_Upload":
-        folder = path.rpartition("/")[0]
-        upload = _Upload(
-            self, self._ssh, path, f"{folder}/{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}", data, like
-        )
+    def stage(self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace) -> "_Upload":
+        temp = f"{path.rpartition('/')[0]}/{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
+        upload = _Upload(self, self._ssh, path, temp, data, like, require_in_place)
         try:
             upload.send()
         except BaseException:
@@ -111,15 +113,21 @@ class SftpBackend:
 
         self._ssh.run(remove)
 
-    def sweep_up(self, temp: str) -> None:
-        """Remove a temporary file now, or after the next connection was made."""
-        if self._ssh.stands:
+    def sweep_up(self, temp: str, *, is_there: bool = False) -> None:
+        """Remove a temporary file now, or after the next connection was made.
+
+        is_there: it was made. Where it is not found, its folder stands elsewhere and may come back.
+        """
+        for _ in range(MAX_REMOVALS if is_there else 1):
+            if not self._ssh.stands:
+                break
             try:
                 return self.remove(temp)
             except FileNotFoundError:
-                return None
+                if not is_there:
+                    return None
             except (OSError, ConnectionFailed):
-                pass
+                break
         self._leftovers.append(temp)
         return None
 
@@ -160,18 +168,33 @@ class _Upload:
     """See backends.Staged."""
 
     def __init__(
-        self, backend: SftpBackend, ssh: SshConnection, path: str, temp: str, data: bytes, like: Entry | None
+        self,
+        backend: SftpBackend,
+        ssh: SshConnection,
+        path: str,
+        temp: str,
+        data: bytes,
+        like: Entry | None,
+        require_in_place: InPlace,
     ) -> None:
         self._backend, self._ssh = backend, ssh
         self._path, self._temp, self._data, self._like = path, temp, data, like
+        self._require_in_place = require_in_place
+        self._is_made = False
         self._is_published = False
         self._is_synced = False
+        self._cannot_swap = False
         self._reason: str | None = None
 
     def send(self) -> None:
-        self._ssh.run(self._send, n_bytes=len(self._data))
+        connection = self._ssh.current()
+        file, entry = self._ssh.run_on(connection, self._make)
+        self._is_made = True
+        with self._closed_if_refused(connection, file):
+            self._require_in_place(self._temp, entry)
+            self._ssh.run_on(connection, lambda _sftp: self._fill(file), len(self._data))
 
-    async def _send(self, sftp: "SFTPClient") -> None:
+    async def _make(self, sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
         from asyncssh import SFTPAttrs
         from asyncssh.constants import FXF_CREAT, FXF_EXCL, FXF_WRITE
 
@@ -180,11 +203,28 @@ class _Upload:
                 pass
         attrs = SFTPAttrs(permissions=0o666 if self._like is None else 0o600)
         flags = FXF_WRITE | FXF_CREAT | FXF_EXCL
-        async with sftp.open(os.fsencode(self._temp), flags, attrs, encoding=None) as file:
-            await file.write(self._data)
-            if self._like is not None:
-                await self._make_alike(file, self._like)
-            self._is_synced = await _synced(file)
+        file = await sftp.open(os.fsencode(self._temp), flags, attrs, encoding=None)
+        return file, _entry(await file.stat())
+
+    async def _fill(self, file: "SFTPClientFile") -> None:
+        await file.write(self._data)
+        if self._like is not None:
+            await self._make_alike(file, self._like)
+        self._is_synced = await _synced(file)
+        await file.close()
+
+    @contextmanager
+    def _closed_if_refused(self, connection: Any, file: "SFTPClientFile") -> Generator[None]:
+        async def close(_sftp: "SFTPClient") -> None:
+            await file.close()
+
+        try:
+            yield
+        except BaseException:
+            if self._ssh.is_current(connection):
+                with suppress(OSError, ConnectionFailed):  # the failure that led here is the one to tell of
+                    self._ssh.run_on(connection, close)
+            raise
 
     async def _make_alike(self, file: "SFTPClientFile", like: Entry) -> None:
         from asyncssh import SFTPError
@@ -199,7 +239,9 @@ class _Upload:
 
     def publish(self) -> CommitReport:
         try:
-            method = self._ssh.run(self._create if self._like is None else self._swap, n_bytes=len(self._data))
+            self._ssh.run(self._create if self._like is None else self._swap)
+            if self._cannot_swap:
+                self._write_in_place()
         except ConnectionFailed as error:
             raise ConnectionFailed(where=error.where, reason=error.reason, is_unsure=True) from error
         except OSError as error:
@@ -210,32 +252,45 @@ class _Upload:
         return CommitReport(
             method="create" if self._like is None else "remote",
             durability="file_synced" if self._is_synced else "not_synced",
-            reason=self._reason or method,
+            reason=self._reason,
         )
 
-    async def _create(self, sftp: "SFTPClient") -> str | None:
+    async def _create(self, sftp: "SFTPClient") -> None:
         """SFTP's plain rename puts nothing over a file that is there: OpenSSH links and unlinks."""
         await sftp.rename(os.fsencode(self._temp), os.fsencode(self._path))
-        return None
 
-    async def _swap(self, sftp: "SFTPClient") -> str | None:
+    async def _swap(self, sftp: "SFTPClient") -> None:
         from asyncssh import SFTPOpUnsupported
-        from asyncssh.constants import FXF_TRUNC, FXF_WRITE
 
         try:
             await sftp.posix_rename(os.fsencode(self._temp), os.fsencode(self._path))
-            return None
         except SFTPOpUnsupported:
-            pass
-        async with sftp.open(os.fsencode(self._path), FXF_WRITE | FXF_TRUNC, encoding=None) as file:
+            self._cannot_swap = True
+
+    def _write_in_place(self) -> None:
+        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+            from asyncssh.constants import FXF_WRITE
+
+            file = await sftp.open(os.fsencode(self._path), FXF_WRITE, encoding=None)
+            return file, _entry(await file.stat())
+
+        async def overwrite(file: "SFTPClientFile") -> None:
             await file.write(self._data)
+            await file.truncate(len(self._data))
             self._is_synced = await _synced(file)
-        await sftp.remove(os.fsencode(self._temp))
-        return "written in place: this server cannot rename over a file"
+            await file.close()
+
+        connection = self._ssh.current()
+        file, entry = self._ssh.run_on(connection, begin)
+        with self._closed_if_refused(connection, file):
+            self._require_in_place(self._path, entry)
+            self._ssh.run_on(connection, lambda _sftp: overwrite(file), len(self._data))
+        self._reason = "written in place: this server cannot rename over a file"
+        self._backend.sweep_up(self._temp, is_there=True)
 
     def discard(self) -> None:
         if not self._is_published:
-            self._backend.sweep_up(self._temp)
+            self._backend.sweep_up(self._temp, is_there=self._is_made)
 
     def __enter__(self) -> "_Upload":
         return self

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contract.recording import RecordingHooks
-from fileops.errors import Cancelled, ConnectionFailed
-from fileops.fs.anywhere import folder_in, label_of
+from fileops.errors import Cancelled, ConnectionFailed, OutsideRoots, PathMoved
+from fileops.fs.anywhere import AnyBackend, folder_in, label_of
 from fileops.fs.remote import RemoteFileSystem
 from fileops.fs.sftp import SftpBackend
 from fileops.model import Splice
@@ -45,6 +45,29 @@ def test_what_a_cut_kept_from_being_removed_is_removed_after_the_next_connection
         far.replace(far.read("/far/f"), [Splice(0, 3, b"new")], RecordingHooks(before=cut_and_give_up))
     assert far.read("/far/f").data == b"old"
     wait_until(lambda: os.listdir(tmp_path) == ["f"])
+
+
+@pytest.mark.parametrize("protocol", ["file", "local"])
+@pytest.mark.parametrize("link", ["door/f", "f"])
+def test_a_link_in_a_mapped_folder_of_this_machine_does_not_lead_out(tmp_path: Path, protocol: str, link: str) -> None:
+    pytest.importorskip("fsspec")
+    outside, base = tmp_path / "out", tmp_path / "in"
+    for folder in (outside, base, base / "inner"):
+        folder.mkdir()
+        (folder / "f").write_bytes(b"secret")
+    (base / "f").unlink()
+    (base / "f").symlink_to(outside / "f")
+    (base / "door").symlink_to("../out")
+    (base / "alias").symlink_to("inner")
+    mapped = RemoteFileSystem("/far", str(base), AnyBackend(f"{protocol}://{base}", {}))
+    with pytest.raises(OutsideRoots):
+        mapped.resolve(f"/far/{link}")
+    with pytest.raises(PathMoved):
+        mapped.read(f"/far/{link}")
+    inner = mapped.resolve("/far/alias/f")
+    assert (inner, mapped.read(inner).data) == ("/far/inner/f", b"secret")
+    mapped.replace(mapped.read(inner), [Splice(0, 0, b"no ")], RecordingHooks())
+    assert (base / "inner" / "f").read_bytes() == b"no secret"
 
 
 @pytest.mark.parametrize(
