@@ -211,6 +211,14 @@ class ApplyRefused(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class DocumentUnknown(FileOpsError):
+    """The editor has the file open, and what it shows is not known: neither its text nor the disk's may serve."""
+
+    code: ClassVar[str] = "apply_refused"
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class UndoConflict(FileOpsError):
     """ranges: the parts of the present file that the undo would have to overwrite."""
 
@@ -259,8 +267,8 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ValidationFailed, Rejected,
-    ApprovalTimedOut, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut,
-    CommandNotStarted,
+    ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
+    CommandTimedOut, CommandNotStarted,
 )  # fmt: skip
 
 

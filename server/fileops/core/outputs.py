@@ -215,6 +215,8 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Try again when the user is there."
         case errors.ApplyRefused():
             return "Read the file again before the next try, or ask the user to save it."
+        case errors.DocumentUnknown():
+            return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
         case errors.UndoConflict(ranges=ranges) if ranges:
             return f"Read {_lines_named(ranges)} and edit what is to go."
         case _:
@@ -287,6 +289,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"Nobody answered the proposed {what} within {timeout_s:g} seconds."
         case errors.ApplyRefused(reason=reason):
             return f"The editor did not apply the edit: {reason}."
+        case errors.DocumentUnknown(reason=reason):
+            return f"What the editor shows of the file is not known: {reason}."
         case errors.UndoConflict(reason=reason, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
             return f"The edit cannot be taken back{loss}{_after_colon(reason)}."

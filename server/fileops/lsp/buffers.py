@@ -1,23 +1,28 @@
 """EditorBuffers: the files as the person sees them. Open documents stacked over another filesystem.
 
 Which text counts is decided in open_documents.py, a change of unsaved text is made by editor_writes.py; both are
-loaded with the first document: an agent without an editor never opens one.
+loaded at `initialize` for an editor, else with the first document: an agent without an editor never opens one. A
+document that came while they could not be loaded is not taken for closed: until they are, its file is refused.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from fileops.errors import AlreadyExists, ApplyRefused, FileMissing, FileOpsError, PathMoved
+from fileops.errors import AlreadyExists, ApplyRefused, DocumentUnknown, FileMissing, FileOpsError
 from fileops.model import Committed, Snapshot, Source, Splice, Stamp
 from fileops.ports import CommitHooks, ContentStream, FileSystem
 
 if TYPE_CHECKING:
-    from fileops.lsp.documents import Position, PositionEncoding
+    from fileops.lsp.documents import PositionEncoding
     from fileops.lsp.editor_writes import Editor, EditorWrites
-    from fileops.lsp.open_documents import OpenDocuments, Truth
+    from fileops.lsp.judging import Judged, Truth
+    from fileops.lsp.open_documents import Change, OpenDocuments
+
+log = logging.getLogger(__name__)
 
 VERIFY_S = 5.0  # an editor may collect changes for some 150 ms (Neovim) before it tells of them
 
@@ -35,27 +40,68 @@ class EditorBuffers:
     ) -> None:
         self._delegate, self._editor, self._encoding, self._verify_s = delegate, editor, encoding, verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
-        self._documents: OpenDocuments | None = None  # until the first one is opened, on the event loop
+        self._documents: OpenDocuments | None = None  # until `load`, on the event loop
+        self._writes: EditorWrites | None = None  # with them
+        self._unloaded: Mapping[str, str] = {}  # until then: URI -> path of what was opened; never mutated
+
+    def load(self) -> "OpenDocuments":
+        """Raises: ImportError, OSError."""
+        if self._documents is None:
+            from fileops.lsp.editor_writes import EditorWrites
+            from fileops.lsp.open_documents import OpenDocuments
+
+            documents = OpenDocuments(self._delegate, self._encoding)
+            for uri, path in self._unloaded.items():
+                documents.opened_unknown(uri, path, _NOT_KEPT)
+            self._writes = EditorWrites(
+                documents=documents, editor=self._editor, encoding=self._encoding, verify_s=self._verify_s
+            )
+            self._documents = documents
+        return self._documents
 
     # --- what the client says (event loop) ---------------------------------------------------------------------
 
     def opened(self, uri: str, path: str, version: int, text: str) -> None:
         """Also for a document that is open already: then this is its text now."""
-        if self._documents is None:
-            from fileops.lsp.open_documents import OpenDocuments
+        if (documents := self._loaded({uri: path})) is not None:
+            documents.opened(uri, path, version, text)
 
-            self._documents = OpenDocuments(self._delegate, self._encoding)
-        self._documents.opened(uri, path, version, text)
+    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+        """As `opened`, where the text that came could not be taken."""
+        if (documents := self._loaded({uri: path})) is not None:
+            documents.opened_unknown(uri, path, reason)
 
-    def changed(self, uri: str, version: int, changes: "Sequence[tuple[Position, Position, str] | str]") -> bool:
+    def changed(self, uri: str, version: int, changes: "Sequence[Change]") -> bool:
         """changes: each a range and its new text, or a whole text. False: no such document is open."""
-        return self._told(None if self._documents is None else self._documents.changed(uri, version, changes))
+        if (documents := self._loaded({})) is None:
+            return uri in self._unloaded
+        return self._told(documents.changed(uri, version, changes))
+
+    def doubted(self, uri: str | None, reason: str) -> None:
+        """What the client said of a document could not be taken: until its text is known again it is refused.
+
+        uri: None for one that is not named, which may be any.
+        """
+        for path in [] if self._documents is None else self._documents.doubted(uri, reason):
+            self.on_change(path)
 
     def saved(self, uri: str) -> None:
         self._told(None if self._documents is None else self._documents.saved(uri))
 
     def closed(self, uri: str) -> None:
+        self._unloaded = {known: path for known, path in self._unloaded.items() if known != uri}
         self._told(None if self._documents is None else self._documents.closed(uri))
+
+    def _loaded(self, opened: Mapping[str, str]) -> "OpenDocuments | None":
+        """None where it cannot be had now; then what is opened is remembered."""
+        if self._documents is None and not opened and not self._unloaded:
+            return None  # a change of nothing
+        try:
+            return self.load()
+        except (ImportError, OSError) as fault:
+            self._unloaded = {**self._unloaded, **opened}
+            log.error("open documents cannot be kept, and their files are refused: %s", fault)
+            return None
 
     def _told(self, path: str | None) -> bool:
         if path is not None:
@@ -63,16 +109,18 @@ class EditorBuffers:
         return path is not None
 
     def settle(self) -> None:
-        """Look at newly opened documents beside their files. For a worker thread, soon after `opened`."""
-        if self._documents is None:
-            return
-        for document in self._documents.unlooked():
-            with suppress(FileOpsError, PathMoved):  # who asks for the file is told then
-                self._documents.look(document)
-            self.on_change(document.canonical or document.path)
+        """Look at what was opened or changed, beside its file. For a worker thread, soon after."""
+        for path in [] if self._documents is None else self._documents.settle():
+            self.on_change(path)
+
+    @property
+    def has_unsettled(self) -> bool:
+        return self._documents is not None and self._documents.has_unsettled()
 
     def is_open(self, canonical_path: str) -> bool:
-        return self._documents is not None and bool(self._documents.at(canonical_path))
+        if self._documents is None:
+            return self._is_unloaded(canonical_path)
+        return bool(self._documents.at(canonical_path))
 
     # --- FileSystem --------------------------------------------------------------------------------------------
 
@@ -80,14 +128,14 @@ class EditorBuffers:
         return self._delegate.resolve(path)
 
     def stat(self, path: str) -> Stamp | None:
-        truth = self._truth(path)
-        if truth is None or truth.judged.kind != "dirty":
+        truth, judged = self._truth(path)
+        if truth is None or judged is None or judged.kind != "dirty":
             return self._delegate.stat(path)
-        return truth.stamp
+        return truth.snapshot(path).stamp
 
     def open(self, path: str) -> ContentStream:
-        truth = self._truth(path)
-        if truth is None or truth.judged.kind == "disk":
+        _, judged = self._truth(path)
+        if judged is None or judged.kind == "disk":
             return self._delegate.open(path)
         snapshot = self.read(path)
         if snapshot.stamp is None:
@@ -96,36 +144,36 @@ class EditorBuffers:
 
     def open_cached(self, path: str) -> ContentStream | None:
         """Only where no document can be open on the file: judging one takes a look at the disk."""
-        if self._documents is not None and self._documents.may_be_open(path):
+        if self._unloaded if self._documents is None else self._documents.may_be_open(path):
             return None
         return self._delegate.open_cached(path)
 
     def read(self, path: str) -> Snapshot:
         while True:
-            truth = self._truth(path)
-            if truth is not None and truth.judged.kind == "dirty":
+            truth, judged = self._truth(path)
+            if truth is not None and judged is not None and judged.kind == "dirty":
                 return truth.snapshot(path)
             disk = self._delegate.read(path)
-            if truth is None or truth.judged.kind == "disk":
+            if truth is None or judged is None or judged.kind == "disk":
                 return disk
-            if disk.stamp == truth.judged.disk_stamp:
+            if disk.stamp == judged.disk.stamp:
                 return replace(disk, source="buffer", version=truth.document.version)
             # It moved between the look and the reading: look again.
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        truth = self._truth(path)
-        if truth is not None and self._documents is not None and truth.judged.kind == "dirty":
+        truth, judged = self._truth(path)
+        if judged is not None and judged.kind == "dirty" and self._writes is not None:
             if not snapshot.exists:
                 raise AlreadyExists
             with self._delegate.hold(path):
-                return self._writes(self._documents).replace(snapshot, splices, hooks)
+                return self._writes.replace(snapshot, splices, hooks)
         return self._delegate.replace(_disk_form(snapshot), splices, self._disk_hooks(path, truth, hooks))
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        truth = self._truth(path)
-        if truth is not None and truth.judged.kind == "dirty":
+        truth, judged = self._truth(path)
+        if judged is not None and judged.kind == "dirty":
             raise ApplyRefused(reason="the document has unsaved changes")
         return self._delegate.remove(_disk_form(snapshot), self._disk_hooks(path, truth, hooks))
 
@@ -134,18 +182,37 @@ class EditorBuffers:
 
     # --- between the documents and the disk --------------------------------------------------------------------
 
-    def _truth(self, path: str) -> "Truth | None":
-        return None if self._documents is None else self._documents.truth(path)
+    def _truth(self, path: str) -> "tuple[Truth, Judged] | tuple[None, None]":
+        """The document that counts and what it is beside the disk. Raises: DocumentUnknown, and as `read`."""
+        if self._documents is None:
+            self._require_loaded(path)
+            return None, None
+        truth = self._documents.truth(path)
+        if truth is None:
+            return None, None
+        if truth.judged is None:
+            raise DocumentUnknown(reason="" if truth.document.doubt is None else truth.document.doubt.reason)
+        return truth, truth.judged
 
-    def _writes(self, documents: "OpenDocuments") -> "EditorWrites":
-        from fileops.lsp.editor_writes import EditorWrites
+    def _require_loaded(self, path: str) -> None:
+        if self._is_unloaded(path):
+            raise DocumentUnknown(reason=_NOT_KEPT)
 
-        return EditorWrites(documents=documents, editor=self._editor, encoding=self._encoding, verify_s=self._verify_s)
+    def _is_unloaded(self, path: str) -> bool:
+        return any(self._may_lie_at(given_path, path) for given_path in self._unloaded.values())
+
+    def _may_lie_at(self, given_path: str, path: str) -> bool:
+        try:
+            return self._delegate.resolve(given_path) == path
+        except FileOpsError:
+            return given_path == path
 
     def _disk_hooks(self, path: str, truth: "Truth | None", hooks: CommitHooks) -> CommitHooks:
         def require_same_truth() -> None:
             if self._documents is not None:  # it may have come since
                 self._documents.require_same(path, truth)
+            else:
+                self._require_loaded(path)
 
         return _DiskHooks(require_same_truth, hooks)
 
@@ -188,6 +255,9 @@ class _BufferStream:
 
     def __exit__(self, *exc: object) -> None:
         self._file.close()
+
+
+_NOT_KEPT = "a part of the server could not be loaded when the editor opened it"
 
 
 def _disk_form(snapshot: Snapshot) -> Snapshot:

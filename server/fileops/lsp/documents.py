@@ -68,6 +68,17 @@ class DocumentText:
     def n_chars(self) -> int:
         return self._ends[-1] if self._ends else 0
 
+    def has_range(self, start: Position, end: Position) -> bool:
+        """Whether an editor that shows this text can mean such a range.
+
+        The line after the last one can be meant (Neovim ends every text with a line feed), and any end behind it where
+        the range begins with the text: so some clients write a whole one.
+        """
+        n_lines = (self._breaks[-1] if self._breaks else 0) + 1
+        if start == Position(0, 0):
+            return start <= end
+        return 0 <= start.line <= end.line <= n_lines and start <= end and min(start.character, end.character) >= 0
+
     def replaced(self, start: Position, end: Position, new: str, encoding: PositionEncoding) -> "DocumentText":
         """Positions past the end of a line or of the text mean that end; swapped ones are put in order."""
         if end < start:

@@ -46,14 +46,15 @@ class EditorWrites(Struct, frozen=True, kw_only=True):
         shares.require(shares.EDITOR, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
         document, judged = self._require_current(snapshot)
         wanted = splice_lists.apply(snapshot.data, splices)
-        expected = comparable(texts.decode(wanted, judged.format))
+        fmt = judged.disk.format
+        expected = comparable(texts.decode(wanted, fmt))
         hooks.before()
         if wanted == snapshot.data:
             committed = Committed(snapshot=snapshot, report=CommitReport(method="none", durability="editor"))
         else:
-            edits = document_edits(document.text, snapshot.data, judged.format, splices, self.encoding())
+            edits = document_edits(document.text, snapshot.data, fmt, splices, self.encoding())
             after = self._apply(BufferEdit(uri=document.uri, version=document.version, edits=edits), expected)
-            now = replace(judged, serial=after.serial, data=encode_document(after.text.text, judged.format))
+            now = replace(judged, serial=after.serial, data=encode_document(after.text.text, fmt))
             report = CommitReport(method="buffer", durability="editor")
             committed = Committed(snapshot=snapshot_of(path, after, now), report=report)
         hooks.after(committed)
@@ -61,14 +62,16 @@ class EditorWrites(Struct, frozen=True, kw_only=True):
 
     def _require_current(self, snapshot: Snapshot) -> tuple[OpenDocument, Judged]:
         """Raises: Stale; ApplyRefused (two windows with different unsaved texts of one file)."""
-        looked = (self.documents.look(document) for document in self.documents.at(snapshot.path))
-        dirty = [found for found in looked if found is not None and found[1].kind == "dirty"]
+        path = snapshot.path
+        looked = [self.documents.look(document.uri, path) for document in self.documents.at(path, thoroughly=True)]
+        judged_ones = [(found[0], found[1]) for found in looked if found is not None and found[1] is not None]
+        dirty = [(document, judged) for document, judged in judged_ones if judged.kind == "dirty"]
         if len({judged.data for _, judged in dirty}) > 1:
             raise ApplyRefused(reason="the file is open twice, with different unsaved changes")
         for document, judged in dirty:
             if document.version == snapshot.version and judged.data == snapshot.data:
                 return document, judged
-        raise Stale(path=snapshot.path)
+        raise Stale(path=path)
 
     def _apply(self, edit: BufferEdit, wanted: str) -> OpenDocument:
         """The document's state in which the edit shows. Raises: ApplyRefused."""

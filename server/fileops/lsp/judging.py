@@ -3,7 +3,8 @@
 An open document is the truth while it is open (docs/PROTOCOL.md, "Open documents"):
 - it reads the same as the disk: clean. The disk's own bytes serve, and edits go to disk;
 - the person changed it: dirty. Its text serves, and edits go through the editor;
-- it differs, and not by the person's hand (the disk moved, or our own edit is not reloaded yet): the disk stands.
+- it differs, and not by the person's hand (the disk moved, or our own edit is not reloaded yet): the disk stands;
+- its text is in doubt: unknown. Then neither it nor the disk may serve.
 """
 
 from typing import Literal
@@ -12,13 +13,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text as texts
+from fileops.core.digest import content_digest
 from fileops.lsp.documents import DocumentText
 from fileops.lsp.textedits import encode_document
 from fileops.model import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
 
-Kind = Literal["clean", "dirty", "disk"]
+Kind = Literal["clean", "dirty", "disk", "unknown"]
+
+
+class Doubt(Struct, frozen=True, kw_only=True):
+    """Why the text that the editor shows is not known.
+
+    is_lost: the text that we have is not the one that the next change is made of, so only a whole text ends the doubt;
+    else any change does.
+    """
+
+    reason: str
+    is_lost: bool = True
 
 
 class OpenDocument(Struct, frozen=True, kw_only=True):
@@ -26,7 +39,7 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
 
     is_touched: changed by the person since open or save; None until the first look at the disk. synced: the text
     at the last moment when it read the same as the disk. is_foreign: the disk holds bytes that are no text to us,
-    so the editor reads it in another encoding.
+    so the editor reads it in another encoding. doubt: None where the text is known.
     """
 
     uri: str
@@ -35,60 +48,82 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     text: DocumentText
     serial: int
     changed_ns: int
-    canonical: str | None = None
     is_touched: bool | None = None
     synced: str | None = None
     is_foreign: bool = False
+    doubt: Doubt | None = None
+
+
+class DiskFacts(Struct, frozen=True, kw_only=True):
+    """What a look at the disk has found at a path. digest: of the text; None where there is no file."""
+
+    path: str
+    stamp: Stamp | None
+    taken_ns: int
+    format: TextFormat
+    digest: bytes | None
+    is_text: bool
+
+    def shows(self, text: str) -> bool:
+        return self.digest is not None and _text_digest(text) == self.digest
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """What a document is beside a disk of this stamp. data, format: of a dirty one."""
+    """What a document of this serial is beside this disk. data: of a dirty one."""
 
     serial: int
     kind: Kind
-    disk_stamp: Stamp | None
-    taken_ns: int
+    disk: DiskFacts
     data: bytes = b""
-    format: TextFormat
 
 
 class Truth(Struct, frozen=True):
-    """The document that counts at a path. serials: of all documents that are open there."""
+    """The document that counts at a path. judged: None where its text is not known.
+
+    serials: of all documents that are open there.
+    """
 
     document: OpenDocument
-    judged: Judged
+    judged: Judged | None
     serials: frozenset[int]
+
+    @property
+    def kind(self) -> Kind:
+        return "unknown" if self.judged is None else self.judged.kind
 
     def snapshot(self, path: str) -> Snapshot:
         """Of a dirty document."""
+        assert self.judged is not None
         return snapshot_of(path, self.document, self.judged)
 
-    @property
-    def stamp(self) -> Stamp:
-        """Of a dirty document."""
-        return _stamp_of(self.document, self.judged)
 
-
-def judge(document: OpenDocument, disk: Snapshot) -> tuple[Judged, OpenDocument]:
-    """What the document is beside this disk, and its state with what the look has taught about it."""
+def facts_of(disk: Snapshot) -> DiskFacts:
     fmt = texts.detect_format(disk.data)
-    is_same = disk.exists and comparable(texts.decode(disk.data, fmt)) == comparable(document.text.text)
-    kind: Kind
+    return DiskFacts(
+        path=disk.path, stamp=disk.stamp, taken_ns=disk.taken_ns, format=fmt,
+        digest=_text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
+        is_text=_is_text_file(disk.data, fmt),
+    )  # fmt: skip
+
+
+def after_look(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> OpenDocument:
+    """The document with what a look at the disk has taught about it. is_same: it showed the disk's text."""
     if is_same:
-        kind = "clean"
-        document = replace(document, is_touched=False, synced=document.text.text)
-    else:
-        is_first_look = document.is_touched is None
+        return replace(document, is_touched=False, synced=document.text.text)
+    is_first_look = document.is_touched is None
+    return replace(
+        document,
         # A document that is opened with another text than the file's holds changes of an earlier session.
-        touched = is_first_look or bool(document.is_touched)
-        is_foreign = document.is_foreign or (is_first_look and disk.exists and not _is_text_file(disk.data, fmt))
-        document = replace(document, is_touched=touched, is_foreign=is_foreign)
-        kind = "dirty" if touched else "disk"
-    data = encode_document(document.text.text, fmt) if kind == "dirty" else b""
-    judged = Judged(
-        serial=document.serial, kind=kind, disk_stamp=disk.stamp, taken_ns=disk.taken_ns, data=data, format=fmt
+        is_touched=is_first_look or document.is_touched,
+        is_foreign=document.is_foreign or (is_first_look and disk.stamp is not None and not disk.is_text),
     )
-    return judged, document
+
+
+def judge(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> Judged:
+    """document: after the look."""
+    kind: Kind = "clean" if is_same else "dirty" if document.is_touched else "disk"
+    data = encode_document(document.text.text, disk.format) if kind == "dirty" else b""
+    return Judged(serial=document.serial, kind=kind, disk=disk, data=data)
 
 
 def comparable(text: str) -> str:
@@ -110,7 +145,7 @@ def snapshot_of(path: str, document: OpenDocument, judged: Judged) -> Snapshot:
 
 def _stamp_of(document: OpenDocument, judged: Judged) -> Stamp:
     """Of a dirty document: the file's, with the buffer's size and the time of its last change."""
-    disk = judged.disk_stamp
+    disk = judged.disk.stamp
     return Stamp(
         dev=disk.dev if disk else 0,
         ino=disk.ino if disk else 0,
@@ -122,6 +157,10 @@ def _stamp_of(document: OpenDocument, judged: Judged) -> Stamp:
         gid=disk.gid if disk else 0,
         n_links=disk.n_links if disk else 1,
     )
+
+
+def _text_digest(text: str) -> bytes:
+    return content_digest(comparable(text).encode("utf-8", "surrogatepass"))
 
 
 def _is_text_file(data: bytes, fmt: TextFormat) -> bool:

@@ -1,31 +1,62 @@
 """Open documents over a filesystem: whose text is the truth, and where an edit goes."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from contract.recording import RecordingHooks
 from fileops.core.splices import apply
-from fileops.errors import AlreadyExists, ApplyRefused, Cancelled, Stale
+from fileops.errors import AlreadyExists, ApplyRefused, Cancelled, DocumentUnknown, Stale
 from fileops.fs.memory import MemoryFileSystem
 from fileops.lsp.buffers import EditorBuffers
+from fileops.lsp.documents import Position
 from fileops.model import Committed, Snapshot, Splice
+from fileops.ports import CommitHooks
 from support.fake_editor import FakeEditor
 
 PATH = "/w/f"
 
 
+WAIT_S = 20.0  # for what another thread does; never waited out when all is well
+
+
 class Disk(MemoryFileSystem):
-    """meanwhile: what happens between the wish to read a file and its reading, once."""
+    """What happens, once, between a wish and its fulfilment: `meanwhile` of a read, `resolving` of a resolve (after the
+    answer was found), `committing` of a write. n_resolved: how often a path was resolved.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.meanwhile: Callable[[], object] = lambda: None
+        self.now_ns = 10**18
+        super().__init__(lambda: self.now_ns)
+        self.meanwhile: Callable[[], object] = _nothing
+        self.resolving: Callable[[], object] = _nothing
+        self.committing: Callable[[], object] = _nothing
+        self.n_resolved = 0
+
+    def rest(self) -> None:
+        """So long that stamps taken from now on tell of every change."""
+        self.now_ns += 10**10
+
+    def resolve(self, path: str) -> str:
+        self.n_resolved += 1
+        canonical = super().resolve(path)
+        resolving, self.resolving = self.resolving, _nothing
+        resolving()
+        return canonical
 
     def read(self, path: str) -> Snapshot:
-        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile, self.meanwhile = self.meanwhile, _nothing
         meanwhile()
         return super().read(path)
+
+    def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+        committing, self.committing = self.committing, _nothing
+        committing()
+        return super().replace(snapshot, splices, hooks)
+
+
+def _nothing() -> None: ...
 
 
 class Desk:
@@ -124,6 +155,54 @@ def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(des
     desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
     desk.disk.meanwhile = somebody_reads_then_the_disk_moves
     desk.fs.settle()
+    assert desk.seen() == (b"moved\n", "disk")
+
+
+def test_a_first_look_overtaken_by_another_thread_does_not_count(desk: Desk):
+    """R-DOC-8. What the other look has learned is not lost when the overtaken one notes where the document lies."""
+    overtaken, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        overtaken.set()
+        assert go_on.wait(WAIT_S)
+
+    desk.disk.resolving = wait
+    desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    slow = threading.Thread(target=desk.fs.settle)
+    slow.start()
+    assert overtaken.wait(WAIT_S)
+    assert desk.seen() == (b"one\ntwo\n", "buffer")
+    desk.disk.put(PATH, b"moved\n")
+    go_on.set()
+    slow.join(WAIT_S)
+    assert desk.seen() == (b"moved\n", "disk")
+
+
+def test_a_reload_that_nobody_read_is_not_taken_for_typing(desk: Desk):
+    """R-DOC-2, R-DOC-8."""
+    uri = desk.editor.open(PATH)
+    desk.disk.put(PATH, b"moved\n")
+    desk.editor.reload(uri)
+    desk.fs.settle()
+    desk.disk.put(PATH, b"again\n")
+    assert desk.seen() == (b"again\n", "disk")
+    desk.edit(b"again", b"AGAIN")
+    assert (desk.on_disk(), desk.editor.applied) == (b"AGAIN\n", [])
+
+
+def test_typing_that_nobody_read_is_not_taken_for_a_reload(desk: Desk):
+    uri = desk.editor.open(PATH)
+    desk.disk.put(PATH, b"moved\n")
+    desk.editor.type(uri, "one", "ONE")
+    desk.fs.settle()
+    desk.disk.put(PATH, b"again\n")
+    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+
+
+def test_a_disk_that_moves_between_the_look_and_the_read_is_not_served_as_the_buffer(desk: Desk):
+    desk.disk.rest()
+    desk.editor.open(PATH)
+    desk.disk.meanwhile = lambda: desk.disk.put(PATH, b"moved\n")
     assert desk.seen() == (b"moved\n", "disk")
 
 
@@ -284,6 +363,71 @@ def test_typing_between_the_look_and_the_write_is_not_written_under(desk: Desk):
     with pytest.raises(Stale):
         desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
     assert (desk.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
+
+
+def type_at_the_commit(desk: Desk) -> Callable[[], object]:
+    uri = desk.editor.open(PATH)
+    return lambda: desk.editor.type(uri, "two", "2")
+
+
+def open_at_the_commit(desk: Desk) -> Callable[[], object]:
+    return lambda: desk.editor.open(PATH, "unsaved\n")
+
+
+def close_and_open_at_the_commit(desk: Desk) -> Callable[[], object]:
+    uri = desk.editor.open(PATH)
+
+    def again() -> None:
+        desk.editor.close(uri)
+        desk.editor.open(PATH, "unsaved\n")
+
+    return again
+
+
+def lose_the_text_at_the_commit(desk: Desk) -> Callable[[], object]:
+    uri = desk.editor.open(PATH)
+    return lambda: desk.fs.doubted(uri, "it is not known")
+
+
+def lead_a_link_here_at_the_commit(desk: Desk) -> Callable[[], object]:
+    desk.disk.put("/w/other", b"other\n")
+    desk.disk.link("/w/link", "/w/other")
+    uri = desk.editor.open("/w/link", "other\n")
+    desk.editor.type(uri, "other", "unsaved")
+    return lambda: desk.disk.link("/w/link", PATH)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        type_at_the_commit, open_at_the_commit, close_and_open_at_the_commit, lose_the_text_at_the_commit,
+        lead_a_link_here_at_the_commit,
+    ],
+)  # fmt: skip
+def test_what_the_person_does_in_the_middle_of_a_write_is_not_written_under(
+    desk: Desk, prepare: Callable[[Desk], Callable[[], object]]
+):
+    """R-DOC-4: the window between the decision that the disk may be written and the write itself."""
+    committing = prepare(desk)
+    snapshot, hooks = desk.fs.read(PATH), RecordingHooks()
+    desk.disk.committing = committing
+    with pytest.raises(Stale):
+        desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
+    assert (desk.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
+
+
+def test_a_folder_that_became_a_link_takes_its_unsaved_documents_along(desk: Desk):
+    """R-DOC-10. They were opened by a path that led through no link then."""
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "un")
+    assert desk.seen() == (b"un\ntwo\n", "buffer")
+    desk.disk.put("/v/f", b"one\ntwo\n")
+    desk.disk.delete(PATH)
+    desk.disk.link("/w", "/v")
+    with pytest.raises(Stale):
+        desk.fs.replace(desk.fs.read("/v/f"), (Splice(0, 3, b"ONE"),), RecordingHooks())
+    assert desk.fs.read("/v/f").data == b"un\ntwo\n"
+    assert desk.disk.read("/v/f").data == b"one\ntwo\n"
 
 
 @pytest.mark.parametrize("opens_with", ["one\ntwo\n", "unsaved\n"])
@@ -450,3 +594,119 @@ def test_who_watches_is_told_of_every_change_of_the_truth(desk: Desk):
     desk.editor.save(uri)
     desk.editor.close(uri)
     assert told == [PATH] * 4
+
+
+# --- a text that is not known -----------------------------------------------------------------------------------
+
+NOWHERE = [(Position(9, 0), Position(9, 0), "x")]
+BAD_CHANGES: dict[str, tuple[int, list[tuple[Position, Position, str]]]] = {
+    "begins behind the text": (3, NOWHERE),
+    "ends behind the text": (3, [(Position(0, 1), Position(9, 0), "x")]),
+    "ends before it begins": (3, [(Position(1, 0), Position(0, 0), "x")]),
+    "has a negative line": (3, [(Position(-1, 0), Position(0, 0), "x")]),
+    "has a negative character": (3, [(Position(0, -1), Position(0, 1), "x")]),
+    "has the version of before": (2, [(Position(0, 0), Position(0, 0), "x")]),
+    "has an older version": (1, [(Position(0, 0), Position(0, 0), "x")]),
+    "is bad behind a good one": (3, [(Position(0, 0), Position(0, 0), "x"), *NOWHERE]),
+}
+
+
+def require_unknown(desk: Desk, before: Snapshot) -> None:
+    for ask in (desk.fs.read, desk.fs.open, desk.fs.stat):
+        with pytest.raises(DocumentUnknown):
+            ask(PATH)
+    for write in (
+        lambda: desk.fs.replace(before, (Splice(0, 3, b"ONE"),), RecordingHooks()),
+        lambda: desk.fs.remove(before, RecordingHooks()),
+    ):
+        with pytest.raises(DocumentUnknown):
+            write()
+    assert desk.fs.open_cached(PATH) is None
+    assert (desk.on_disk(), desk.editor.applied) == (b"one\ntwo\n", [])
+
+
+@pytest.mark.parametrize("how", BAD_CHANGES)
+def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(desk: Desk, how: str):
+    """R-DOC-12."""
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "un")
+    before = desk.fs.read(PATH)
+    version, changes = BAD_CHANGES[how]
+    desk.fs.changed(uri, version, changes)
+    require_unknown(desk, before)
+    desk.fs.changed(uri, version + 5, [(Position(0, 0), Position(0, 0), "y")])  # a change of what is not known
+    require_unknown(desk, before)
+    desk.fs.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
+    assert desk.seen() == (b"the whole\n", "buffer")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ((Position(0, 0), Position(2**31, 0), "all\n"), b"all\n"),
+        ((Position(2, 0), Position(2, 0), "three\n"), b"one\ntwo\nthree\n"),
+        ((Position(1, 0), Position(3, 0), "2\n"), b"one\n2\n"),
+        ((Position(0, 0), Position(0, 99), "1"), b"1\ntwo\n"),
+    ],
+)
+def test_a_range_as_editors_write_it_at_the_end_is_taken(
+    desk: Desk, change: tuple[Position, Position, str], expected: bytes
+):
+    uri = desk.editor.open(PATH)
+    desk.fs.changed(uri, 7, [change])
+    assert desk.seen() == (expected, "buffer")
+
+
+def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_closed(desk: Desk):
+    uri = desk.editor.open(PATH)
+    before = desk.fs.read(PATH)
+    desk.fs.doubted(uri, "it is not known")
+    require_unknown(desk, before)
+    desk.editor.open(PATH, "again\n")
+    assert desk.seen() == (b"again\n", "buffer")
+    desk.fs.doubted(None, "one of all")
+    require_unknown(desk, before)
+    desk.editor.close(uri)
+    assert desk.seen() == (b"one\ntwo\n", "disk")
+
+
+def test_a_document_that_was_opened_with_a_text_that_nobody_could_read_is_not_taken_for_closed(desk: Desk):
+    before = desk.fs.read(PATH)
+    desk.fs.opened_unknown("file:///w/f", PATH, "it cannot be read")
+    require_unknown(desk, before)
+
+
+# --- many documents ---------------------------------------------------------------------------------------------
+
+
+def cost_of_a_request(desk: Desk) -> int:
+    """How many paths are resolved for a read and an edit of a file that is not open."""
+    before = desk.disk.n_resolved
+    desk.disk.put("/w/closed", b"x")
+    snapshot = desk.fs.read("/w/closed")
+    desk.fs.replace(snapshot, (Splice(0, 0, b"y"),), RecordingHooks())
+    return desk.disk.n_resolved - before
+
+
+def test_a_request_costs_the_same_however_many_documents_are_open(desk: Desk):
+    desk.disk.link("/l", "/w")
+    costs: list[int] = []
+    for n in (10, 20):
+        for i in range(n):
+            for folder in ("/l", "/w"):
+                desk.disk.put(f"/w/{n}-{i}", b"x\n")
+                desk.editor.open(f"{folder}/{n}-{i}", "x\n")
+        costs.append(cost_of_a_request(desk))
+    assert costs[0] == costs[1]
+
+
+def test_the_cost_of_opening_grows_with_the_documents_and_not_with_their_square(desk: Desk):
+    desk.disk.link("/l", "/w")
+    costs: list[int] = []
+    for n in (10, 20):
+        before = desk.disk.n_resolved
+        for i in range(n):
+            desk.disk.put(f"/w/{n}-{i}", b"x\n")
+            desk.editor.open(f"/l/{n}-{i}", "x\n")
+        costs.append(desk.disk.n_resolved - before)
+    assert costs[1] == 2 * costs[0]
