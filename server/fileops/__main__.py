@@ -117,6 +117,7 @@ def _serve() -> int:
         from fileops.lsp.applying import LspEditor
         from fileops.lsp.approver import LspApprover
         from fileops.lsp.buffers import EditorBuffers
+        from fileops.lsp.capabilities import is_editor
         from fileops.lsp.sync import DocumentSync
 
         settings, client = wiring.settings, wiring.client
@@ -127,6 +128,8 @@ def _serve() -> int:
         falls_back = wiring.options.approval_fallback == "message"
         approver = LspApprover(client, timeout_s=settings.approval_timeout_s, falls_back=falls_back)
         DocumentSync(buffers).register(wiring.add_standard)
+        if is_editor(client.capabilities):
+            buffers.load()
         history = History(_history_store() if wiring.options.history == "persistent" else None)
         service = compose(
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,

@@ -72,6 +72,17 @@ def test_first_standard_message_loads_pygls(file: Path) -> None:
         assert {"pygls", "lsprotocol"} <= _loaded(client)
 
 
+def test_open_documents_load_no_pygls(file: Path) -> None:
+    with raw_client(COUNTING_IMPORTS) as client:
+        client.initialize({"textDocument": {"synchronization": {}}})
+        _send(client, _opened(file, "typed\n"), _read("read", file))
+        assert "typed" in client.answer("read")["result"]["output"]
+        assert client.shut_down() == 0
+        loaded = _loaded(client)
+    assert "fileops.lsp.open_documents" in loaded
+    assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
+
+
 def test_read_behind_the_first_didopen_sees_the_document(file: Path) -> None:
     with raw_client() as client:
         _send(client, *HELLO, _opened(file, "typed\n"), _changed(file, 2, "typed more\n"), _read("after", file))
@@ -89,7 +100,8 @@ def test_messages_behind_a_loading_one_are_all_served_in_order(file: Path) -> No
     with raw_client(SEAM_DAEMON) as client:
         saved = {"jsonrpc": "2.0", "method": "textDocument/didSave", "params": {"textDocument": {"uri": file.as_uri()}}}
         states = [{"jsonrpc": "2.0", "id": n, "method": "test/state"} for n in range(50)]
-        _send(client, *HELLO, *(message for state in states for message in (saved, state)))
+        loading = {"jsonrpc": "2.0", "method": "$/setTrace", "params": {"value": "off"}}
+        _send(client, *HELLO, loading, *(message for state in states for message in (saved, state)))
         assert [client.answer(n)["result"]["n_saved"] for n in range(50)] == list(range(1, 51))
 
 

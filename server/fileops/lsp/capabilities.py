@@ -37,6 +37,12 @@ def value_at(capabilities: object, dotted: str) -> object:
     return capabilities
 
 
+def is_editor(client_capabilities: object) -> bool:
+    """Whether documents are likely to be opened. Any client may open one, but an editor need not wait for it then."""
+    keeps_documents = isinstance(value_at(client_capabilities, "textDocument"), dict)
+    return keeps_documents or value_at(client_capabilities, "workspace.applyEdit") is True
+
+
 def position_encoding(client_capabilities: object) -> "PositionEncoding":
     """The client's first choice among those that LSP knows; utf-16 where it says nothing of use."""
     offered = value_at(client_capabilities, "general.positionEncodings")

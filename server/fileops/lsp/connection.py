@@ -1,8 +1,9 @@
 """The connection: envelopes, the lifecycle, our own requests, and exactly one answer to every request.
 
 Light on purpose. It names neither pygls nor lsprotocol, so that `initialize` and the first read do not wait for them to
-be imported: three quarters of a start. Every standard message past the handshake is theirs (`protocol.py`). The first
-one loads them, and what came after it waits until they have taken it, so that nothing is reordered.
+be imported: three quarters of a start. Standard requests past the handshake are theirs (`protocol.py`), and the
+notifications that no part of ours is registered for. The first one loads them, and what came after it waits until they
+have taken it, so that nothing is reordered.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from fileops.wire.decode import InvalidParams, decode
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Any], Awaitable[object]]
+Take = Callable[[object], None]
 AtOnce = Callable[[Any], object | None]
 Pause = Coroutine[Any, Any, None]
 
@@ -90,6 +92,7 @@ class Connection:
         self._standard: Standard | None = None
         self._requests: dict[str, Handler] = {methods.SHUTDOWN: self._shut_down}
         self._at_once: dict[str, AtOnce] = {}
+        self._notifications: dict[str, Take] = {}
         self._tasks: dict[MessageId, asyncio.Task[object]] = {}
         self._is_started = False
         self._is_shut_down = False
@@ -103,6 +106,10 @@ class Connection:
         self._requests[method] = handle
         if at_once is not None:
             self._at_once[method] = at_once
+
+    def register_notification(self, method: str, take: Take) -> None:
+        """take: gets the params as they came, None where absent, and raises nothing."""
+        self._notifications[method] = take
 
     # --- in ------------------------------------------------------------------------------------------------------
 
@@ -173,6 +180,8 @@ class Connection:
             self._cancel(params)
         elif method == methods.INITIALIZED:
             log.info("the client is ready")
+        elif (take := self._notifications.get(method)) is not None:
+            take(params)
         elif self._standard is None:
             return self._load_for_notification(method, params)
         elif self._standard.is_notification(method):
@@ -184,14 +193,18 @@ class Connection:
     async def _load_for_request(self, msg_id: MessageId, method: str, params: object) -> None:
         try:
             self._standard = await self._lifecycle.load_standard()
-        except ImportError as fault:  # a broken installation
+        except (ImportError, OSError) as fault:  # a broken installation, or no descriptors: the next one tries again
             self.refuse(msg_id, rpc_errors.incident(fault))
         else:
             self._take_request(msg_id, method, params)
 
     async def _load_for_notification(self, method: str, params: object) -> None:
-        self._standard = await self._lifecycle.load_standard()
-        self._take_notification(method, params)
+        try:
+            self._standard = await self._lifecycle.load_standard()
+        except (ImportError, OSError) as fault:  # the next one tries again; none of these changes anything of ours
+            log.error("notification %.100s lost: %s", method, fault)
+        else:
+            self._take_notification(method, params)
 
     def _cancel(self, params: object) -> None:
         try:

@@ -25,5 +25,12 @@ TEXT_DOCUMENT_DID_CLOSE = "textDocument/didClose"
 TEXT_DOCUMENT_CODE_ACTION = "textDocument/codeAction"
 TEXT_DOCUMENT_CODE_LENS = "textDocument/codeLens"
 
+# Notifications that are decoded and served without pygls: one that is lost would leave us with another state than the
+# client's, so nothing may have to be loaded for them.
+OWN_NOTIFICATIONS = frozenset({
+    WINDOW_WORK_DONE_PROGRESS_CANCEL, WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, TEXT_DOCUMENT_DID_OPEN,
+    TEXT_DOCUMENT_DID_CHANGE, TEXT_DOCUMENT_DID_SAVE, TEXT_DOCUMENT_DID_CLOSE,
+})  # fmt: skip
+
 ERROR, WARNING, INFO = 1, 2, 3  # MessageType
 INCREMENTAL = 2  # TextDocumentSyncKind

@@ -23,7 +23,12 @@ from fileops.lsp.connection import Connection, Standard
 from fileops.lsp.events import LoopEvents
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
-from fileops.lsp.standard import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
+from fileops.lsp.standard import (
+    STANDARD_PARAMS,
+    DidChangeWorkspaceFoldersParams,
+    InitializeParams,
+    ProgressCancelParams,
+)
 from fileops.model import DEFAULT_SESSION
 from fileops.ports import Events
 from fileops.settings import Settings
@@ -116,13 +121,22 @@ class FileOpsServer:
         self.requests.append(request.method)
         self.connection.register(request.method, handle, None if at_once is None else handle_at_once)
 
-    def add_standard(self, method: str, handle: Callable[[Any], Any], options: dict[str, object] | None = None) -> None:
+    def add_standard(
+        self,
+        method: str,
+        handle: Callable[[Any], Any],
+        options: dict[str, object] | None = None,
+        *,
+        on_lost: Callable[[object, str], None] | None = None,
+    ) -> None:
         """A message of LSP's own. Its params come as lsp/standard.py has them, else as lsprotocol has them.
 
-        options: registration options, as LSP writes them; they show in the server's capabilities. Register before
-        `initialize` is over.
+        options: registration options, as LSP writes them; they show in the server's capabilities. on_lost: gets the
+        params of a notification that could not be taken, as they came, and why. Register before `initialize` is over.
         """
         self._features[method] = Feature(handle, options)
+        if method in methods.OWN_NOTIFICATIONS:
+            self.connection.register_notification(method, _taking(method, handle, on_lost))
 
     # --- lifecycle ---------------------------------------------------------------------------------------------
 
@@ -220,6 +234,25 @@ class FileOpsServer:
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)
+
+
+def _taking(
+    method: str, handle: Callable[[Any], Any], on_lost: Callable[[object, str], None] | None
+) -> Callable[[object], None]:
+    def take(raw: object) -> None:
+        try:
+            handle(decode({} if raw is None else raw, STANDARD_PARAMS[method]))
+            return
+        except InvalidParams as fault:
+            reason = f"{fault.path} {fault.reason}"
+            log.warning("notification %.100s ignored: %s", method, reason)
+        except Exception as fault:  # the boundary: whatever it was, the next message is served
+            reason = type(fault).__name__
+            log.exception("notification %.100s could not be taken", method)
+        if on_lost is not None:
+            on_lost(raw, reason)
+
+    return take
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:

@@ -1,0 +1,244 @@
+"""What the client says of a document and the daemon cannot take: its file is refused, never taken for closed.
+
+With real daemons whose installation changes, or whose descriptors run out, below them.
+"""
+
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fileops
+from support.rawclient import PATIENCE_S, RawClient, edit_of, raw_client
+
+EDITOR: dict[str, Any] = {
+    "textDocument": {"synchronization": {}},
+    "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
+}
+NO_EDITOR: dict[str, Any] = {}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "work" / "f.txt"
+    path.parent.mkdir()
+    path.write_text("one\ntwo\n")
+    return path
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the installed package, to be changed while a daemon runs from it."""
+    copy = tmp_path / "site" / "fileops"
+    shutil.copytree(Path(fileops.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+@pytest.fixture
+def client(package: Path) -> Generator[RawClient]:
+    env = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    with raw_client((sys.executable, "-m", "fileops"), env=env) as client:
+        yield client
+
+
+def opened(client: RawClient, file: Path, text: object = "unsaved\ntwo\n", version: object = 1) -> None:
+    document = {"uri": file.as_uri(), "languageId": "x", "version": version, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+
+
+def changed(client: RawClient, file: Path, *changes: object, version: int = 2) -> None:
+    document = {"uri": file.as_uri(), "version": version}
+    client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+
+
+def require_refused(client: RawClient, file: Path) -> None:
+    for result in (client.read(file), client.result("fileops/edit", edit_of(file))):
+        assert result["error"]["code"] == "apply_refused"
+        assert "not known" in result["error"]["message"]
+    assert file.read_text() == "one\ntwo\n"
+
+
+def require_text(client: RawClient, file: Path, text: str) -> None:
+    result = client.read(file)
+    assert (result["status"], result["details"]["source"]) == ("success", "buffer")
+    assert text in result["output"]
+
+
+# --- an installation that changes -------------------------------------------------------------------------------
+
+
+def test_an_editors_first_document_is_kept_though_the_installation_is_gone(
+    client: RawClient, package: Path, file: Path
+) -> None:
+    """R-DOC-1. An upgrade removes what runs before it brings the new one."""
+    client.initialize(EDITOR)
+    client.read(file)
+    shutil.rmtree(package)
+    opened(client, file)
+    require_text(client, file, "unsaved")
+    editing = client.request("fileops/edit", edit_of(file))
+    question = client.question("workspace/applyEdit")
+    changed(client, file, {"text": "unsaved\n2\n"})
+    client.reply(question["id"], {"applied": True})
+    assert client.answer(editing)["result"]["details"]["applied_to"] == "buffer"
+    assert file.read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("missing", ["open_documents.py", "editor_writes.py", "documents.py"])
+def test_a_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
+    client: RawClient, package: Path, file: Path, missing: str
+) -> None:
+    """R-DOC-12. A client that did not say that it is an editor."""
+    module, aside = package / "lsp" / missing, package.parent / missing
+    client.initialize(NO_EDITOR)
+    client.read(file)
+    module.rename(aside)
+    opened(client, file)
+    require_refused(client, file)
+    changed(client, file, {"range": None, "text": "typed\ntwo\n"})
+    require_refused(client, file)
+    aside.rename(module)
+    changed(client, file, {"range": {"start": at(0, 0), "end": at(0, 0)}, "text": "x"}, version=3)
+    require_refused(client, file)
+    changed(client, file, {"text": "typed more\ntwo\n"}, version=4)
+    require_text(client, file, "typed more")
+
+
+def test_a_document_that_could_not_be_kept_is_free_once_it_is_closed(
+    client: RawClient, package: Path, file: Path
+) -> None:
+    client.initialize(NO_EDITOR)
+    client.read(file)
+    (package / "lsp" / "open_documents.py").unlink()
+    opened(client, file)
+    require_refused(client, file)
+    client.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
+    assert client.result("fileops/edit", edit_of(file))["status"] == "success"
+    assert file.read_text() == "one\n2\n"
+
+
+# --- no descriptors ---------------------------------------------------------------------------------------------
+
+
+class Starved:
+    """The daemon can open no further file inside this."""
+
+    def __init__(self, client: RawClient) -> None:
+        self.pid = client.process.pid
+
+    def __enter__(self) -> None:
+        self.limits = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (0, self.limits[1]))
+
+    def __exit__(self, *exc: object) -> None:
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.limits)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
+@pytest.mark.parametrize("capabilities", [EDITOR, NO_EDITOR], ids=["editor", "no editor"])
+def test_a_document_that_came_while_there_were_no_descriptors_is_not_taken_for_closed(
+    file: Path, capabilities: dict[str, Any]
+) -> None:
+    """R-DOC-3, R-DOC-12."""
+    with raw_client() as client:
+        client.initialize(capabilities)
+        client.read(file)
+        with Starved(client):
+            opened(client, file)
+            client.call("fileops/approvalMode")  # by then it was taken
+        if capabilities == EDITOR:
+            require_text(client, file, "unsaved")
+        else:
+            require_refused(client, file)
+        changed(client, file, {"text": "typed\ntwo\n"})
+        require_text(client, file, "typed")
+        assert file.read_text() == "one\ntwo\n"
+
+
+# --- messages that cannot be taken ------------------------------------------------------------------------------
+
+
+def at(line: object, character: object) -> dict[str, object]:
+    return {"line": line, "character": character}
+
+
+BAD_CHANGES: dict[str, list[object]] = {
+    "a text that is none": [{"text": 3}],
+    "no text": [{}],
+    "a range that is none": [{"range": "all", "text": "x"}],
+    "a place that is none": [{"range": {"start": at("0", 0), "end": at(0, 0)}, "text": "x"}],
+    "a place behind the text": [{"range": {"start": at(7, 0), "end": at(7, 0)}, "text": "x"}],
+    "a negative place": [{"range": {"start": at(-1, 0), "end": at(0, 0)}, "text": "x"}],
+}
+
+
+@pytest.mark.parametrize("how", BAD_CHANGES)
+def test_a_change_that_cannot_be_taken_is_not_passed_over(file: Path, how: str) -> None:
+    """R-DOC-12."""
+    with raw_client() as client:
+        client.initialize(EDITOR)
+        opened(client, file)
+        client.read(file)
+        changed(client, file, *BAD_CHANGES[how])
+        require_refused(client, file)
+        changed(client, file, {"range": {"start": at(0, 0), "end": at(0, 0)}, "text": "x"}, version=3)
+        require_refused(client, file)
+        changed(client, file, {"text": "typed\ntwo\n"}, version=4)
+        require_text(client, file, "typed")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [None, [], {}, {"textDocument": None}, {"textDocument": {"uri": 3}, "contentChanges": []}],
+    ids=["null", "array", "empty", "no document", "no URI"],
+)
+def test_a_change_that_names_no_document_may_be_one_of_any(file: Path, params: Any) -> None:
+    with raw_client() as client:
+        client.initialize(EDITOR)
+        opened(client, file)
+        client.read(file)
+        client.notify("textDocument/didChange", params)
+        require_refused(client, file)
+        opened(client, file, "typed\ntwo\n", version=9)
+        require_text(client, file, "typed")
+
+
+@pytest.mark.parametrize(("text", "version"), [(None, 1), (3, 1), ("x", "1"), ("x", None)])
+def test_a_document_opened_with_what_cannot_be_read_is_not_taken_for_closed(
+    file: Path, text: object, version: object
+) -> None:
+    with raw_client() as client:
+        client.initialize(EDITOR)
+        client.read(file)
+        opened(client, file, text, version)
+        require_refused(client, file)
+        client.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
+        assert client.result("fileops/edit", edit_of(file))["status"] == "success"
+
+
+# --- a reload ---------------------------------------------------------------------------------------------------
+
+
+def test_a_reload_of_a_file_that_nobody_read_is_not_taken_for_typing(file: Path) -> None:
+    """R-DOC-8. Again until the daemon has had the time to look at the document between the two writes."""
+    with raw_client() as client:
+        client.initialize(EDITOR)
+        opened(client, file, file.read_text())
+        until, n = time.monotonic() + PATIENCE_S, 0
+        source = "buffer"
+        while source == "buffer" and time.monotonic() < until:
+            n += 1
+            file.write_text(f"reloaded {n}\n")
+            changed(client, file, {"text": f"reloaded {n}\n"}, version=n + 1)
+            client.call("fileops/approvalMode")
+            file.write_text(f"then {n}\n")
+            source = client.read(file)["details"]["source"]
+        assert source == "disk"
+        assert f"then {n}" in client.read(file)["output"]
+        assert os.listdir(file.parent) == ["f.txt"]
