@@ -88,6 +88,7 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
     """Takes back the edit `edit_id`, or all that stand of session `session_id` (of one file, if `file_path`).
 
     by_session: who does it, and sees the outcome; None for a person. asks_no_more: a person has said so meanwhile.
+    is_approved: a person has asked for it or confirmed it, so that nobody is asked.
     """
 
     edit_id: str | None = None
@@ -96,6 +97,7 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
     by_session: str | None = None
     dry_run: bool = False
     asks_no_more: bool = False
+    is_approved: bool = False
 
 
 class FileUndo(Struct, frozen=True, kw_only=True):

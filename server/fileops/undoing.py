@@ -199,7 +199,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         for index, file in enumerate(files):
             path = file.plan.snapshot.path
             is_due = approval.needs_decision(policy.mode, path, policy.roots, policy.can_ask)
-            if is_due and file.has_effect and not file.is_decided:
+            if is_due and file.has_effect and not (file.is_decided or request.is_approved):
                 return UndoProposal(files=files, waiting=index, question=self._question(request, file))
         writer = UndoWriter(
             fs=self.fs, freshness=self.freshness, events=self.events, clock=self.clock, history=self.history,

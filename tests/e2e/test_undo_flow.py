@@ -127,6 +127,37 @@ async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, f
         assert len(editor.questions) == 3
 
 
+@pytest.mark.parametrize("names_session", [False, True])
+async def test_undo_already_approved_asks_nobody(tmp_path: Path, names_session: bool):
+    """R-UNDO-11."""
+    protected = tmp_path / ".env"
+    protected.write_text("KEY=1\n")
+    async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
+        edit_id = await applied(editor.client, protected, "1", "2", "a")
+        n_asked = len(editor.questions)
+        editor.confirm = answer({"outcome": "cancel"})
+        assert (await undo(editor, edit_id=edit_id, approved=False))["error"]["code"] == "rejected"
+        assert len(editor.questions) == n_asked + 1
+        of = {"session_id": "a"} if names_session else {"edit_id": edit_id}
+        with editor.client.events("fileops/didBecomeStale") as stale:
+            assert (await undo(editor, **of, approved=True))["status"] == "success"
+            assert (await stale.next(timeout_s=20)).session_id == "a"
+        assert len(editor.questions) == n_asked + 1
+        assert protected.read_text() == "KEY=1\n"
+        newest = (await editor.client.history(limit=1))[0]
+        assert (newest.session_id, newest.undoes) == ("", (edit_id,))
+
+
+async def test_undo_confirmed_for_a_session_stands_under_it(tmp_path: Path, file: Path):
+    """R-UNDO-11."""
+    async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
+        edit_id = await applied(editor.client, file, "two", "TWO", "a")
+        editor.confirm = answer({"outcome": "cancel"})
+        result = await editor.client.undo(edit_id=edit_id, session_id="b", approved=True)
+        assert result.ok, result.output
+        assert (await editor.client.history(limit=1))[0].session_id == "b"
+
+
 async def test_a_session_that_fails_in_one_file_is_undone_in_none(editor: EditorClient, file: Path, tmp_path: Path):
     """R-UNDO-2."""
     other = tmp_path / "g.txt"
@@ -182,6 +213,17 @@ async def test_commands_undo(editor: EditorClient, file: Path):
     with editor.client.events("window/showMessage") as events:
         assert (await command(editor, "fileops.undoSession", "a"))["status"] == "error"
         assert "fileops" in (await events.next(timeout_s=20)).params["message"]
+
+
+async def test_commands_that_a_person_runs_ask_nobody(tmp_path: Path, file: Path):
+    """R-UNDO-8."""
+    async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
+        edit_id = await applied(editor.client, file, "two", "TWO", "a")
+        await applied(editor.client, file, "one", "ONE", "a")
+        editor.confirm = answer({"outcome": "cancel"})
+        for name, argument in (("fileops.undoEdit", edit_id), ("fileops.undoSession", {"session_id": "a"})):
+            assert (await command(editor, name, argument))["status"] == "success"
+        assert file.read_text() == "one\ntwo\nthree\n"
 
 
 async def test_a_command_that_takes_long_reports(editor: EditorClient, file: Path):

@@ -103,11 +103,15 @@ class Requests(SessionFileRequests, ToolRequests):
         file_path: FilePath | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
+        approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Take back one edit, or all that stand of a session (of one file). What others did since stays."""
+        """Take back one edit, or all that stand of a session (of one file). What others did since stays.
+
+        approved: your user asked for it or has confirmed it, so that nobody is asked.
+        """
         path = path_or_none(file_path)
-        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run)
+        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
         return await self._tool("fileops/undo", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------

@@ -86,6 +86,8 @@ export interface UndoParams {
   session_id?: string;
   file_path?: string;
   dry_run?: boolean;
+  /** The person asked for it or has confirmed it already: nobody is asked again. */
+  approved?: boolean;
 }
 
 export interface SetApprovalModeParams {

@@ -72,7 +72,7 @@ class AgentEdits:
 
 
 def _undo_request(params: ExecuteCommandParams) -> UndoRequest:
-    """Raises: InvalidParams."""
+    """Commands are run by the editor's user, who is not asked about them again. Raises: InvalidParams."""
     arguments = params.arguments or []
     if params.command not in {UNDO_EDIT, UNDO_SESSION}:
         raise InvalidParams("no such command", ".command")
@@ -82,11 +82,11 @@ def _undo_request(params: ExecuteCommandParams) -> UndoRequest:
     try:
         if params.command == UNDO_EDIT:
             edit_id = given if isinstance(given, str) else decode(given, UndoEditArgument).edit_id
-            return UndoRequest(edit_id=edit_id)
+            return UndoRequest(edit_id=edit_id, is_approved=True)
         if isinstance(given, str):
-            return UndoRequest(session_id=given)
+            return UndoRequest(session_id=given, is_approved=True)
         argument = decode(given, UndoSessionArgument)
-        return UndoRequest(session_id=argument.session_id, file_path=argument.file_path)
+        return UndoRequest(session_id=argument.session_id, file_path=argument.file_path, is_approved=True)
     except InvalidParams as fault:
         raise fault.below(".arguments[0]") from None
 

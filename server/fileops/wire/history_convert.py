@@ -24,8 +24,15 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
         raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
     return UndoRequest(
         edit_id=params.edit_id, session_id=params.session_id, file_path=params.file_path,
-        by_session=session_of(params), dry_run=params.dry_run or False,
+        by_session=_undoing_session(params), dry_run=params.dry_run or False, is_approved=params.approved or False,
     )  # fmt: skip
+
+
+def _undoing_session(params: wire.UndoParams) -> str | None:
+    """None for the client's user: an approved undo is theirs, unless a session is named beside its `edit_id`."""
+    if params.approved and (params.edit_id is None or params.session_id is None):
+        return None
+    return session_of(params)
 
 
 def undo_result(outcome: UndoOutcome) -> wire.ToolResult:

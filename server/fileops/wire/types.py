@@ -80,9 +80,12 @@ class HistoryParams(SessionParams, frozen=True, kw_only=True):
 
 
 class UndoParams(SessionParams, frozen=True, kw_only=True):
+    """approved: the client's user asked for it or has confirmed it already."""
+
     edit_id: str | None = None
     file_path: str | None = None
     dry_run: bool | None = None
+    approved: bool | None = None
 
 
 class UndoEditArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
