@@ -327,6 +327,25 @@ async def test_a_persistent_history_survives_a_crash(tmp_path: Path):
         assert (await client.request("fileops/undo", {"session_id": "default"}))["error"]["code"] == "undo_conflict"
 
 
+async def test_edit_that_another_daemon_has_taken_back_is_not_taken_back_again(tmp_path: Path):
+    """R-UNDO-3, R-UNDO-7: both know the edit from the history that they share."""
+    file, env = tmp_path / "project" / "f.txt", {"XDG_STATE_HOME": str(tmp_path / "state")}
+    file.parent.mkdir()
+    file.write_text("x = f(a, b)\n")
+    options = {"history": "persistent"}
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        edit_id = await applied(client, file, "f(a, b)", "f(a)", "a")
+    async with (
+        FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as one,
+        FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as other,
+    ):
+        first = await one.request("fileops/undo", {"edit_id": edit_id})
+        assert first["details"]["edit_id"] is not None
+        second = await other.request("fileops/undo", {"edit_id": edit_id})
+        assert (second["status"], second["details"]["edit_id"]) == ("success", None)
+    assert file.read_text() == "x = f(a, b)\n"
+
+
 async def test_by_default_nothing_is_kept(tmp_path: Path):
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()

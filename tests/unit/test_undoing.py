@@ -242,6 +242,33 @@ async def test_an_edit_that_the_person_took_back_himself_leaves_nothing_to_do(de
     assert desk.on_disk(PATH) == b"one\ntwo\nthree\nfour\n"
 
 
+@pytest.mark.parametrize(
+    ("present", "expected"),
+    [
+        pytest.param("a b1 c\n", "a b0 c\n", id="the state between"),
+        pytest.param("typed\na b1 c\n", "typed\na b0 c\n", id="the state between, and a line"),
+        pytest.param("typed\na b0 c\n", "typed\na b0 c\n", id="the state before, and a line"),
+    ],
+)
+async def test_session_is_undone_from_where_the_person_went_back_to(desk: Desk, present: str, expected: str):
+    desk.disk.put(PATH, b"a b0 c\n")
+    await desk.applied(PATH, "b0", "b1", "a")
+    await desk.applied(PATH, "b1", "b2", "a")
+    desk.disk.put(PATH, present.encode())
+    outcome = await desk.undo(session_id="a")
+    assert outcome.error is None, outcome.output
+    assert desk.on_disk(PATH) == expected.encode()
+
+
+async def test_line_that_came_and_went_and_was_put_back_goes_with_the_session(desk: Desk):
+    """Taken together the edits changed nothing; the line is the agent's all the same."""
+    await desk.applied(PATH, "two\n", "two\nagent\n", "a")
+    await desk.applied(PATH, "agent\n", "", "a")
+    desk.disk.put(PATH, b"typed\none\ntwo\nagent\nthree\n")
+    assert (await desk.undo(session_id="a")).error is None
+    assert desk.on_disk(PATH) == b"typed\none\ntwo\nthree\n"
+
+
 # --- files made and removed -------------------------------------------------------------------------------------
 
 

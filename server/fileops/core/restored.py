@@ -1,0 +1,131 @@
+"""What of an edit's old text a person has put back beside other changes, told from what merely looks like it.
+
+Which words are new depends on how two contents are laid side by side, and there is often more than one way. So text
+that both sides bring to one place counts as put back, and is never brought there twice.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+
+from fileops.core.alignment import MAX_REFINED_BYTES, changes, is_of_word, words_of
+from fileops.core.text import decode_part, line_start, newline_of
+from fileops.model import Span, Splice, TextFormat
+
+
+class Typed(Struct, frozen=True):
+    """A place in present with new text of theirs. is_insertion: nothing stood there."""
+
+    start: int
+    end: int
+    is_insertion: bool
+
+
+class Restored:
+    """The parts of `target` that stand in `present` although they were changed in `base`."""
+
+    def __init__(
+        self, wanted: Sequence[Splice], typed: Sequence[Typed], target: bytes, present: bytes, fmt: TextFormat
+    ) -> None:
+        self._typed, self._present, self._fmt = typed, present, fmt
+        self._typed_ends = [place.end for place in typed]
+        self._differences = changes(target, present, fmt)
+        self._ends = [change.end for change in self._differences]
+        self._growth = list(
+            accumulate((len(change.new) - change.end + change.start for change in self._differences), initial=0)
+        )
+        shifts = accumulate((len(splice.new) - splice.end + splice.start for splice in wanted), initial=0)
+        self._places = {
+            splice: Span(splice.start + shift, splice.start + shift + len(splice.new))
+            for splice, shift in zip(wanted, shifts, strict=False)
+        }
+
+    def has_some_of(self, splice: Splice, moved: Span, *, spans_lines: bool) -> bool:
+        """Words or signs of it, typed beside it, or words with only signs between; of blanks alone, all of them.
+
+        moved: where it would be made in present, or could be. spans_lines: else whole lines that they typed are about
+        it only if they have more than a word of it.
+        """
+        if not splice.new:
+            return False
+        beside = any(
+            self._shares(splice, typed, spans_lines=spans_lines) for typed in self._near(moved, self._is_blank)
+        )
+        return beside or any(
+            self._shares_words(splice, typed)
+            for typed in self._near(moved, self._is_no_word)
+            if spans_lines or not (typed.is_insertion and self._is_lines(typed))
+        )
+
+    def _near(self, place: Span, is_between: Callable[[bytes], bool]) -> Sequence[Typed]:
+        """What they typed at the place, and beside that, with nothing but such characters between."""
+        near = self._beyond(place, is_between)
+        first = last = bisect_left(self._typed_ends, near.start)
+        while True:
+            if last < len(self._typed) and self._typed[last].start <= near.end:
+                typed, last = self._typed[last], last + 1
+            elif first > 0 and self._typed[first - 1].end >= near.start:
+                typed, first = self._typed[first - 1], first - 1
+            else:
+                return self._typed[first:last]
+            near = self._beyond(Span(min(near.start, typed.start), max(near.end, typed.end)), is_between)
+
+    def _shares(self, splice: Splice, typed: Typed, *, spans_lines: bool) -> bool:
+        text = self._present[typed.start : typed.end]
+        if self._is_blank(splice.new):
+            return splice.new in text and self.has_all_of(splice)
+        if max(len(splice.new), len(text)) > MAX_REFINED_BYTES:  # they would share some word by chance
+            kept = (self._present[max(p.start, typed.start) : min(p.end, typed.end)] for p in self._kept(splice))
+            return not all(map(self._is_blank, kept))
+        shared = {*words_of(splice.new, self._fmt)}.intersection(words_of(text, self._fmt))
+        n_shared = sum(not self._is_blank(word) for word in shared)
+        is_aside = splice.start < splice.end and not spans_lines and typed.is_insertion and self._is_lines(typed)
+        return n_shared > is_aside
+
+    def _shares_words(self, splice: Splice, typed: Typed) -> bool:
+        text = self._present[typed.start : typed.end]
+        if max(len(splice.new), len(text)) > MAX_REFINED_BYTES:
+            return False
+        shared = {*words_of(splice.new, self._fmt)}.intersection(words_of(text, self._fmt))
+        return not all(map(self._is_no_word, shared))
+
+    def has_all_of(self, splice: Splice) -> bool:
+        """And nothing was changed directly beside it."""
+        place = self._places[splice]
+        n = bisect_left(self._ends, place.start)
+        touches = n < len(self._differences) and self._differences[n].start <= place.end
+        return splice.start == splice.end and not touches
+
+    def _kept(self, splice: Splice) -> Iterator[Span]:
+        """The places in present of what is in target and is in present."""
+        place = self._places[splice]
+        at, n = place.start, bisect_right(self._ends, place.start)
+        while at < place.end:
+            change = self._differences[n] if n < len(self._differences) else None
+            stop = place.end if change is None else min(max(change.start, at), place.end)
+            if at < stop:
+                yield Span(at + self._growth[n], stop + self._growth[n])
+            if change is None:
+                return
+            at, n = max(at, change.end), n + 1
+
+    def _is_lines(self, place: Typed) -> bool:
+        begins = line_start(self._present, self._fmt, place.start) == place.start or place.start <= len(self._fmt.bom)
+        return begins and self._present[place.start : place.end].endswith(newline_of(self._fmt))
+
+    def _beyond(self, place: Span, is_between: Callable[[bytes], bool]) -> Span:
+        unit, start, end = self._fmt.unit_bytes, place.start, place.end
+        while start - unit >= len(self._fmt.bom) and is_between(self._present[start - unit : start]):
+            start -= unit
+        while end < len(self._present) and is_between(self._present[end : end + unit]):
+            end += unit
+        return Span(start, end)
+
+    def _is_blank(self, data: bytes) -> bool:
+        return not decode_part(data, self._fmt).strip()
+
+    def _is_no_word(self, data: bytes) -> bool:
+        """Of one character, or one of `words_of`."""
+        return not is_of_word(data, 0, self._fmt)
