@@ -7,8 +7,8 @@ Thread-safe.
 
 import threading
 import zlib
-from collections import deque
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ MAX_SUMMARY_CHARS = 80
 class _FileHistory:
     """edits: oldest first. latest: the content after the newest one; contents: those after others, compressed."""
 
-    edits: deque[AppliedEdit] = field(default_factory=deque[AppliedEdit])
+    edits: OrderedDict[str, AppliedEdit] = field(default_factory=OrderedDict[str, AppliedEdit])
     latest: bytes | None = None
     contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
@@ -42,7 +42,7 @@ class History:
         self._store, self._max_bytes = store, max_bytes
         self._lock = threading.Lock()
         self._files: dict[str, _FileHistory] = {}
-        self._edits: dict[str, AppliedEdit] = {}  # oldest first
+        self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
         self._n_bytes = 0
         self._earlier: set[str] = set()  # edits of earlier processes
         if store is not None:
@@ -103,14 +103,14 @@ class History:
     def _add(self, edit: AppliedEdit, content: bytes | None, compressed: bytes | None) -> None:
         """content: after the edit, or the same compressed."""
         history = self._files.setdefault(edit.path, _FileHistory())
-        last = history.edits[-1] if history.edits else None
+        last = next(reversed(history.edits.values()), None)
         if last is not None and history.latest is not None and last.after != edit.before:
             self._keep(history, last.edit_id, zlib.compress(history.latest, 1))
         self._n_bytes += len(content or b"") - len(history.latest or b"")
         history.latest = content
         if compressed is not None:
             self._keep(history, edit.edit_id, compressed)
-        history.edits.append(edit)
+        history.edits[edit.edit_id] = edit
         self._edits[edit.edit_id] = edit
         self._n_bytes += _cost(edit)
         self._mark(edit)
@@ -132,16 +132,13 @@ class History:
                         self._change(replace(applied, undone_by=None))
 
     def _change(self, edit: AppliedEdit) -> None:
-        edits = self._files[edit.path].edits
-        edits[[one.edit_id for one in edits].index(edit.edit_id)] = edit
-        self._edits[edit.edit_id] = edit
+        self._files[edit.path].edits[edit.edit_id] = self._edits[edit.edit_id] = edit
 
     def _forget_oldest(self) -> None:
         """The oldest of all, so also of its file."""
-        edit = next(iter(self._edits.values()))
+        _, edit = self._edits.popitem(last=False)  # each edit pays this once the journal is full: never a walk
         history = self._files[edit.path]
-        history.edits.popleft()  # each edit pays this once the journal is full: never a walk over the file's edits
-        del self._edits[edit.edit_id]
+        del history.edits[edit.edit_id]
         self._n_bytes -= _cost(edit) + len(history.contents.pop(edit.edit_id, b""))
         if not history.edits:
             self._n_bytes -= len(history.latest or b"")
@@ -172,35 +169,68 @@ class History:
         with self._lock:
             history = self._files.get(path) if path is not None else None
             known: Iterable[AppliedEdit] = (
-                self._edits.values() if path is None else history.edits if history is not None else ()
+                self._edits.values() if path is None else history.edits.values() if history is not None else ()
             )
             found = [edit for edit in known if session_id is None or edit.session_id == session_id]
         return tuple(found[::-1][:limit])
 
+    def contents(self, path: str) -> "Contents":
+        """What the edits of a file left, as far as that is known now. path: canonical."""
+        with self._lock:
+            history = self._files.get(path) or _FileHistory()
+            return Contents(tuple(history.edits.values()), history.latest, dict(history.contents))
+
     def content_after(self, edit_id: str) -> bytes | None:
         """What the edit left; None where it is not known (any more)."""
-        with self._lock:
-            edit = self._edits.get(edit_id)
-            if edit is None:
-                return None
-            history = self._files[edit.path]
-            edits, latest, contents = tuple(history.edits), history.latest, dict(history.contents)
-        content, later = latest, None
-        for one in reversed(edits):
-            if later is not None:
-                content = _content_before(later, content) if one.after == later.before else None
-            if content is None and one.edit_id in contents:
-                content = zlib.decompress(contents[one.edit_id])
-            if one.edit_id == edit_id:
-                return content if content is not None and content_digest(content) == one.after else None
-            later = one
-        return None
+        edit = self.edit(edit_id)
+        return None if edit is None else self.contents(edit.path).after(edit_id)
 
 
-def _content_before(edit: AppliedEdit, content_after: bytes | None) -> bytes | None:
-    if edit.kind == "delete":
-        return splicing.apply(b"", edit.reverse)
-    return None if content_after is None or edit.kind == "create" else splicing.apply(content_after, edit.reverse)
+class Contents:
+    """What the edits of one file left. Who asks for the newest first pays for one walk, however many he asks for."""
+
+    def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
+        """edits: oldest first. latest: after the newest. kept: contents after others, compressed, by edit id."""
+        self._edits, self._kept = edits, kept
+        self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
+        self._start = (len(edits) - 1, latest)
+        self._at, self._content = self._start
+
+    def after(self, edit_id: str) -> bytes | None:
+        """None where it is not known."""
+        number = self._numbers.get(edit_id)
+        if number is None:
+            return None
+        if number > self._at:
+            self._at, self._content = self._start
+        self._walk(number)
+        content = self._content
+        return content if content is not None and content_digest(content) == self._edits[number].after else None
+
+    def _walk(self, number: int) -> None:
+        steps: list[tuple[Splice, ...]] = []  # back from the content; composed, for the content may be large
+        content = self._content if self._content is not None else self._kept_after(self._at)
+        for at in range(self._at, number, -1):
+            edit = self._edits[at]
+            if self._edits[at - 1].after != edit.before or edit.kind == "create":
+                content, steps = None, []
+            elif edit.kind == "delete":
+                content, steps = splicing.apply(b"", edit.reverse), []
+            else:
+                steps.append(edit.reverse)
+            if content is None:
+                content, steps = self._kept_after(at - 1), []
+        self._at = number
+        self._content = None if content is None else splicing.apply(content, splicing.compose_all(steps))
+
+    def _kept_after(self, number: int) -> bytes | None:
+        compressed = self._kept.get(self._edits[number].edit_id)
+        if compressed is None:
+            return None
+        try:
+            return zlib.decompressobj().decompress(compressed, MAX_CONTENT_BYTES)
+        except zlib.error:  # it comes from a file; then the content is not known
+            return None
 
 
 def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[Splice, ...]) -> tuple[Splice, ...]:

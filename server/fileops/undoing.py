@@ -108,8 +108,9 @@ class Undoer(Struct, frozen=True, kw_only=True):
         if snapshot is None or not snapshot.exists:
             return ()
         found: list[AgentPlace] = []
+        contents = self.history.contents(path)
         for edit in edits[:MAX_PLACED]:
-            base = self.history.content_after(edit.edit_id)
+            base = contents.after(edit.edit_id)
             if base is not None:
                 found.extend(_places_of(edit, base, snapshot.data))
         return tuple(found)
@@ -162,7 +163,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
-        undone = take_back(edits, present, self.history.content_after)
+        undone = take_back(edits, present, self.history.contents(path).after)
         removes = present is not None and undone.content is None
         creates = present is None and undone.content is not None
         if removes:
