@@ -1,7 +1,8 @@
 """Images that a model can look at: known by their first bytes, made to fit, never trusted.
 
 Knows pictures, not files: bytes in, a picture out. Pillow is imported when the first image is read. One image is
-worked on at a time, so that the memory needed is that of one, whatever an agent asks for in parallel.
+worked on at a time, and its memory is given back before the next one, so that what is needed is that of one, whatever
+an agent asks for in parallel.
 """
 
 import base64
@@ -9,6 +10,8 @@ import io
 import struct
 import threading
 import warnings
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fileops.errors import ImageUnreadable
@@ -49,29 +52,57 @@ def picture_of(data: bytes, file_type: str) -> Picture:
 
     file_type: as `media_type` has it. Of an animation the first frame. Raises: ImageUnreadable.
     """
+    with _one_at_a_time:
+        try:
+            picture = _decoded(data, file_type)
+        finally:
+            _give_memory_back()
+    if isinstance(picture, ImageUnreadable):
+        raise picture
+    return picture
+
+
+def _decoded(data: bytes, file_type: str) -> Picture | ImageUnreadable:
+    """A failure is returned: raised from here, it would hold on to the pixels."""
     from PIL import Image
 
     broken = (
         OSError, SyntaxError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, struct.error,
         MemoryError, RuntimeError, Image.DecompressionBombError, Image.DecompressionBombWarning,
     )  # fmt: skip  # what decoders have been seen to raise over bytes that are no image
-    with _one_at_a_time, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with Image.open(io.BytesIO(data), formats=[_FORMATS[file_type]]) as image:
                 return _fitted(image, data, file_type)
-        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-            raise ImageUnreadable(reason="it has more pixels than are decoded here") from error
-        except broken as error:
-            raise ImageUnreadable(reason="its content is damaged or incomplete") from error
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+            return ImageUnreadable(reason="it has more pixels than are decoded here")
+        except broken:
+            return ImageUnreadable(reason="its content is damaged or incomplete")
 
 
-def _fitted(image: "Image", data: bytes, file_type: str) -> Picture:
+def _give_memory_back() -> None:
+    """To the system: glibc keeps what is freed, in an arena for each thread that ever decoded an image.
+
+    Other C libraries give large blocks back by themselves.
+    """
+    if trim := _malloc_trim():
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], object] | None:
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+
+def _fitted(image: "Image", data: bytes, file_type: str) -> Picture | ImageUnreadable:
     width, height = image.size
     n_frames = getattr(image, "n_frames", 1) if file_type != JPEG else 1
     if width * height > MAX_PIXELS[file_type]:
-        raise ImageUnreadable(reason=f"{width} x {height} pixels are more than are decoded here")
+        return ImageUnreadable(reason=f"{width} x {height} pixels are more than are decoded here")
     orientation = _orientation(image)
     is_as_it_is = (
         max(width, height) <= MAX_SIDE_PIXELS

@@ -1,5 +1,6 @@
 """Reads of images through the daemon. Requirements: R-IMAGE-1 to R-IMAGE-4 of docs/PROTOCOL.md."""
 
+import asyncio
 import base64
 import pathlib
 
@@ -7,6 +8,7 @@ import pytest
 
 from fileops_client import FileOpsClient
 from support.pictures import animation, bomb, halves, picture
+from support.sshd import wait_until
 
 
 @pytest.fixture
@@ -81,3 +83,25 @@ async def test_for_a_model_that_cannot_see_images_are_binary(folder: pathlib.Pat
     async with FileOpsClient.start(root=folder, initialization_options={"images": "refuse"}) as client:
         assert (await client.read(folder / "shot.txt")).code == "binary"
         assert (await client.read(folder / "big.png")).code == "too_large"
+
+
+def memory_mb(pid: int, field: str) -> float:
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+@pytest.mark.parametrize("n_cut_bytes", [0, 100], ids=["whole", "cut off"])
+async def test_memory_of_large_images_is_given_back(tmp_path: pathlib.Path, n_cut_bytes: int) -> None:
+    """R-IMAGE-5: eight at once, of 160 MB each when they are decoded."""
+    data = picture("PNG", (8000, 5000))
+    files = [tmp_path / f"{number}.png" for number in range(8)]
+    for file in files:
+        file.write_bytes(data[: len(data) - n_cut_bytes])
+    (tmp_path / "small.png").write_bytes(picture("PNG"))
+    async with FileOpsClient.start(root=tmp_path) as client:
+        await client.read(tmp_path / "small.png")
+        before = memory_mb(client.pid, "VmRSS")
+        results = await asyncio.gather(*map(client.read, files))
+        assert {result.code for result in results} == {"image_unreadable" if n_cut_bytes else None}
+        assert memory_mb(client.pid, "VmHWM") < before + 450  # of one, and not of eight
+        wait_until(lambda: memory_mb(client.pid, "VmRSS") < before + 50)
