@@ -137,6 +137,9 @@ MALFORMED: list[tuple[str, bytes, int]] = [
     ("NaN", b'{"jsonrpc":"2.0","id":1,"method":"test/echo","params":{"value":NaN}}', -32700),
     ("deep nesting", b'{"jsonrpc":"2.0","id":1,"method":"test/echo","params":' + b"[" * 200_000, -32700),
     ("a scalar", b"5", -32600),
+    ("a scalar out of range", b"1e400", -32600),
+    ("id out of range", b'{"jsonrpc":"2.0","id":1e400,"method":"test/echo"}', -32600),
+    ("a notification out of range", b'{"jsonrpc":"2.0","method":"initialized","params":{"a":1e400}}', -32700),
     ("null", b"null", -32600),
     ("an empty object", b"{}", -32600),
     ("a batch", b'[{"jsonrpc":"2.0","id":1,"method":"test/echo"}]', -32600),
@@ -152,6 +155,32 @@ MALFORMED: list[tuple[str, bytes, int]] = [
 def test_what_is_no_request_is_answered_without_id(client: RawClient, body: bytes, code: int) -> None:
     client.send_bytes(frame(body))
     assert client.claim(no_id)["error"]["code"] == code
+
+
+# R-RPC-1, R-RPC-2, R-PARAMS-3
+@pytest.mark.parametrize("number", [b"1e400", b"-1E+999", b"1" * 5_000, b"-" + b"9" * 100_000], ids=len)
+@pytest.mark.parametrize(
+    ("method", "params", "path"),
+    [
+        ("test/echo", b'{"value":%b}', "$.value"),
+        ("test/echo", b'{"value":{"a":[0,{"b c":%b}]}}', "$.value.a[1]['b c']"),
+        ("fileops/read", b'{"file_path":"/a","limit":%b}', "$.limit"),
+        ("textDocument/codeAction", b'{"range":{"start":{"line":%b}}}', "$.range.start.line"),
+    ],
+)
+def test_number_out_of_range_is_answered_under_its_id(
+    client: RawClient, number: bytes, method: str, params: bytes, path: str
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":"huge","method":"%b","params":%b}' % (method.encode(), params % number)
+    client.send_bytes(frame(body))
+    error = client.answer("huge")["error"]
+    assert (error["code"], error["data"]) == (-32602, {"path": path, "reason": "is a number out of range"})
+
+
+# R-RPC-2
+def test_number_out_of_range_beside_the_params_does_no_harm(client: RawClient) -> None:
+    client.send_bytes(frame(b'{"jsonrpc":"2.0","id":"huge","method":"test/echo","params":{"value":1},"more":1e400}'))
+    assert client.answer("huge")["result"] == 1
 
 
 # R-RPC-2

@@ -96,6 +96,9 @@ def messages(data: bytes) -> None:
     """Any body is told apart; JSON is what JSON is; params are taken as they are or refused at a place."""
     message = parse(data)
     value = _as_json(data)
+    if value is _OUT_OF_RANGE:
+        assert not isinstance(message, Malformed) or message.error.code in {-32700, -32600, -32602}, message
+        return
     match message:
         case Malformed(msg_id, error):
             codec.dumps({"id": msg_id, "error": error.to_json()})
@@ -142,7 +145,7 @@ def _convert(params: object) -> None:
             pass
 
 
-_NOT_JSON = object()
+_NOT_JSON, _OUT_OF_RANGE = object(), object()
 
 
 def _as_json(data: bytes) -> object:
@@ -151,13 +154,19 @@ def _as_json(data: bytes) -> object:
     def refuse(name: str) -> float:
         raise ValueError(name)
 
+    numbers: list[float] = []
+
     def finite(text: str) -> float:
-        if math.isinf(float(text)):
-            raise ValueError(text)
-        return float(text)
+        numbers.append(float(text))
+        return numbers[-1]
+
+    def bounded(text: str) -> int:
+        numbers.append(math.inf if len(text) > codec.MAX_DIGITS else 0)
+        return 0 if len(text) > codec.MAX_DIGITS else int(text)
 
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=refuse, parse_float=finite)
+        value = json.loads(data.decode("utf-8"), parse_constant=refuse, parse_float=finite, parse_int=bounded)
+        return _OUT_OF_RANGE if any(map(math.isinf, numbers)) else value
     except (ValueError, RecursionError):
         return _NOT_JSON
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from fileops.lsp import rpc_errors
 from fileops.lsp.rpc_errors import MessageId, RpcError
 from fileops.wire import codec
+from fileops.wire.decode import InvalidParams, require_in_range
 
 
 class Request(Struct, frozen=True):
@@ -38,8 +39,36 @@ def parse(body: bytes) -> Request | Notification | Reply | Malformed:
     """Never raises. `params` is absent and null alike: None."""
     try:
         message = codec.loads(body)
+    except codec.NumberOutOfRange as fault:
+        return _without_numbers_out_of_range(_told_apart(fault.value), str(fault))
     except codec.NotJson as fault:
         return Malformed(None, rpc_errors.parse_error(str(fault)))
+    return _told_apart(message)
+
+
+def _without_numbers_out_of_range(
+    parsed: Request | Notification | Reply | Malformed, reason: str
+) -> Request | Notification | Reply | Malformed:
+    """What carries such a number is answered under its id, and not acted upon."""
+    match parsed:
+        case Request(msg_id, _, params):
+            try:
+                require_in_range(params)
+            except InvalidParams as fault:
+                return Malformed(msg_id, rpc_errors.invalid_params(fault))
+        case Reply(msg_id, _):
+            return Reply(msg_id, {})
+        case Notification(_, params):
+            try:
+                require_in_range(params)
+            except InvalidParams:
+                return Malformed(None, rpc_errors.parse_error(reason))
+        case Malformed():
+            pass
+    return parsed
+
+
+def _told_apart(message: object) -> Request | Notification | Reply | Malformed:
     if not isinstance(message, dict):
         what = "batches are not part of LSP" if isinstance(message, list) else "a message is an object"
         return Malformed(None, rpc_errors.invalid_request(what))

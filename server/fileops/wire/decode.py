@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 import msgspec
 
+from fileops.wire.codec import OUT_OF_RANGE
+
 T = TypeVar("T")
 Decoder = Callable[[object], Any]
 
@@ -41,6 +43,34 @@ def decode(value: object, into: type[T]) -> T:
         return msgspec.convert(value, into)  # strict as well, and far faster; but it refuses 3.0, and in other words
     except (msgspec.ValidationError, OverflowError, UnicodeEncodeError):  # the last: of a key that is no Unicode
         return decoder_of(into)(value)
+
+
+class _Place:
+    """A key or an index below another place. The path is made of it where it is wanted: it may be long."""
+
+    __slots__ = ("below", "key")
+
+    def __init__(self, key: str | int, below: "_Place | None") -> None:
+        self.key, self.below = key, below
+
+
+def require_in_range(params: object) -> None:
+    """Raises: InvalidParams, where a number stands that no value of ours can hold (see codec.OUT_OF_RANGE)."""
+    waiting: list[tuple[object, _Place | None]] = [(params, None)]
+    while waiting:
+        value, place = waiting.pop()
+        if value is OUT_OF_RANGE:
+            fault = InvalidParams("is a number out of range")
+            while place is not None:
+                fault.below(_segment(place.key) if isinstance(place.key, str) else f"[{place.key}]")
+                place = place.below
+            raise fault
+        if isinstance(value, dict):
+            members = cast("dict[str, object]", value)
+            waiting += [(member, _Place(key, place)) for key, member in members.items()]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [(item, _Place(index, place)) for index, item in enumerate(items)]
 
 
 @cache

@@ -51,6 +51,13 @@ def test_structs_with_lone_surrogates_are_written() -> None:
     assert codec.dumps({"one": Named("\udce9")}) == b'{"one":{"path":"\\udce9"}}'
 
 
+@pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"1" * 5000])
+def test_number_out_of_range_is_told_apart_from_no_json(number: bytes) -> None:
+    with pytest.raises(codec.NumberOutOfRange) as caught:
+        codec.loads(b'{"a": [1, %b], "b": "c"}' % number)
+    assert caught.value.value == {"a": [1, codec.OUT_OF_RANGE], "b": "c"}
+
+
 def test_numbers_keep_their_kind() -> None:
     assert type(codec.loads(b"3.0")) is float
     assert type(codec.loads(b"3")) is int
