@@ -22,9 +22,12 @@ class DecodedOptions(Struct, frozen=True, kw_only=True):
 
 
 def decode_options(given: object) -> DecodedOptions:
-    """given: null counts as empty. Raises: InvalidParams, with a path from `$.initializationOptions`."""
+    """given: null and an empty array, as Lua writes an empty table, count as empty.
+
+    Raises: InvalidParams, with a path from `$.initializationOptions`.
+    """
     try:
-        known, unknown = _split({} if given is None else given, Options, "")
+        known, unknown = _split({} if given is None or given == [] else given, Options, "")
         if known.get("limits") is not None:
             known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
             unknown += unknown_limits

@@ -7,7 +7,9 @@ from fileops.wire.decode import InvalidParams
 from fileops.wire.options import decode_options
 
 REFUSED: list[tuple[object, str]] = [
-    ([], "$.initializationOptions"),
+    ([1], "$.initializationOptions"),
+    ([[]], "$.initializationOptions"),
+    (False, "$.initializationOptions"),
     ("x", "$.initializationOptions"),
     ({"freshness": "ctime"}, "$.initializationOptions.freshness"),
     ({"confine": True}, "$.initializationOptions.confine"),
@@ -59,3 +61,10 @@ def test_unknown_keys_are_named_and_ignored() -> None:
         "there are: limits.max_lines, limits.max_line_chars, limits.max_file_kb, limits.max_chars"
     )
     assert decoded.settings.limits.max_lines == 5
+
+
+@pytest.mark.parametrize("empty", [None, {}, []])
+def test_no_options_count_as_none(empty: object) -> None:
+    """Lua writes an empty table as an array."""
+    decoded = decode_options(empty)
+    assert (decoded.settings, decoded.ignored) == (Settings(), ())
