@@ -20,20 +20,32 @@ MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors o
 class CancelToken:
     """Shared by the event loop (which cancels) and one worker thread (which commits)."""
 
-    __slots__ = ("_lock", "_state", "leaves_traces")
+    __slots__ = ("_lock", "_state", "_was_late", "_withdraw", "leaves_traces")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.leaves_traces = False  # until the worker thread has ended its work
+        self._withdraw: Callable[[], None] | None = None
+        self._was_late = False
         self._state: Literal["open", "cancelled", "committing"] = "open"
 
     def cancel(self) -> bool:
-        """Whether the cancel came in time."""
+        """Whether the cancel came in time. One that did not may still withdraw the commit: then the worker says so."""
         with self._lock:
-            if self._state == "committing":
-                return False
-            self._state = "cancelled"
-            return True
+            if self._state != "committing":
+                self._state = "cancelled"
+                return True
+            self._was_late, withdraw = True, self._withdraw
+        if withdraw is not None:
+            withdraw()
+        return False
+
+    def on_late_cancel(self, withdraw: Callable[[], None]) -> None:
+        """The commit that has begun waits for another, who can be asked to give up. `withdraw` must not block."""
+        with self._lock:
+            self._withdraw, was_late = withdraw, self._was_late
+        if was_late:
+            withdraw()
 
     def check(self) -> None:
         """Raises: Cancelled."""
@@ -75,6 +87,9 @@ class CancelHooks:
 
     def before(self) -> None:
         self.token.begin_commit()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.token.on_late_cancel(withdraw)
 
     def after(self, committed: Committed) -> None:
         self.on_committed(committed)

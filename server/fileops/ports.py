@@ -58,6 +58,13 @@ class CommitHooks(Protocol):
         """After the compare, before the first step that cannot be taken back. Raise to give up unharmed."""
         ...
 
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        """After `before`, by a commit that somebody else makes: called, on any thread, when the caller gives up.
+
+        What becomes of it is the commit's to say: it is made, or `replace` raises Cancelled and nothing happened.
+        """
+        ...
+
     def after(self, committed: Committed) -> None:
         """Directly after the commit. Must not raise."""
         ...

@@ -204,6 +204,9 @@ class _Rehearsal(Struct, frozen=True):
         self.token.check()
         raise _RehearsedError
 
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        """It does not come to a commit."""
+
     def after(self, committed: Committed) -> None:
         """Nothing was to be written anyway."""
 

@@ -9,6 +9,7 @@ class RecordingHooks:
     def __init__(self, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None) -> None:
         self.calls: list[str] = []
         self.committed: list[Committed] = []
+        self.withdraw: Callable[[], None] = lambda: None
         self._before = before
         self._after = after
 
@@ -18,6 +19,9 @@ class RecordingHooks:
     def before(self) -> None:
         self.calls.append("before")
         self._before()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.withdraw = withdraw
 
     def after(self, committed: Committed) -> None:
         self.calls.append("after")

@@ -3,13 +3,15 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fileops_client import FileOpsClient
-from support.editor_client import EditorClient, Held, answer, editor_client, within
+from support.editor_client import EditorClient, Held, answer, edited, editor_client, within
 
 APPLY = "workspace/applyEdit"
 
@@ -116,6 +118,19 @@ def typing_first(editor: EditorClient, file: Path) -> Callable[[Any], Awaitable[
     return reply
 
 
+def heedless(reply: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    """An editor that finishes what it was asked, though it is taken back."""
+
+    async def finish(params: Any) -> Any:
+        work = asyncio.ensure_future(reply(params))
+        while not work.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(work)
+        return work.result()
+
+    return finish
+
+
 HOSTILE: dict[str, Callable[[EditorClient, Path], Callable[[Any], Awaitable[Any]]]] = {
     "refuses": lambda editor, file: answer({"applied": False, "failureReason": "no"}),
     "answers null": lambda editor, file: answer(None),
@@ -142,11 +157,8 @@ async def test_what_the_editor_does_not_do_is_an_error_and_changes_nothing(edito
     assert (await editor.client.edit(file, "two", "deux")).ok
 
 
-@pytest.mark.parametrize(
-    "capabilities", [{"workspace": {"applyEdit": False}}, {"workspace": {"workspaceEdit": {"documentChanges": False}}}]
-)
-async def test_a_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, file: Path, capabilities: Any):
-    async with editor_client(tmp_path, APPLY, capabilities=capabilities) as editor:
+async def test_a_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, file: Path):
+    async with editor_client(tmp_path, APPLY, capabilities={"workspace": {"applyEdit": False}}) as editor:
         editor.open(file)
         editor.type(file, "one", "un")
         await editor.client.read(file)
@@ -182,7 +194,8 @@ async def test_a_cancel_while_the_editor_works_gets_the_true_result(editor: Edit
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
-    held = editor.apply = Held(editor.oblige)
+    held = Held(editor.oblige)
+    editor.apply = heedless(held)
     call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "two", "new_string": "deux"})
     await within(held.asked.wait())
     call.cancel()
@@ -190,6 +203,62 @@ async def test_a_cancel_while_the_editor_works_gets_the_true_result(editor: Edit
     result = await within(call)
     assert result["status"] == "success"
     assert editor.text(file) == "un\ndeux\n"
+
+
+PLAIN = {"workspace": {"workspaceEdit": {"documentChanges": False}}}  # as stock Neovim announces it
+
+
+async def apply_plain(editor: EditorClient, file: Path, params: Any) -> Any:
+    ((uri, edits),) = params["edit"]["changes"].items()
+    assert uri == file.as_uri()
+    editor.set_text(file, edited(editor.text(file), edits))
+    return {"applied": True}
+
+
+async def test_an_editor_without_versioned_edits_makes_plain_ones(tmp_path: Path, file: Path):
+    """R-DOC-13."""
+    async with editor_client(tmp_path, APPLY, capabilities=PLAIN) as editor:
+        editor.apply = partial(apply_plain, editor, file)
+        editor.open(file)
+        editor.type(file, "one", "un")
+        await editor.client.read(file)
+        result = await editor.client.edit(file, "two", "deux")
+        assert (result.ok, result.details.get("applied_to")) == (True, "buffer")
+        assert (editor.text(file), file.read_text()) == ("un\ndeux\n", "one\ntwo\n")
+
+
+async def test_a_plain_edit_that_met_another_text_is_an_error_and_the_text_is_read_as_it_is(tmp_path: Path, file: Path):
+    """R-DOC-13. Nothing keeps the person from typing before it arrives."""
+    async with editor_client(tmp_path, APPLY, capabilities=PLAIN) as editor:
+
+        async def type_first(params: Any) -> Any:
+            editor.type(file, "un", "uno")
+            return await apply_plain(editor, file, params)
+
+        editor.apply = type_first
+        editor.open(file)
+        editor.type(file, "one", "un")
+        await editor.client.read(file)
+        result = await editor.client.edit(file, "two", "deux")
+        assert (result.code, file.read_text()) == ("apply_refused", "one\ntwo\n")
+        assert "uno\n     2→deux" in (await editor.client.read(file)).output
+
+
+async def test_an_editor_that_tells_of_its_edit_only_when_it_is_idle_is_believed(editor: EditorClient, file: Path):
+    """R-DOC-13. As eglot does while a request of its own waits for the answer."""
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    editor.apply = answer({"applied": True})
+    result = await editor.client.edit(file, "two", "deux")
+    assert (result.ok, result.details.get("applied_to")) == (True, "buffer")
+    assert "has not told" in str((result.details.get("commit") or {}).get("reason"))
+    assert (await editor.client.read(file)).code == "apply_refused"
+    assert (await editor.client.edit(file, "deux", "2")).code == "apply_refused"
+    editor.type(file, "two", "deux")
+    editor.apply = editor.oblige
+    assert (await editor.client.edit(file, "un", "1")).ok  # what it was told it wrote is what stands there
+    assert (editor.text(file), file.read_text()) == ("1\ndeux\n", "one\ntwo\n")
 
 
 async def test_the_daemon_ends_while_the_editor_is_asked(tmp_path: Path, file: Path):

@@ -32,6 +32,7 @@ class FakeEditor:
         self.applied: list[BufferEdit] = []
         self.before_apply: Callable[[], None] = lambda: None
         self.tells = True
+        self.checks_version = True
 
     def open(self, path: str, text: str | None = None, *, uri: str | None = None) -> str:
         """text: by default what the file holds, as an editor that knows UTF-8 shows it."""
@@ -76,10 +77,14 @@ class FakeEditor:
 
     # --- the Editor port -----------------------------------------------------------------------------------
 
-    def apply(self, edit: BufferEdit) -> None:
+    def apply(
+        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
+        if not is_current():
+            raise ApplyRefused(reason="the document has changed")
         self.before_apply()
         document = self.documents[edit.uri]
-        if document.version != edit.version:
+        if self.checks_version and document.version != edit.version:
             raise ApplyRefused(reason="the document has changed")
         self.applied.append(edit)
         starts = line_starts(document.text)

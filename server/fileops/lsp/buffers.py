@@ -230,6 +230,9 @@ class _DiskHooks:
         self._require_same_truth()
         self._hooks.before()
 
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self._hooks.on_cancel(withdraw)
+
     def after(self, committed: Committed) -> None:
         self._hooks.after(committed)
 

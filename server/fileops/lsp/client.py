@@ -39,18 +39,25 @@ class Client:
         sink = self._connection.sink
         return sink is not None and sink.n_pending_bytes > 0
 
-    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+    async def ask(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout_s: float | None,
+        withdrawal: "asyncio.Future[None] | None" = None,
+    ) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
 
-        params: JSON types or a msgspec Struct; None for none.
+        params: JSON types or a msgspec Struct; None for none. withdrawal: see Questions.ask.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         task = asyncio.current_task()
         if task is None:
-            return await self._connection.questions.ask(method, params, timeout_s)
+            return await self._connection.questions.ask(method, params, timeout_s, withdrawal)
         self._asking.add(task)
         try:
-            return await self._connection.questions.ask(method, params, timeout_s)
+            return await self._connection.questions.ask(method, params, timeout_s, withdrawal)
         finally:
             self._asking.discard(task)
 

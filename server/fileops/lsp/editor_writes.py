@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fileops import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
-from fileops.errors import ApplyRefused, Stale
+from fileops.errors import ApplyRefused, Cancelled, DocumentUnknown, Stale
 from fileops.lsp.documents import PositionEncoding
 from fileops.lsp.judging import Judged, OpenDocument, comparable, snapshot_of
 from fileops.lsp.open_documents import OpenDocuments
@@ -29,8 +29,20 @@ class BufferEdit(Struct, frozen=True, kw_only=True):
 class Editor(Protocol):
     """The other side of `workspace/applyEdit`."""
 
-    def apply(self, edit: BufferEdit) -> None:
-        """Called in a worker thread. Raises: ApplyRefused."""
+    @property
+    def checks_version(self) -> bool:
+        """Whether it refuses an edit that is made for another version than it shows."""
+        ...
+
+    def apply(
+        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """Called in a worker thread.
+
+        is_current: whether the editor has told of nothing newer than what the edit is made for; asked last of all.
+        on_cancel: takes what withdraws the edit. Raises: ApplyRefused; Cancelled (withdrawn, and not made);
+        DocumentUnknown (withdrawn, and perhaps made).
+        """
         ...
 
 
@@ -53,9 +65,11 @@ class EditorWrites(Struct, frozen=True, kw_only=True):
             committed = Committed(snapshot=snapshot, report=CommitReport(method="none", durability="editor"))
         else:
             edits = document_edits(document.text, snapshot.data, fmt, splices, self.encoding())
-            after = self._apply(BufferEdit(uri=document.uri, version=document.version, edits=edits), expected)
-            now = replace(judged, serial=after.serial, data=encode_document(after.text.text, fmt))
-            report = CommitReport(method="buffer", durability="editor")
+            edit = BufferEdit(uri=document.uri, version=document.version, edits=edits)
+            after, reason = self._apply(edit, document, expected, hooks)
+            data = wanted if reason is not None else encode_document(after.text.text, fmt)
+            now = replace(judged, serial=after.serial, data=data)
+            report = CommitReport(method="buffer", durability="editor", reason=reason)
             committed = Committed(snapshot=snapshot_of(path, after, now), report=report)
         hooks.after(committed)
         return committed
@@ -73,16 +87,32 @@ class EditorWrites(Struct, frozen=True, kw_only=True):
                 return document, judged
         raise Stale(path=path)
 
-    def _apply(self, edit: BufferEdit, wanted: str) -> OpenDocument:
-        """The document's state in which the edit shows. Raises: ApplyRefused."""
-        with self.documents.expecting(edit.uri, wanted) as expected:
+    def _apply(
+        self, edit: BufferEdit, document: OpenDocument, wanted: str, hooks: CommitHooks
+    ) -> tuple[OpenDocument, str | None]:
+        """The document's state in which the edit shows; or the last one, and why there is only the editor's word.
+
+        Raises: ApplyRefused, DocumentUnknown, Cancelled.
+        """
+        uri, serial = edit.uri, document.serial
+        with self.documents.expecting(uri, wanted) as expected:
             try:
-                self.editor.apply(edit)
+                self.editor.apply(edit, is_current=lambda: self.documents.is_at(uri, serial), on_cancel=hooks.on_cancel)
                 # Editors tell of changes when they like: before their answer, or well behind it.
-                self.documents.wait_for(edit.uri, expected, self.verify_s)
-            except ApplyRefused:
+                self.documents.wait_for(uri, expected, self.verify_s)
+            except (ApplyRefused, Cancelled):
                 if expected.seen is None:  # else it was done all the same, and that is the truth
                     raise
-        if expected.seen is None:
-            raise ApplyRefused(reason="the editor reported success, but the document does not show the change")
-        return expected.seen
+            except DocumentUnknown as unknown:
+                if expected.seen is None:
+                    self.documents.await_change(uri, serial, unknown.reason)
+                    raise
+        if expected.seen is not None:
+            return expected.seen, None
+        untold = f"the editor said that it made an edit, and has not told of the new text within {self.verify_s:g} s"
+        unsure = self.documents.await_change(uri, serial, untold)
+        if unsure is None:
+            raise ApplyRefused(reason="the editor reported success, but the document shows another text")
+        if not self.editor.checks_version:
+            raise DocumentUnknown(reason=untold)
+        return unsure, untold

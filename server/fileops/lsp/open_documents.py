@@ -41,14 +41,10 @@ _RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "disk": 1, "clean": 0}
 
 @dataclass(slots=True, kw_only=True)
 class Expected:
-    """A text that the editor is asked to bring about.
-
-    seen: the state that showed it. n_told: how often the editor told of the document since.
-    """
+    """A text that the editor is asked to bring about. seen: the state that showed it."""
 
     text: str
     seen: OpenDocument | None = None
-    n_told: int = 0
 
 
 class OpenDocuments:
@@ -258,6 +254,24 @@ class OpenDocuments:
         with self._state:
             self._state.wait_for(lambda: expected.seen is not None or uri not in self._table, timeout=timeout_s)
 
+    def is_at(self, uri: str, serial: int) -> bool:
+        """Whether the client has told of nothing since this state."""
+        with self._state:
+            document = self._table.get(uri)
+            return document is not None and document.serial == serial
+
+    def await_change(self, uri: str, serial: int, reason: str) -> OpenDocument | None:
+        """The editor may show another text by now: nothing is known until it tells of it. None: it has, meanwhile."""
+        with self._state:
+            serial_then = self._next_serial()
+            return self._table.update(
+                uri,
+                serial,
+                lambda now: replace(
+                    now, serial=serial_then, changed_ns=time.time_ns(), doubt=Doubt(reason=reason, is_lost=False)
+                ),
+            )
+
     # --- under the lock ----------------------------------------------------------------------------------------
 
     def _named(self, uri: str) -> OpenDocument | None:
@@ -278,10 +292,13 @@ class OpenDocuments:
         self._table.put(document)
         self._unsettled[document.uri] = None
         expected = self._expected.get(document.uri)
-        if expected is not None:
-            expected.n_told += 1
-            if expected.seen is None and document.doubt is None and comparable(document.text.text) == expected.text:
-                expected.seen = document
+        if (
+            expected is not None
+            and expected.seen is None
+            and document.doubt is None
+            and comparable(document.text.text) == expected.text
+        ):
+            expected.seen = document
         self._state.notify_all()
 
 

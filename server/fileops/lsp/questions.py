@@ -15,6 +15,9 @@ from fileops.lsp import methods
 log = logging.getLogger(__name__)
 
 
+WITHDRAWN_S = 1.0  # for the reply to a question that was withdrawn, by which the client says what it did all the same
+
+
 class ClientGone(Exception):
     """The client can answer no more."""
 
@@ -40,27 +43,46 @@ class Questions:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def ask(self, method: str, params: object, timeout_s: float | None) -> object:
+    async def ask(
+        self,
+        method: str,
+        params: object,
+        timeout_s: float | None,
+        withdrawal: "asyncio.Future[None] | None" = None,
+    ) -> object:
         """The client's result, as plain JSON. If given up, by timeout or cancel, the client is told so.
 
-        params: None for a request that has none.
+        params: None for a request that has none. withdrawal: when it is done the question is withdrawn, too, but the
+        reply is still waited for, shortly.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         if self._client_gone:
             raise ClientGone
         msg_id = f"fileops-{next(self._next_id)}"
         question = self._open[msg_id] = asyncio.get_running_loop().create_future()
+        is_withdrawn = False
         try:
             message: dict[str, object] = {"jsonrpc": "2.0", "id": msg_id, "method": method}
             self._send(message if params is None else {**message, "params": params})
             self._on_asked()
             async with asyncio.timeout(timeout_s):
+                if withdrawal is not None:
+                    await asyncio.wait((question, withdrawal), return_when=asyncio.FIRST_COMPLETED)
+                    is_withdrawn = not question.done()
+                if not is_withdrawn:
+                    return await question
+            self._withdraw(msg_id)
+            async with asyncio.timeout(WITHDRAWN_S):
                 return await question
         except (TimeoutError, asyncio.CancelledError):
-            self._send({"jsonrpc": "2.0", "method": methods.CANCEL_REQUEST, "params": {"id": msg_id}})
+            if not is_withdrawn:
+                self._withdraw(msg_id)
             raise
         finally:
             del self._open[msg_id]
+
+    def _withdraw(self, msg_id: str) -> None:
+        self._send({"jsonrpc": "2.0", "method": methods.CANCEL_REQUEST, "params": {"id": msg_id}})
 
     def take_reply(self, msg_id: object, message: dict[str, object]) -> None:
         question = self._open.get(msg_id) if isinstance(msg_id, str) else None

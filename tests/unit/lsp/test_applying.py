@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contract.recording import RecordingHooks
 from fileops.errors import ApplyRefused
 from fileops.lsp.applying import LspEditor
 from fileops.lsp.client import Client, ClientGone, ClientRefused
@@ -27,16 +28,17 @@ class FakeClient(Client):
     def capability(self, dotted: str) -> object:
         return self._capabilities.get(dotted)
 
-    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None, withdrawal: Any = None) -> object:
         self.asked.append(params)
         async with asyncio.timeout(timeout_s):
             answer: Any = self._answer(params)
             return await answer if asyncio.isfuture(answer) else answer
 
 
-async def apply(client: FakeClient, *, timeout_s: float = 10) -> None:
+async def apply(client: FakeClient, *, timeout_s: float = 10, is_current: bool = True) -> None:
     editor = LspEditor(client, asyncio.get_running_loop(), timeout_s=timeout_s)
-    await asyncio.to_thread(editor.apply, EDIT)
+    hooks = RecordingHooks()
+    await asyncio.to_thread(editor.apply, EDIT, is_current=lambda: is_current, on_cancel=hooks.on_cancel)
 
 
 def replies(value: Any) -> Callable[[Any], Any]:
@@ -87,9 +89,26 @@ async def test_no_answer_in_time_is_a_refusal():
     assert unanswered.cancelled()
 
 
-@pytest.mark.parametrize("lacking", CAN_APPLY)
-async def test_a_client_that_cannot_is_not_asked(lacking: str):
-    client = FakeClient(CAN_APPLY | {lacking: False}, lambda params: {"applied": True})
+async def test_a_client_that_cannot_is_not_asked():
+    client = FakeClient(CAN_APPLY | {"workspace.applyEdit": False}, lambda params: {"applied": True})
     with pytest.raises(ApplyRefused):
         await apply(client)
+    assert client.asked == []
+
+
+async def test_a_client_without_versioned_edits_gets_the_plain_ones():
+    lacking: dict[str, Any] = {
+        "workspace.workspaceEdit.documentChanges": False,
+        "workspace.workspaceEdit.changeAnnotationSupport": {},
+    }
+    client = FakeClient(CAN_APPLY | lacking, lambda params: {"applied": True})
+    await apply(client)
+    edits = [{"range": {"start": {"line": 0, "character": 1}, "end": {"line": 0, "character": 2}}, "newText": "x"}]
+    assert client.asked[0]["edit"] == {"changes": {"file:///w/f": edits}}
+
+
+async def test_an_edit_of_a_document_that_has_changed_is_not_asked_for():
+    client = FakeClient(CAN_APPLY, lambda params: {"applied": True})
+    with pytest.raises(ApplyRefused):
+        await apply(client, is_current=False)
     assert client.asked == []

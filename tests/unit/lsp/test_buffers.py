@@ -510,14 +510,45 @@ def test_typing_while_the_editor_is_asked_is_a_refusal(desk: Desk):
     assert desk.editor.documents[uri].text == "uno\ntwo\n"
 
 
-def test_success_that_the_document_does_not_show_is_an_error(desk: Desk):
+def test_success_that_another_text_belies_is_an_error(desk: Desk):
+    """R-DOC-5."""
     uri = desk.editor.open(PATH)
     desk.editor.type(uri, "one", "un")
-    desk.editor.tells = False
+    desk.editor.tells, desk.editor.checks_version = False, False
+    desk.editor.before_apply = lambda: desk.editor.type(uri, "un", "uno")
     hooks = RecordingHooks()
     with pytest.raises(ApplyRefused):
         desk.edit(b"two", b"TWO", hooks)
     assert hooks.calls == ["before"]
+    assert desk.seen() == (b"uno\ntwo\n", "buffer")
+
+
+def test_success_for_a_version_that_is_not_told_of_is_believed_and_then_awaited(desk: Desk):
+    """R-DOC-13."""
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "un")
+    desk.editor.tells = False
+    hooks = RecordingHooks()
+    committed = desk.edit(b"two", b"TWO", hooks)
+    assert (committed.snapshot.data, hooks.calls) == (b"un\nTWO\n", ["before", "after"])
+    assert committed.report.reason is not None
+    with pytest.raises(DocumentUnknown):
+        desk.fs.read(PATH)
+    desk.editor.splice(uri, 3, 6, "TWO")  # as it is told at last, of the text before it
+    assert desk.seen() == (b"un\nTWO\n", "buffer")
+
+
+def test_success_for_no_version_that_is_not_told_of_is_not_believed(desk: Desk):
+    """R-DOC-13."""
+    uri = desk.editor.open(PATH)
+    desk.editor.type(uri, "one", "un")
+    desk.editor.tells, desk.editor.checks_version = False, False
+    with pytest.raises(DocumentUnknown):
+        desk.edit(b"two", b"TWO")
+    with pytest.raises(DocumentUnknown):
+        desk.fs.read(PATH)
+    desk.editor.set_text(uri, "un\ndeux\n")
+    assert desk.seen() == (b"un\ndeux\n", "buffer")
 
 
 def test_an_editor_that_changes_line_ends_is_believed(desk: Desk):

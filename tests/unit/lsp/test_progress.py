@@ -32,7 +32,7 @@ class FakeClient(Client):
     def capability(self, dotted: str) -> object:
         return self._shows_progress if dotted == "window.workDoneProgress" else None
 
-    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+    async def ask(self, method: str, params: Any, *, timeout_s: float | None, withdrawal: Any = None) -> object:
         self.asked.append((method, params))
         if self.refuses:
             raise ClientRefused("no", -32601)
