@@ -230,7 +230,7 @@ def compose(
     from fileops.plugins import register_plugins
     from fileops.service import FileOps, World
 
-    register_plugins()
+    plugins = register_plugins()
     _check_validators(settings.validators)
     moved = watcher.moved
     if remote is not None:
@@ -255,6 +255,7 @@ def compose(
         sinks=sinks,
         executor_at=_executors(remote) if commands else None,
         command_approver=commands,
+        plugins=plugins,
     )
     return FileOps(world, settings, folders)
 

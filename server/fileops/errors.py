@@ -287,6 +287,13 @@ class PathMoved(Exception):
 
 
 @dataclass(eq=False, kw_only=True)
+class PluginFailed(Exception):
+    """Another package's code gave no answer. reason: a clause of which the plugin is the subject, or what it raised."""
+
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class Cancelled(Exception):
     """The caller took the request back before anything was committed."""
 

@@ -53,6 +53,7 @@ from fileops.workers import SharedWorkers
 
 if TYPE_CHECKING:
     from fileops.bash import Bash
+    from fileops.plugins import Plugins
     from fileops.stats_outcome import StatsOutcome
 
 
@@ -72,6 +73,7 @@ class World(Struct, frozen=True, kw_only=True):
     sinks: tuple[Sink, ...] = ()  # of measured calls
     executor_at: ExecutorChoice | None = None
     command_approver: CommandApprover | None = None
+    plugins: "Plugins | None" = None
 
 
 class FileOps:
@@ -318,6 +320,8 @@ class FileOps:
         """Finish what is being committed, start nothing more."""
         if self.bash is not None:
             self.bash.close()
+        if self._world.plugins is not None:
+            self._world.plugins.close()  # else a worker would wait for one
         self._workers.close()
         self._world.freshness.close()
         self.calls.close()

@@ -22,8 +22,11 @@ def mapped(prefix: str) -> Share:
     return f"mapped {prefix}"
 
 
-class NeedsShare(Exception):
-    """The work cannot go on in this thread. Nothing has happened yet."""
+class NeedsShare(BaseException):
+    """The work cannot go on in this thread. Nothing has happened yet.
+
+    No Exception: what is caught around another package's code must not take it for a failure of that.
+    """
 
     def __init__(self, share: Share) -> None:
         super().__init__(share)

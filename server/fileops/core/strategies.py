@@ -15,7 +15,15 @@ from fileops.core.body import Body, body_of
 from fileops.core.matching import STRATEGIES, Step
 from fileops.core.replacement import LineEnds, replacement_at
 from fileops.core.text import count_newlines, encode, is_inside_character
-from fileops.errors import CountMismatch, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
+from fileops.errors import (
+    CountMismatch,
+    FileOpsError,
+    InvalidPattern,
+    MultipleMatches,
+    NoMatch,
+    PluginFailed,
+    StrategyFailed,
+)
 from fileops.model import Edit, Splice, Text
 
 MAX_PLUGIN_PLACES = 1_000_000  # of one edit; a plugin that never ends must not eat the memory
@@ -187,6 +195,10 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
         try:
             given = islice(_called(load, text, edit), MAX_PLUGIN_PLACES)
             found = sorted((int(start), int(end), str(new)) for start, end, new in given)
+        except PluginFailed as failure:
+            raise StrategyFailed(strategy=name, reason=failure.reason) from failure
+        except FileOpsError:
+            raise
         except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
             raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
         if len(found) == MAX_PLUGIN_PLACES:

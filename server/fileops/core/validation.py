@@ -10,7 +10,7 @@ from typing import Protocol, cast
 from msgspec import Struct
 
 from fileops.core import splices, text
-from fileops.errors import ValidationFailed
+from fileops.errors import FileOpsError, PluginFailed, ValidationFailed
 from fileops.model import Plan, TextFormat
 
 MAX_REASON_CHARS = 2000
@@ -34,6 +34,10 @@ class Validator(Struct, frozen=True):
         """Raises: ValidationFailed."""
         try:
             reason = cast("object", self.load()(file_path, before, after))
+        except PluginFailed as failure:
+            raise ValidationFailed(validator=self.name, reason=failure.reason[:MAX_REASON_CHARS]) from failure
+        except FileOpsError:
+            raise
         except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
             told = f"it failed itself ({type(error).__name__}: {error})"
             raise ValidationFailed(validator=self.name, reason=told[:MAX_REASON_CHARS]) from error
