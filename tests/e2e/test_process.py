@@ -87,6 +87,15 @@ def test_event_of_the_last_moment_is_told(client: RawClient) -> None:
 
 # R-END-1, R-END-2
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signal_that_comes_again_until_the_end_changes_no_status(number: signal.Signals) -> None:
+    with raw_client() as client:
+        client.initialize()
+        while client.process.poll() is None:
+            client.process.send_signal(number)
+        assert client.wait() == 128 + number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     committing = client.request("test/stubborn", {"seconds": 0.3})

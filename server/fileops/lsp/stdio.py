@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fileops.lsp.frame_writer import FrameWriter
@@ -62,6 +62,37 @@ def _take_standard_descriptors() -> tuple[int, int]:
     return ours
 
 
+class _Signals:
+    """The signals that end the process, told on the loop.
+
+    Not by the loop's own handlers: it takes them away when it is closed, and a signal in the last moments would kill
+    the process instead of finding it about to end.
+    """
+
+    NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_signal: Callable[[int], None]) -> None:
+        self._on_signal = on_signal
+        self._fd, waking_fd = os.pipe()
+        for fd in (self._fd, waking_fd):
+            os.set_blocking(fd, False)
+        loop.add_reader(self._fd, self._tell)
+        signal.set_wakeup_fd(waking_fd, warn_on_full_buffer=False)
+        for number in self.NUMBERS:
+            signal.signal(number, lambda _number, _frame: None)  # what counts goes through the pipe
+            signal.siginterrupt(number, False)
+
+    def ignore(self) -> None:
+        """From here on, to the end of the process."""
+        for number in self.NUMBERS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _tell(self) -> None:
+        for number in os.read(self._fd, 64):
+            if number in self.NUMBERS:
+                self._on_signal(number)
+
+
 class _Connection:
     def __init__(self, server: FileOpsServer, for_reading: int, for_writing: int, *, watch_parent: bool) -> None:
         self._server = server
@@ -81,8 +112,7 @@ class _Connection:
         self._connection.on_exit = self._end_with
         self._connection.on_less_work = self._room.set
         self._server.on_parent = parent.watch if self._watch_parent else lambda _pid: None
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end_with, 128 + number, f"signal {number}")
+        signals = _Signals(loop, lambda number: self._end_with(128 + number, f"signal {number}"))
         writer = FrameWriter(
             self._for_writing,
             on_broken=lambda: self._from_thread(self._end_with, BROKEN, "the client does not read any more"),
@@ -96,6 +126,7 @@ class _Connection:
         self._inbox.close()
         parent.close()
         await self._finish(code)
+        signals.ignore()
         return code
 
     def _end_with(self, code: int, reason: str | None = None) -> None:
