@@ -105,7 +105,7 @@ class Editor(Struct, frozen=True, kw_only=True):
         plan = self._plan(request, self._look(request, policy.roots))
         if request.dry_run or not (plan.splices or plan.creates):
             return self._outcome(request, plan, None)
-        if approval.needs_decision(policy.mode, plan.snapshot.path, policy.roots, policy.can_ask):
+        if approval.needs_decision(policy.mode, plan.snapshot, policy.roots, policy.can_ask):
             return Proposal(plan=plan, question=_question(request, plan))
         return self._commit(request, plan, token)
 

@@ -198,8 +198,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         if request.dry_run:
             return _outcome(request, [told(file) for file in files])
         for index, file in enumerate(files):
-            path = file.plan.snapshot.path
-            is_due = approval.needs_decision(policy.mode, path, policy.roots, policy.can_ask)
+            is_due = approval.needs_decision(policy.mode, file.plan.snapshot, policy.roots, policy.can_ask)
             if is_due and file.has_effect and not (file.is_decided or request.is_approved):
                 return UndoProposal(files=files, waiting=index, question=self._question(request, file))
         writer = UndoWriter(

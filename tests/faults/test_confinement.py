@@ -328,3 +328,30 @@ def test_a_protected_path_is_asked_for_by_any_name(folder: str, name: str) -> No
         client.reply(question["id"], {"outcome": "cancel"})
         assert client.answer(edit)["result"]["error"]["code"] == "rejected"
     assert not os.path.exists(path)
+
+
+def test_a_protected_file_is_asked_for_by_another_of_its_hard_links(folder: str, tmp_path: Path) -> None:
+    """Wherever the protected name is; an undo asks as well."""
+    for protected, name in ((f"{folder}/.env", "inside"), (f"{tmp_path}/.bashrc", "outside")):
+        Path(protected).write_text("old\n")
+        os.link(protected, f"{folder}/{name}")
+    Path(f"{folder}/plain").write_text("old\n")
+    with raw_client() as client:
+        client.initialize(
+            {"experimental": {"fileops": {"confirm_edit": True}}},
+            workspaceFolders=[{"uri": Path(folder).as_uri(), "name": "w"}],
+            initializationOptions={"approval_mode": "auto_edit"},
+        )
+        for name in ("inside", "outside", "plain"):
+            path = f"{folder}/{name}"
+            client.result("fileops/read", {"file_path": path})
+            edit = client.request("fileops/edit", {"file_path": path, "old_string": "old", "new_string": "new"})
+            if name == "plain":
+                assert client.answer(edit)["result"]["status"] == "success"
+                continue
+            client.reply(client.question("fileops/confirmEdit")["id"], {"outcome": "proceed_once"})
+            assert client.answer(edit)["result"]["status"] == "success"
+            undo = client.request("fileops/undo", {"session_id": "default", "file_path": path})
+            client.reply(client.question("fileops/confirmEdit")["id"], {"outcome": "cancel"})
+            assert client.answer(undo)["result"]["error"]["code"] == "rejected"
+            assert Path(path).read_text() == "new\n"

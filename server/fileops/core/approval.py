@@ -15,7 +15,7 @@ from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
 from fileops.errors import Rejected
-from fileops.model import Encoding, Plan, Splice, Text, TextFormat
+from fileops.model import Encoding, Plan, Snapshot, Splice, Text, TextFormat
 from fileops.questions import Decision, Modify, Once, SomeHunks
 from fileops.settings import ApprovalMode
 
@@ -41,11 +41,16 @@ _DECODE: dict[Encoding, Callable[[bytes, str, bool], tuple[str, int]]] = {
 }
 
 
-def needs_decision(mode: ApprovalMode, canonical_path: str, roots: Roots | None, client_can_ask: bool) -> bool:
+def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
     """Whether a person decides before this file is written. A client that cannot ask is never asked."""
     if mode == "yolo" or not client_can_ask:
         return False
-    return mode == "default" or is_protected(canonical_path, roots)
+    return mode == "default" or is_protected(snapshot.path, roots) or _has_other_names(snapshot)
+
+
+def _has_other_names(snapshot: Snapshot) -> bool:
+    """Whether the file is hard-linked: no filesystem tells by which names, so one of them may be protected."""
+    return snapshot.stamp is not None and snapshot.stamp.n_links > 1
 
 
 def is_protected(canonical_path: str, roots: Roots | None) -> bool:

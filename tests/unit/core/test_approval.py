@@ -16,6 +16,11 @@ from fileops.settings import ApprovalMode, Limits
 ROOTS = Roots(("/home/u/project",))
 
 
+def standing(path: str, n_links: int = 1) -> Snapshot:
+    stamp = Stamp(dev=1, ino=1, size_bytes=0, mtime_ns=0, ctime_ns=0, mode=0o100644, uid=0, gid=0, n_links=n_links)
+    return Snapshot(path=path, stamp=stamp, data=b"", taken_ns=0)
+
+
 @pytest.mark.parametrize(
     ("mode", "can_ask", "path", "expected"),
     [
@@ -27,7 +32,7 @@ ROOTS = Roots(("/home/u/project",))
     ],
 )
 def test_modes(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
-    assert needs_decision(mode, path, ROOTS, can_ask) is expected
+    assert needs_decision(mode, standing(path), ROOTS, can_ask) is expected
 
 
 @pytest.mark.parametrize(
@@ -39,8 +44,8 @@ def test_modes(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
     ],
 )  # fmt: skip
 def test_protected_paths_are_asked_for_in_auto_edit(path: str):
-    assert needs_decision("auto_edit", f"/home/u/project/{path}", ROOTS, True)
-    assert needs_decision("auto_edit", f"/elsewhere/{path}", None, True)
+    assert needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
+    assert needs_decision("auto_edit", standing(f"/elsewhere/{path}"), None, True)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +53,23 @@ def test_protected_paths_are_asked_for_in_auto_edit(path: str):
     [".github/dependabot.yml", "git/config", "my.env", ".gitignore", "workflows/ci.yml", "environment"],
 )
 def test_other_paths_are_not_protected(path: str):
-    assert not needs_decision("auto_edit", f"/home/u/project/{path}", ROOTS, True)
+    assert not needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("default", True), ("auto_edit", True), ("yolo", False)])
+def test_a_file_with_a_second_name_is_asked_for(mode: ApprovalMode, expected: bool):
+    assert needs_decision(mode, standing("/home/u/project/a.py", n_links=2), ROOTS, True) is expected
+
+
+def test_a_new_file_has_no_second_name():
+    nothing = Snapshot(path="/home/u/project/a.py", stamp=None, data=b"", taken_ns=0)
+    assert not needs_decision("auto_edit", nothing, ROOTS, True)
 
 
 def test_a_workspace_below_a_protected_folder_is_not_protected_as_a_whole():
     roots = Roots(("/home/u/.vscode/extensions/mine",))
-    assert not needs_decision("auto_edit", "/home/u/.vscode/extensions/mine/a.ts", roots, True)
-    assert needs_decision("auto_edit", "/home/u/.vscode/settings.json", roots, True)
+    assert not needs_decision("auto_edit", standing("/home/u/.vscode/extensions/mine/a.ts"), roots, True)
+    assert needs_decision("auto_edit", standing("/home/u/.vscode/settings.json"), roots, True)
 
 
 # --- a person's own text ---------------------------------------------------------------------------------
