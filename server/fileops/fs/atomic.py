@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec.structs import replace as with_changes
+
 from fileops.errors import AlreadyExists, IoFailure, Stale
 from fileops.fs import descriptors, durable, exchange, syscalls
 from fileops.fs.folders import require_room_for_temp
@@ -41,6 +43,14 @@ class CannotSwapError(Exception):
     """A swap would lose something, or is not to be had. Nothing changed. args: the reason."""
 
 
+class AnotherFileError(Exception):
+    """Another file stands there than was compared. Nothing was written.
+
+    Opening the file for writing may have done that: overlayfs then copies a file of a lower layer up, which gives it
+    another inode and parts it from its hard links.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Passed once, directly before the commit.
@@ -64,6 +74,7 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
     """
     if target.status.st_nlink > 1:
         raise CannotSwapError("hard links")
+    knows_links = _knows_links(target)
     try:
         temp = _make_temp(target.dir_fd, 0o600, gate)  # nobody else reads it before it has the file's own mode
     except OSError as error:
@@ -90,6 +101,8 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
             raise
         status = _own_status(temp.fd, written)
         report = _report("swap", target.dir_fd, is_synced=is_synced)
+        if report.reason is None and not knows_links:
+            report = with_changes(report, reason="hard links may have parted: this filesystem does not tell of them")
         if is_exchanged:
             exchange.look_once_more(target, temp.name, temp.fd, old, new)
         return Written(status, report)
@@ -119,17 +132,20 @@ def create(dir_fd: int, name: str, data: bytes, gate: Gate) -> Written:
         except FileExistsError as error:
             raise AlreadyExists from error
         temp.is_in_place = True
-        return Written(_own_status(temp.fd, written), _report("create", dir_fd, is_synced=is_synced))
+        status = _own_status(temp.fd, written)
+        if status.st_nlink == 0:
+            status = _status_by_name(name, dir_fd, data) or status
+        return Written(status, _report("create", dir_fd, is_synced=is_synced))
 
 
 def write_in_place(
     target: Target, old: bytes, new: bytes, region: Region, gate: Gate, place: "JournalPlace"
 ) -> Written:
-    """The inode stays. Raises Stale, OSError, IoFailure, and what the gate raises; then the old bytes stand."""
+    """The inode stays. Raises AnotherFileError, OSError, IoFailure, what the gate raises; then the old bytes stand."""
     fd = os.open(target.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=target.dir_fd)
     try:
         if not os.path.samestat(os.fstat(fd), target.status):
-            raise Stale(path=target.path)
+            raise AnotherFileError
         gate.prepare()
         with place.journal(target) as (journal, journal_target):
             journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
@@ -324,6 +340,31 @@ def _own_status(fd: int, written: os.stat_result) -> os.stat_result:
         return written
     is_ours = (status.st_mtime_ns, status.st_size) == (written.st_mtime_ns, written.st_size)
     return status if is_ours else written
+
+
+def _status_by_name(name: str, dir_fd: int, data: bytes) -> os.stat_result | None:
+    """Of the file at the name if it has this content; None where it has not, or cannot be looked at.
+
+    For filesystems in user space that make a new inode of a new link (sshfs): the handle is then that of a file which
+    has lost its only name.
+    """
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        return status if stat.S_ISREG(status.st_mode) and durable.is_content(fd, data) else None
+    except OSError:
+        return None
+    finally:
+        descriptors.close(fd)
+
+
+def _knows_links(target: Target) -> bool:
+    """Whether the filesystem counts links: one in user space that does not says 1 of everything, folders too."""
+    is_counted = target.status.st_nlink != 1 or os.fstat(target.dir_fd).st_nlink != 1
+    return is_counted or syscalls.kind_of_filesystem(target.fd) != "other"
 
 
 def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) -> CommitReport:

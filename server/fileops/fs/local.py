@@ -15,7 +15,7 @@ from fileops.core import splices as core_splices
 from fileops.core.stamps import is_unmoved
 from fileops.errors import FileMissing, FileOpsError, PathMoved, Stale
 from fileops.fs import atomic, cached, descriptors, durable, opening
-from fileops.fs.atomic import CannotSwapError, Gate, JournalPlace, Written
+from fileops.fs.atomic import AnotherFileError, CannotSwapError, Gate, JournalPlace, Written
 from fileops.fs.cached import CachedFiles, LoadedStream
 from fileops.fs.failures import failure_of
 from fileops.fs.folders import folder_of, made_folder
@@ -31,6 +31,7 @@ _LATELY_NS = 2_000_000_000  # a formatter behind a save, or another agent in its
 _CONTESTED_S = 60.0  # who writes once writes again
 _MAX_WRITES_KNOWN = 4096
 _MAX_WAITED_FOR_BYTES = 64_000_000  # reading more holds up writers for too long
+_PARTED = "the file was parted from its other hard links before it was written"  # by overlayfs, see AnotherFileError
 _MAX_TRIES = 8  # of things that only a swap at the very same moment can spoil
 
 
@@ -170,8 +171,14 @@ class LocalFileSystem:
         with _translated(path, is_creating=is_creating):
             if is_creating:
                 return self._create(snapshot, splices, hooks)
-            with self._targets.locked(path) as target:
+            with suppress(AnotherFileError), self._targets.locked(path) as target:
                 return self._change(target, snapshot, splices, hooks)
+            # Whether it is the same file all the same is for its content to say.
+            with self._targets.locked(path) as target:
+                try:
+                    return self._change(target, snapshot, splices, hooks)
+                except AnotherFileError as error:
+                    raise Stale(path=path) from error
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
@@ -217,6 +224,8 @@ class LocalFileSystem:
             else:
                 _require_writable(target)
                 written = self._commit(target, snapshot.data, new, _region(splices, snapshot.data, new), gate)
+            if snapshot.stamp.n_links > 1 and target.status.st_nlink == 1 and written.report.reason is None:
+                written = Written(written.status, with_changes(written.report, reason=_PARTED))
             return self._told(target.path, written, new, hooks)
 
     def _commit(self, target: Target, old: bytes, new: bytes, region: Region, gate: Gate) -> Written:

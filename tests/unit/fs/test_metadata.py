@@ -228,6 +228,44 @@ class TestAsSomebodyElse:
 
 
 @as_root
+@pytest.mark.parametrize("n_names", [1, 2])
+@pytest.mark.parametrize("comes_between", [False, True])
+def test_a_file_that_overlayfs_copies_up_is_the_one_that_was_read(
+    folder: str, state: str, n_names: int, comes_between: bool
+) -> None:
+    """Opening a hard-linked file of a lower layer for writing gives it another inode, and nobody changed it."""
+    for name in ("lower", "upper", "work", "merged"):
+        os.mkdir(f"{folder}/{name}")
+    path = f"{folder}/merged/f"
+    Path(f"{folder}/lower/f").write_bytes(b"old")
+    if n_names == 2:
+        os.link(f"{folder}/lower/f", f"{folder}/lower/twin")
+
+    def work() -> object:
+        own_mounts()
+        layers = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
+        try:
+            mount("-t", "overlay", "overlay", "-o", layers, f"{folder}/merged")
+        except subprocess.CalledProcessError:
+            return None
+        fs = LocalFileSystem(state_folder=state)
+        snapshot = fs.read(path)
+        if comes_between:
+            Path(path).write_bytes(b"OLD")  # as long as before
+        report = fs.replace(snapshot, [Splice(0, 0, b"new ")], RecordingHooks()).report
+        return report.method, report.durability, report.reason, Path(path).read_bytes()
+
+    outcome = in_child(work).value
+    if outcome is None:
+        pytest.skip("no overlayfs can be mounted here")
+    if comes_between:
+        assert outcome == "Stale"
+    else:
+        reason = "the file was parted from its other hard links before it was written" if n_names == 2 else None
+        assert outcome == ("swap", "synced", reason, b"new old")
+
+
+@as_root
 def test_a_bind_mounted_file_is_written_in_place(folder: str, state: str) -> None:
     os.mkdir(f"{folder}/src")
     os.mkdir(f"{folder}/dst")
