@@ -21,7 +21,7 @@ from fileops.fs.folders import require_room_for_temp
 from fileops.fs.journal import Journal, Region, put_back
 from fileops.fs.leftovers import done_with, new_name
 from fileops.fs.locks import try_lock
-from fileops.fs.metadata import carry_over
+from fileops.fs.metadata import carry_flags, carry_over
 from fileops.fs.targets import Target
 from fileops.model import CommitReport
 
@@ -82,9 +82,10 @@ def swap(target: Target, old: bytes, new: bytes, gate: Gate, *, is_contested: bo
             raise CannotSwapError("no file can be made in the folder") from error
         raise
     with temp:
+        if (refused := carry_flags(target.fd, temp.writing_fd)) is not None:
+            raise CannotSwapError(refused)
         temp.fill(new)
-        refused = carry_over(target.status, target.fd, temp.writing_fd)
-        if refused is not None:
+        if (refused := carry_over(target.status, target.fd, temp.writing_fd)) is not None:
             raise CannotSwapError(refused)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)

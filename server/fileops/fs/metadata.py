@@ -1,11 +1,24 @@
 """Everything of a file but its bytes: onto the file that takes its place, or say what cannot be carried over."""
 
 import errno
+import fcntl
 import os
 import stat
+import struct
 
 _NO_ATTRIBUTES_HERE = {errno.EOPNOTSUPP, errno.ENOSYS}
 _GONE = {errno.ENODATA, getattr(errno, "ENOATTR", errno.ENODATA)}
+
+# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. Where another
+# one holds, the calls are unknown, and there is nothing to carry over.
+_LONG = struct.calcsize("l") << 16
+_GET_FLAGS, _SET_FLAGS = 0x80006601 | _LONG, 0x40006602 | _LONG
+_FLAGS = struct.Struct("l")
+_GET_XATTR, _SET_XATTR = 0x801C581F, 0x401C5820
+_XATTR = struct.Struct("=5I8x")  # struct fsxattr: flags, extent size, extents, project id, copy-on-write extent size
+_PROJECT = 3
+# chattr(1): s u c S d A m j t C x. Not i and a, with which nothing is written, nor those of folders and of the kernel.
+_CARRIED_FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x400 | 0x4000 | 0x8000 | 0x800000 | 0x2000000
 
 
 def carry_over(source: os.stat_result, source_fd: int, fd: int) -> str | None:
@@ -29,6 +42,45 @@ def carry_over(source: os.stat_result, source_fd: int, fd: int) -> str | None:
         return "mode cannot be kept"
     # The kernel drops setgid in silence when the caller is not in the group.
     return None if stat.S_IMODE(os.fstat(fd).st_mode) == mode else "mode cannot be kept"
+
+
+def carry_flags(source_fd: int, fd: int) -> str | None:
+    """Give the empty file `fd` the inode flags and the project of the source; None, or what was refused.
+
+    Before anything is written: some flags (no copy on write) can be set on an empty file only.
+    """
+    wanted, present = _flags(source_fd), _flags(fd)
+    if wanted is not None and present is not None and (wanted ^ present) & _CARRIED_FLAGS:
+        changed = present & ~_CARRIED_FLAGS | wanted & _CARRIED_FLAGS
+        try:
+            fcntl.ioctl(fd, _SET_FLAGS, _FLAGS.pack(changed))
+        except OSError:
+            return "inode flags cannot be kept"
+        if _flags(fd) != changed:
+            return "inode flags cannot be kept"
+    source, made = _xattr(source_fd), _xattr(fd)
+    if source is not None and made is not None and source[_PROJECT] != made[_PROJECT]:
+        try:
+            fcntl.ioctl(fd, _SET_XATTR, _XATTR.pack(*made[:_PROJECT], source[_PROJECT], *made[_PROJECT + 1 :]))
+        except OSError:
+            return "project cannot be kept"
+    return None
+
+
+def _flags(fd: int) -> int | None:
+    """None where the filesystem has none."""
+    try:
+        return int(_FLAGS.unpack(fcntl.ioctl(fd, _GET_FLAGS, bytes(_FLAGS.size)))[0])
+    except OSError:
+        return None
+
+
+def _xattr(fd: int) -> tuple[int, ...] | None:
+    """None where the filesystem has none."""
+    try:
+        return _XATTR.unpack(fcntl.ioctl(fd, _GET_XATTR, bytes(_XATTR.size)))
+    except OSError:
+        return None
 
 
 def _carry_attributes(source_fd: int, fd: int) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 from contract.recording import RecordingHooks
 from fileops.errors import FileOpsError, PermissionRefused
 from fileops.fs.local import LocalFileSystem
-from fileops.model import Committed, Splice
+from fileops.model import CommitReport, Committed, Splice
 from unit.fs.children import NOBODY, as_root, in_child, mount, own_mounts
 
 
@@ -281,6 +281,71 @@ def test_a_bind_mounted_file_is_written_in_place(folder: str, state: str) -> Non
 
     assert in_child(work).value == ("in_place", b"new old", ["f"])
     assert (Path(source).read_bytes(), Path(path).read_bytes()) == (b"new old", b"covered")
+
+
+def flags_of(path: str) -> str:
+    """As `lsattr -p` has them: the project and the letters, without that of extents, which the kernel sets."""
+    told = subprocess.run(["lsattr", "-p", path], check=True, capture_output=True, text=True).stdout.split()
+    return f"{told[0]} {told[1].replace('-', '').replace('e', '')}"
+
+
+@pytest.mark.skipif(shutil.which("chattr") is None, reason="needs chattr")
+@pytest.mark.parametrize("flags", ["d", "A", "S", "s", "dAS", ""])
+@pytest.mark.parametrize("on_folder", ["", "d", "SA"])
+def test_inode_flags_are_kept_by_a_swap(fs: LocalFileSystem, folder: str, flags: str, on_folder: str) -> None:
+    """Those that a new file inherits from its folder go."""
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"old")
+    for wanted, place in ((flags, path), (on_folder, folder)):
+        if wanted and subprocess.run(["chattr", f"+{wanted}", place], check=False, capture_output=True).returncode:
+            pytest.skip("this filesystem has no such flags")
+    before = flags_of(path)
+    assert edit(fs, path).report == CommitReport(method="swap", durability="synced")
+    assert flags_of(path) == before
+    assert set(flags) <= set(before)
+    assert Path(path).read_bytes() == b"new old"
+
+
+MAKE = {"ext4": ["-q", "-O", "project"], "xfs": ["-q"], "btrfs": ["-q"]}
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("kind", "on_folder", "on_file"),
+    [
+        *((kind, on_folder, on_file) for kind in ("ext4", "xfs") for on_folder, on_file in (
+            ("true", "chattr -p 7 f"), ("chattr +P -p 5 .", "chattr -p 7 f"), ("chattr +P -p 5 .", "true"),
+        )),
+        ("btrfs", "true", "chattr +C f"), ("btrfs", "chattr +C .", "chattr -C f"),
+    ],
+)  # fmt: skip
+def test_project_and_copy_on_write_are_kept(folder: str, state: str, kind: str, on_folder: str, on_file: str) -> None:
+    if shutil.which(f"mkfs.{kind}") is None or not os.path.exists("/dev/loop-control"):
+        pytest.skip(f"no mkfs.{kind} or no loop devices here")
+    image, disk = f"{folder}/image", f"{folder}/disk"
+    Path(image).touch()
+    os.truncate(image, 512 << 20)  # sparse; xfs takes no less
+    os.mkdir(disk)
+    subprocess.run([f"mkfs.{kind}", *MAKE[kind], image], check=True, capture_output=True)
+
+    def work() -> object:
+        own_mounts()
+        try:
+            mount("-o", "loop", image, disk)
+        except subprocess.CalledProcessError:
+            return None
+        script = f"cd {disk} && : > f && {on_folder} && {on_file} && printf old >> f"
+        subprocess.run(["sh", "-c", script], check=True, capture_output=True)
+        before = flags_of(f"{disk}/f")
+        report = edit(LocalFileSystem(state_folder=state), f"{disk}/f").report
+        return report, before, flags_of(f"{disk}/f"), Path(f"{disk}/f").read_bytes()
+
+    outcome = in_child(work).value
+    if outcome is None:
+        pytest.skip(f"{kind} cannot be mounted here")
+    report, before, after, content = outcome
+    assert (after, content) == (before, b"new old")
+    assert report.method == "swap" or report.reason is not None
 
 
 @as_root
