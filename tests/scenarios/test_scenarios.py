@@ -58,7 +58,11 @@ class Inbox:
 class NoEditor:
     """See lsp.buffers.Editor; no document is ever open here."""
 
-    def apply(self, edit: BufferEdit) -> None:
+    checks_version = True
+
+    def apply(
+        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
         raise AssertionError(edit)
 
 

@@ -1,5 +1,6 @@
 """What a client's answer to a question means: what is no clear yes is a no, whatever JSON it is."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -98,7 +99,9 @@ class Answering(Client):
     def capability(self, dotted: str) -> object:
         return self._confirms
 
-    async def ask(self, method: str, params: Any, *, timeout_s: float | None) -> object:
+    async def ask(
+        self, method: str, params: Any, *, timeout_s: float | None, withdrawal: "asyncio.Future[None] | None" = None
+    ) -> object:
         return self._answer
 
 
