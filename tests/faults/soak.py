@@ -26,7 +26,7 @@ N_FILES = 12
 SESSIONS = ("one", "two", "three")
 WARM_UP = 1 / 3
 MAX_GROWTH_MB = 6.0  # behind the warm-up; an allocator's breath, and far less than 200,000 of anything
-MAX_THREADS = (
+MAX_THREADS = N_LOCAL + N_OF_A_SHARE + 8  # and those that send, sweep, recover and watch
     N_LOCAL + N_OF_A_SHARE + 8
 )  # beside the workers of files and of undos: those that send, sweep, recover and watch
 JOURNAL_BYTES = 1100  # that an applied edit costs, so that it can be taken back, until 64 MB of them are kept
