@@ -24,10 +24,12 @@ import xxhash
 from fileops.fs import descriptors, durable
 from fileops.fs.leftovers import Leftover, done_with, new_name
 from fileops.fs.locks import try_lock
+from fileops.fs.private import NotPrivate, open_private
 
 _MAGIC = "fileops journal 1"
 _SECTOR_BYTES = 512  # the smallest unit that a disk writes whole
 _MAX_HEADER_BYTES = 65536
+_MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,11 @@ def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], i
     open_target: a descriptor for reading and writing of the header's target, links refused.
     """
     try:
-        fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
-    except OSError:
+        fd = open_private(leftover.name, dir_fd)  # one unpacked from somebody's archive must not make us write
+    except (OSError, NotPrivate):
         return False
     try:
-        if leftover.is_in_use or not _is_trustworthy(os.fstat(fd)) or not try_lock(fd):
+        if leftover.is_in_use or not try_lock(fd):
             return False
         entry = _parse(fd)
         if entry is not None and not _settle(entry, dir_fd, open_target):
@@ -148,11 +150,6 @@ def recover(leftover: Leftover, dir_fd: int, open_target: Callable[[str, int], i
     return True
 
 
-def _is_trustworthy(status: os.stat_result) -> bool:
-    """A journal unpacked from somebody's archive must not make us write."""
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-
-
 def _parse(fd: int) -> tuple[_Header, bytes] | None:
     """The header and both regions; None for a journal that was never complete."""
     head = os.pread(fd, _MAX_HEADER_BYTES, 0)
@@ -161,7 +158,7 @@ def _parse(fd: int) -> tuple[_Header, bytes] | None:
         return None
     try:
         header = _Header(**cast("dict[str, Any]", json.loads(line)))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):  # the last: of many brackets
         return None
     if not _is_sane(header):
         return None
@@ -183,6 +180,8 @@ def _is_sane(header: _Header) -> bool:
         return False
     return (
         header.magic == _MAGIC
+        and "\0" not in header.target
+        and max(abs(header.mtime_ns), header.size_old, header.size_new) <= _MAX_NUMBER
         and max(map(ord, header.target), default=256) < 256
         and 0 <= header.start <= header.end_old <= header.size_old
         and header.start <= header.end_new <= header.size_new

@@ -9,6 +9,7 @@ whose pids mean nothing here.
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ def remove_if_dead(leftover: Leftover, dir_fd: int) -> bool:
     with suppress(OSError):
         fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
         try:
-            if not leftover.is_in_use and try_lock(fd):
+            is_file = stat.S_ISREG(os.fstat(fd).st_mode)  # else it only bears such a name
+            if is_file and not leftover.is_in_use and try_lock(fd):
                 os.unlink(leftover.name, dir_fd=dir_fd)
                 return True
         finally:

@@ -289,6 +289,11 @@ def test_what_cannot_be_taken_back_now_is_taken_back_at_the_next_use(
         {"target": "f", "end_old": 10**18},
         {"target": "f", "ino": "1"},
         {"target": "f", "more": 1},
+        {"target": "f\0"},
+        {"mtime_ns": 1 << 70},
+        {"mtime_ns": -(1 << 70)},
+        {"size_old": 1 << 70, "size_new": 1 << 70, "end_old": 1 << 69},
+        {"end_old": json.loads("[" * 500 + "]" * 500)},
     ],
 )
 def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header: dict[str, object]) -> None:
@@ -305,6 +310,25 @@ def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header:
     os.chmod(journal, 0o600)
     fs.read(f"{folder}/f")
     assert Path(f"{folder}/f").read_bytes() == b"mine"
+
+
+def test_a_journal_of_brackets_does_no_harm(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/f").write_bytes(b"mine")
+    journal = Path(f"{folder}/.fileops-999999999-0-0123456789ab.journal")
+    journal.write_bytes(b"[" * 60_000 + b"\n")
+    journal.chmod(0o600)
+    assert fs.read(f"{folder}/f").data == b"mine"
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("kind", ["tmp", "journal"])
+def test_what_only_bears_the_name_of_a_left_over_is_left_alone(fs: LocalFileSystem, folder: str, kind: str) -> None:
+    """A FIFO would hold whoever opens it for ever."""
+    Path(f"{folder}/f").write_bytes(b"mine")
+    named = f"{folder}/.fileops-999999999-0-0123456789ab.{kind}"
+    os.mkfifo(named, 0o600)
+    assert fs.read(f"{folder}/f").data == b"mine"
+    assert os.path.exists(named)
 
 
 def test_a_journal_among_a_users_files_cannot_name_a_file_elsewhere(
