@@ -130,7 +130,7 @@ def _serve() -> int:
         DocumentSync(buffers).register(wiring.add_standard)
         if is_editor(client.capabilities):
             buffers.load()
-        history = History(_history_store() if wiring.options.history == "persistent" else None)
+        history = History(_history_store(wiring) if wiring.options.history == "persistent" else None)
         service = compose(
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=_corrector(wiring) if settings.correction else None,
@@ -205,10 +205,22 @@ def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
     return executor_at
 
 
-def _history_store() -> "HistoryStore":
-    from fileops.fs.history_store import DiskHistoryStore, default_folder
+def _history_store(wiring: "Wiring") -> "HistoryStore":
+    """What becomes of it is told to the client as a warning."""
+    import asyncio
+    from contextlib import suppress
 
-    return DiskHistoryStore(default_folder())
+    from fileops.fs.history_store import DiskHistoryStore, default_folder
+    from fileops.lsp import methods
+
+    loop, client = asyncio.get_running_loop(), wiring.client
+
+    def tell(sentence: str) -> None:
+        params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
+
+    return DiskHistoryStore(default_folder(), tell=tell)
 
 
 def compose(

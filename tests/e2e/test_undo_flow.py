@@ -1,6 +1,7 @@
 """History and undo, through the daemon: on the wire, as commands, as code actions, after a restart."""
 
 import os
+import resource
 import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from fileops_client import FileOpsClient, ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
+from support.rawclient import raw_client
 
 APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
 
@@ -344,6 +346,46 @@ async def test_edit_that_another_daemon_has_taken_back_is_not_taken_back_again(t
         second = await other.request("fileops/undo", {"edit_id": edit_id})
         assert (second["status"], second["details"]["edit_id"]) == ("success", None)
     assert file.read_text() == "x = f(a, b)\n"
+
+
+def test_fifo_among_the_history_holds_nobody_and_is_told(tmp_path: Path):
+    """R-UNDO-7."""
+    folder = tmp_path / "state" / "fileops-server" / "history"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "1.edits", 0o600)
+    with raw_client(env={"XDG_STATE_HOME": str(tmp_path / "state")}) as client:
+        assert "result" in client.initialize(initializationOptions={"history": "persistent"})
+        shown = client.notification("window/showMessage")
+        assert shown["type"] == 2
+        assert f"{folder}/1.edits is not read: it is no regular file." in shown["message"]
+        assert client.result("fileops/history", {}) == {"edits": []}
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
+async def test_history_that_had_no_room_goes_on_and_says_so(tmp_path: Path):
+    """R-UNDO-7."""
+    file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
+    file.parent.mkdir()
+    file.write_text("one\ntwo\nthree\n")
+    env, options = {"XDG_STATE_HOME": str(state)}, {"history": "persistent"}
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        with client.events("window/showMessage") as events:
+            first = await applied(client, file, "one", "1", "a")
+            (kept,) = (state / "fileops-server" / "history").iterdir()
+            _, most = resource.prlimit(client.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(client.pid, resource.RLIMIT_FSIZE, (kept.stat().st_size + 20, most))
+            lost = await applied(client, file, "two", "2", "a")
+            assert "cannot be kept" in (await events.next(timeout_s=20)).params["message"]
+            resource.prlimit(client.pid, resource.RLIMIT_FSIZE, (most, most))
+            third = await applied(client, file, "three", "3", "a")
+            assert "lacks 1 edit" in (await events.next(timeout_s=20)).params["message"]
+        os.kill(client.pid, signal.SIGKILL)
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        edits = (await client.request("fileops/history", {"session_id": "a"}))["edits"]
+        assert [edit["edit_id"] for edit in edits] == [third, first]
+        assert (await client.request("fileops/undo", {"edit_id": lost}))["error"]["code"] == "undo_conflict"
+        assert (await client.request("fileops/undo", {"session_id": "a"}))["status"] == "success"
+    assert file.read_text() == "one\n2\nthree\n"
 
 
 async def test_by_default_nothing_is_kept(tmp_path: Path):

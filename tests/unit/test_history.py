@@ -1,11 +1,13 @@
 """The journal of edits: what it keeps, what it forgets, which content it can bring back."""
 
+from collections.abc import Sequence
+
 from contract.recording import RecordingHooks
 from fileops.core.edit import plan
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history import History
-from fileops.model import Edit
+from fileops.model import AppliedEdit, Edit
 from fileops.settings import Limits
 
 PATH = "/w/f"
@@ -64,6 +66,31 @@ def test_one_edit_that_is_larger_than_the_bound_is_kept():
     file.disk.put(PATH, b"x" * 1000 + b"a")
     file.edit("a", "b")
     assert len(history.edits()) == 1
+
+
+def test_content_that_cannot_be_decompressed_is_not_known():
+    file = Journalled(History())
+    file.disk.put(PATH, b"a\nb\n")
+    ids = [file.edit("a", "A"), file.edit("b", "B")]
+    no_zlib = (b"no zlib", b"\x78\x9cno zlib either")
+    history = History(StoreOf(list(zip(reversed(file.history.edits()), no_zlib, strict=True))))
+    assert [history.content_after(edit_id) for edit_id in ids] == [None, None]
+
+
+class StoreOf:
+    """A HistoryStore that has been filled by something else."""
+
+    def __init__(self, loaded: Sequence[tuple[AppliedEdit, bytes | None]]) -> None:
+        self.loaded = loaded
+
+    def load(self) -> Sequence[tuple[AppliedEdit, bytes | None]]:
+        return self.loaded
+
+    def append(self, edit: AppliedEdit, content: bytes | None) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
 
 
 def test_an_unwritten_edit_is_not_kept():

@@ -2,21 +2,27 @@
 
 A record is on the disk when `append` returns; what a crash cut short is recognised and ends its file. Files are
 private, die of age, and the oldest go first where all together are too large. Several daemons share the folder.
+
+Nothing in the folder is believed unseen: what this user's daemons cannot have written is put aside, and the client
+hears of it. While nothing can be written (a full disk), the client hears of that, and again when it works.
 """
 
+import errno
 import fcntl
 import logging
 import os
-import struct
+import stat
 import threading
 import time
 import uuid
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import suppress
 
-import msgspec
-
-from fileops.model import AppliedEdit, Splice
+from fileops.fs import descriptors, durable
+from fileops.fs.history_records import MAX_RECORD_BYTES, DamagedRecord, packed, unpacked
+from fileops.fs.locks import lock_between_processes
+from fileops.fs.private import NotPrivate, open_private
+from fileops.model import AppliedEdit
 
 log = logging.getLogger(__name__)
 
@@ -24,9 +30,11 @@ MAX_AGE_S = 30 * 24 * 3600
 MAX_BYTES = 256 << 20
 MAX_FILE_BYTES = 16 << 20  # then a new one is begun, so that old records can go
 MAX_LOADED_BYTES = 64 << 20  # what the history holds in memory
-_HEAD = struct.Struct("<II")  # length and crc32 of the payload
-_MAX_RECORD_BYTES = 64 << 20
+_LOCK_WAIT_S = 1.0  # another daemon's look at whether a file is in use takes microseconds
 _SUFFIX = ".edits"
+_ASIDE = ".damaged"
+
+Loaded = list[tuple[AppliedEdit, bytes | None]]
 
 
 def default_folder() -> str:
@@ -35,94 +43,149 @@ def default_folder() -> str:
     return os.path.join(base, "fileops-server", "history")
 
 
-class _Record(msgspec.Struct, frozen=True, array_like=True):
-    """The fields of AppliedEdit, and the content after it, zlib-compressed. Appended to only at its end."""
-
-    edit_id: str
-    session_id: str
-    file_path: bytes
-    path: bytes
-    timestamp: float
-    kind: str
-    reverse: list[tuple[int, int, bytes]]
-    before: bytes | None
-    after: bytes | None
-    summary: str
-    diff: bytes
-    n_added: int
-    n_removed: int
-    undoes: list[str]
-    content: bytes | None
-
-
 class DiskHistoryStore:
-    """See ports.HistoryStore. folder: made, for the user alone, when there is something to keep."""
+    """See ports.HistoryStore. folder: made, for the user alone, when there is something to keep.
 
-    def __init__(self, folder: str, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> None:
-        self._folder, self._max_age_s, self._max_bytes = folder, max_age_s, max_bytes
+    tell: gets sentences for the client, in whatever thread is at work.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        tell: Callable[[str], None] = log.warning,
+        max_age_s: float = MAX_AGE_S,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._folder, self._tell, self._max_age_s, self._max_bytes = folder, tell, max_age_s, max_bytes
         self._lock = threading.Lock()
         self._fd = -1
         self._n_bytes = 0
-        self._is_broken = False
+        self._n_missing = 0  # edits since the last one that was kept
 
-    def load(self) -> list[tuple[AppliedEdit, bytes | None]]:
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def load(self) -> Loaded:
+        try:
+            self._require_own_folder()
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                self._tell(f"The history of edits in {self._folder} is not read: {error.strerror}.")
+            return []
         self._prune()
         oldest = time.time() - self._max_age_s
-        records = [record for path in self._newest() for record in _records_of(path) if record.timestamp >= oldest]
-        records.sort(key=lambda record: record.timestamp)
-        return [(_edit_of(record), record.content) for record in records]
+        loaded = [
+            (edit, content)
+            for path in self._newest()
+            for edit, content in self._loaded_from(path)
+            if edit.timestamp >= oldest
+        ]
+        loaded.sort(key=lambda item: item[0].timestamp)
+        return list({edit.edit_id: (edit, content) for edit, content in reversed(loaded)}.values())[::-1]
+
+    def _loaded_from(self, path: str) -> Loaded:
+        """Nothing of a file that is put aside."""
+        try:
+            with os.fdopen(open_private(path), "rb") as file:
+                return list(unpacked(file))
+        except NotPrivate as refusal:
+            self._put_aside(path, refusal.reason)
+        except DamagedRecord as damage:
+            log.warning("%s: %s", path, damage)
+            self._put_aside(path, "has a record that is no edit")
+        except OSError as error:
+            log.warning("a part of the history cannot be read: %s", error)
+        return []
+
+    def _put_aside(self, path: str, reason: str) -> None:
+        aside = path + _ASIDE
+        try:
+            os.rename(path, aside)
+        except OSError as error:
+            self._tell(f"The history file {path} is not read: it {reason}. It could not be renamed: {error.strerror}.")
+        else:
+            self._tell(f"The history file {path} is not read: it {reason}. It is now {aside}; remove it when you like.")
+
+    # --- writing -----------------------------------------------------------------------------------------------
 
     def append(self, edit: AppliedEdit, content: bytes | None) -> None:
-        payload = msgspec.msgpack.encode(_record_of(edit, None if content is None else zlib.compress(content, 1)))
-        if len(payload) > _MAX_RECORD_BYTES:
-            return
+        record = packed(edit, content)
         with self._lock:
-            if self._is_broken:
-                return
             try:
-                self._write(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+                if len(record) > MAX_RECORD_BYTES:
+                    raise OSError(errno.EFBIG, "the edit is too large")
+                self._write(record)
             except OSError as error:
-                log.warning("the history is not kept on disk any more: %s", error.strerror)
-                self._is_broken = True
+                self._n_missing += 1
+                sentence = _missing_sentence(self._folder, error) if self._n_missing == 1 else ""
+            else:
+                sentence = _kept_again_sentence(self._n_missing) if self._n_missing else ""
+                self._n_missing = 0
+        if sentence:
+            self._tell(sentence)
 
     def close(self) -> None:
         with self._lock:
             self._end_file()
 
-    # --- writing -----------------------------------------------------------------------------------------------
-
     def _write(self, record: bytes) -> None:
+        if self._fd >= 0 and not os.fstat(self._fd).st_nlink:  # somebody has cleared the folder
+            self._end_file()
         if self._fd < 0 or self._n_bytes + len(record) > MAX_FILE_BYTES:
             self._begin_file()
-        view = memoryview(record)
-        while view:
-            view = view[os.write(self._fd, view) :]
-        os.fsync(self._fd)
+        try:
+            durable.write_all(self._fd, record)
+            os.fsync(self._fd)
+        except OSError:
+            self._take_back()
+            raise
         self._n_bytes += len(record)
+
+    def _take_back(self) -> None:
+        """Half a record would end the file for all that follow."""
+        try:
+            os.ftruncate(self._fd, self._n_bytes)
+        except OSError:
+            self._end_file()
 
     def _begin_file(self) -> None:
         self._end_file()
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}{_SUFFIX}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._fd = os.open(os.path.join(self._folder, name), flags, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # tells other daemons that it is in use
-        self._n_bytes = 0
+        self._require_own_folder()
+        path = os.path.join(self._folder, f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}{_SUFFIX}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
+        try:
+            lock_between_processes(fd, _LOCK_WAIT_S)  # tells other daemons that it is in use
+        except OSError:
+            descriptors.close(fd)
+            with suppress(OSError):  # an empty file harms nobody
+                os.unlink(path)
+            raise
+        self._fd, self._n_bytes = fd, 0
 
     def _end_file(self) -> None:
         if self._fd >= 0:
-            os.close(self._fd)
+            descriptors.close(self._fd)
             self._fd = -1
+
+    def _require_own_folder(self) -> None:
+        """Raises: OSError, also where others could put files there."""
+        status = os.stat(self._folder)
+        if not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if status.st_uid != os.geteuid() or status.st_mode & 0o002:
+            raise PermissionError(errno.EPERM, "the folder belongs to another user, or others may write there")
 
     # --- pruning -----------------------------------------------------------------------------------------------
 
-    def _files(self) -> list[str]:
+    def _files(self, suffix: str = _SUFFIX) -> list[str]:
         """Oldest first."""
         try:
             names = sorted(os.listdir(self._folder))
         except OSError:
             return []
-        return [os.path.join(self._folder, name) for name in names if name.endswith(_SUFFIX)]
+        return [os.path.join(self._folder, name) for name in names if name.endswith(suffix)]
 
     def _newest(self) -> list[str]:
         """As many of the newest files as are worth reading at the start."""
@@ -137,90 +200,46 @@ class DiskHistoryStore:
 
     def _prune(self) -> None:
         kept_bytes = 0
-        for path in reversed(self._files()):
+        for path in (*reversed(self._files()), *self._files(_ASIDE)):
             try:
-                status = os.stat(path)
+                status = os.lstat(path)
+                if not stat.S_ISREG(status.st_mode):
+                    continue
                 kept_bytes += status.st_size
                 is_old = status.st_mtime < time.time() - self._max_age_s
-                if (is_old or kept_bytes > self._max_bytes) and not _is_in_use(path):
+                if (is_old or kept_bytes > self._max_bytes) and (path.endswith(_ASIDE) or not _is_in_use(path)):
                     os.unlink(path)
                     kept_bytes -= status.st_size
-            except OSError as error:
-                log.info("an old history file stays: %s", error.strerror)
+            except (OSError, NotPrivate) as error:
+                log.info("an old history file stays: %s", error)
+
+
+def _missing_sentence(folder: str, error: OSError) -> str:
+    return (
+        f"The history of edits cannot be kept in {folder}: {error.strerror}. Edits are still made, and can be undone "
+        "until this daemon ends, but not after it. You will be told when the history is kept again."
+    )
+
+
+def _kept_again_sentence(n_missing: int) -> str:
+    edits = "1 edit that was" if n_missing == 1 else f"{n_missing} edits that were"
+    return f"The history of edits is kept on disk again. It lacks {edits} made meanwhile."
 
 
 def _size_of(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        return os.lstat(path).st_size
     except OSError:
         return 0
 
 
 def _is_in_use(path: str) -> bool:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Raises: OSError, NotPrivate."""
+    fd = open_private(path)
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:
-        os.close(fd)
+        descriptors.close(fd)
     return False
-
-
-def _records_of(path: str) -> Iterator[_Record]:
-    """Up to the first that is not whole."""
-    decoder = msgspec.msgpack.Decoder(_Record)
-    try:
-        with open(path, "rb") as file:
-            while len(head := file.read(_HEAD.size)) == _HEAD.size:
-                length, checksum = _HEAD.unpack(head)
-                payload = file.read(min(length, _MAX_RECORD_BYTES))
-                if len(payload) != length or zlib.crc32(payload) != checksum:
-                    return
-                yield decoder.decode(payload)
-    except (OSError, msgspec.DecodeError) as error:
-        log.info("a part of the history cannot be read: %s", error)
-
-
-def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
-    return _Record(
-        edit_id=edit.edit_id,
-        session_id=_kept(edit.session_id),
-        file_path=edit.file_path.encode("utf-8", "surrogatepass"),
-        path=edit.path.encode("utf-8", "surrogatepass"),
-        timestamp=edit.timestamp,
-        kind=edit.kind,
-        reverse=[(splice.start, splice.end, splice.new) for splice in edit.reverse],
-        before=edit.before,
-        after=edit.after,
-        summary=_kept(edit.summary),
-        diff=edit.diff.encode("utf-8", "surrogatepass"),
-        n_added=edit.n_added,
-        n_removed=edit.n_removed,
-        undoes=list(edit.undoes),
-        content=content,
-    )
-
-
-def _edit_of(record: _Record) -> AppliedEdit:
-    return AppliedEdit(
-        edit_id=record.edit_id,
-        session_id=record.session_id,
-        file_path=record.file_path.decode("utf-8", "surrogatepass"),
-        path=record.path.decode("utf-8", "surrogatepass"),
-        timestamp=record.timestamp,
-        kind="create" if record.kind == "create" else "delete" if record.kind == "delete" else "modify",
-        reverse=tuple(Splice(start, end, new) for start, end, new in record.reverse),
-        before=record.before,
-        after=record.after,
-        summary=record.summary,
-        diff=record.diff.decode("utf-8", "surrogatepass"),
-        n_added=record.n_added,
-        n_removed=record.n_removed,
-        undoes=tuple(record.undoes),
-    )
-
-
-def _kept(text: str) -> str:
-    """Msgpack's strings hold no lone surrogates."""
-    return text.encode("utf-8", "replace").decode()
