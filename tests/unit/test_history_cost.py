@@ -18,7 +18,7 @@ from fileops.model import Edit
 from fileops.settings import Limits
 
 PATH = "/w/f"
-FEW = 100
+FEW = 64
 
 
 def n_steps(work: Callable[[], object]) -> int:
