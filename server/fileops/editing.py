@@ -102,7 +102,7 @@ class Editor(Struct, frozen=True, kw_only=True):
 
     def _attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditOutcome | Proposal:
         """Raises: Stale, PathMoved."""
-        plan = self._plan(request, self._look(request, policy.roots))
+        plan = self._plan(request, self._look(request, policy.roots), token)
         if request.dry_run or not (plan.splices or plan.creates):
             return self._outcome(request, plan, None)
         if approval.needs_decision(policy.mode, plan.snapshot, policy.roots, policy.can_ask):
@@ -117,7 +117,8 @@ class Editor(Struct, frozen=True, kw_only=True):
                 raise
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
-    def _plan(self, request: EditRequest, snapshot: Snapshot) -> Plan:
+    def _plan(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
+        """Raises: Cancelled, and what `edit.plan` raises."""
         fmt = text.detect_format(snapshot.data)
         if snapshot.exists:
             if text.is_binary(snapshot.data, fmt):
@@ -133,6 +134,7 @@ class Editor(Struct, frozen=True, kw_only=True):
             is_multi=request.tool == "multi_edit",
             fill_empty=self.settings.fill_empty_files,
             correction=self.settings.correction,
+            check=token.check,
         )
         validation.require_valid(self.settings.validators, plan)
         return plan
@@ -201,7 +203,7 @@ class Editor(Struct, frozen=True, kw_only=True):
         ):  # fmt: skip
             plan = replace(decided, snapshot=snapshot)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        again = self._plan(request, snapshot)
+        again = self._plan(request, snapshot, token)
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
         if decided is asked and is_same_file and _same_lines(again, asked):
             return self._commit(request, again, token)

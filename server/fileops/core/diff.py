@@ -12,6 +12,7 @@ from typing import Literal
 import xxhash
 
 from fileops.core.linediff import positional_ranges
+from fileops.core.pausing import Check, unchecked
 from fileops.core.regions import CONTEXT_LINES, Region, regions
 from fileops.core.text import cut, decode_part, line_end, line_start, numbered, split_lines
 from fileops.model import Change, Hunk, HunkLine, Splice, TextFormat
@@ -33,15 +34,17 @@ def change_of(
     max_diff_bytes: int = 1_000_000,
     with_snippet: bool = True,
     first_line: int | None = None,
+    check: Check = unchecked,
 ) -> Change:
     """What the splices do to the data.
 
     file_path: as it is to stand in the diff's head. Past max_diff_bytes diff and hunks are cut; the counts of
     lines and the snippet are not. first_line: 1-based line on which the first splice begins, where it is known
-    already, so that it need not be counted again.
+    already, so that it need not be counted again. Raises: what the check raises.
     """
     page = _Page(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
     for region in regions(data, fmt, splices, first_line):
+        check()
         page.add(region)
     return page.change(file_path=file_path, operation=operation)
 

@@ -9,6 +9,7 @@ from fileops.core import splices as splicing
 from fileops.core.correction import BY_CLIENT, correct
 from fileops.core.diff import change_of
 from fileops.core.matching import EXACT, STRATEGIES, Step, find, lines_of
+from fileops.core.pausing import Check, unchecked
 from fileops.core.replacement import splices_for
 from fileops.core.text import detect_format, encode
 from fileops.errors import (
@@ -46,7 +47,7 @@ def execute(content: Text, old_string: str, new_string: str, replace_all: bool) 
     return _after(content, step.splices)
 
 
-def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
+def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = unchecked) -> Step:
     """The splices that one edit asks for; they may leave the bytes as they are.
 
     correction: whether a text that does not stand as given may be corrected (core/correction.py).
@@ -56,12 +57,12 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
     if not edit.old_string:
         raise AlreadyExists
     if edit.strategy != EXACT:
-        step = STRATEGIES[edit.strategy].resolve(text, edit)
+        step = STRATEGIES[edit.strategy].resolve(text, edit, check)
         splicing.validate(step.splices, len(text.data))
         return step
     if edit.old_string == edit.new_string:
         raise NoChange(same_strings=True)
-    matches = find(text, edit.old_string)
+    matches = find(text, edit.old_string, check)
     if not matches:
         corrected = correct(text, edit) if correction and not edit.is_proposed else None
         if corrected is not None:
@@ -78,7 +79,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False) -> Step:
     if edit.expected_replacements not in (None, len(matches)):
         raise CountMismatch(n_expected=edit.expected_replacements, n_found=len(matches), lines=lines)
     return Step(
-        splices=splices_for(text, matches, edit.new_string),
+        splices=splices_for(text, matches, edit.new_string, check),
         n_replacements=len(matches),
         match=BY_CLIENT if edit.is_proposed else matches.match,
         match_lines=lines,
@@ -95,12 +96,14 @@ def plan(
     is_multi: bool | None = None,
     fill_empty: bool = False,
     correction: bool = False,
+    check: Check = unchecked,
 ) -> Plan:
     """Edits in order, each on the result of the one before, composed into splices over the snapshot.
 
     file_path: as the caller gave it, for the diff; else the canonical one. is_multi: whether a change without
     net effect is a success, as a multi edit's is (default: more than one edit). fill_empty: an empty old_string
-    may fill a file of 0 bytes. A failure carries the index of its edit.
+    may fill a file of 0 bytes. check: asked now and then whether the plan is still wanted. A failure carries the index
+    of its edit.
     Raises: what `resolve` raises, FileMissing (no file, and the first edit does not create one).
     """
     is_multi = len(edits) > 1 if is_multi is None else is_multi
@@ -112,9 +115,10 @@ def plan(
     steps: list[Step] = []
     composed: tuple[Splice, ...] = ()
     for index, edit in enumerate(edits):
+        check()
         try:
             is_filling = fills and index == 0 and not edit.old_string
-            step = _filling(edit) if is_filling else resolve(text, edit, correction=correction)
+            step = _filling(edit) if is_filling else resolve(text, edit, correction=correction, check=check)
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise
@@ -146,6 +150,7 @@ def plan(
             limits=limits,
             first_line=_first_line(edits, steps, composed),
             with_snippet=not is_multi and not creates and not edits[0].replace_all,
+            check=check,
         ),
     )
 

@@ -13,6 +13,7 @@ from typing import AnyStr, Protocol
 from msgspec import Struct
 
 from fileops.core.linefeeds import Walk
+from fileops.core.pausing import Check, checked, unchecked
 from fileops.core.text import count_newlines, encode, n_bytes_of, to_lf, wide_text
 from fileops.errors import NotEncodable
 from fileops.model import Edit, Span, Splice, Text
@@ -57,8 +58,8 @@ class Step(Struct, frozen=True, kw_only=True):
 class Strategy(Protocol):
     """A way to find the place that is not literal. Its splices are validated before they are used."""
 
-    def resolve(self, text: Text, edit: Edit) -> Step:
-        """Raises: NoMatch, MultipleMatches, CountMismatch, NoChange, NotEncodable."""
+    def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
+        """Raises: NoMatch, MultipleMatches, CountMismatch, NoChange, NotEncodable, and what the check raises."""
         ...
 
 
@@ -68,8 +69,11 @@ _MAX_COMPILED_BYTES = 256  # of a needle that is searched as a pattern: compilin
 STRATEGIES: dict[str, Strategy] = {}  # by name; "exact" is built in and not among them
 
 
-def find(text: Text, old: str) -> Matches:
-    """Every place at which `old` stands. A needle that the encoding cannot hold stands nowhere."""
+def find(text: Text, old: str, check: Check = unchecked) -> Matches:
+    """Every place at which `old` stands. A needle that the encoding cannot hold stands nowhere.
+
+    Raises: what the check raises.
+    """
     needle = to_lf(old)
     try:
         encoded = encode(needle, text.format)
@@ -79,12 +83,12 @@ def find(text: Text, old: str) -> Matches:
         return Matches(starts=none, ends=none, candidates=none, match=EXACT)
     data, is_plain = text.data, _is_plain(text, needle)
     if is_plain and text.format.unit_bytes == 1:
-        starts, candidates = _positions(data, encoded, len(text.format.bom))
-        ends = array("q", [start + len(encoded) for start in starts])
+        starts, candidates = _positions(data, encoded, len(text.format.bom), check)
+        ends = array("q", (start + len(encoded) for start in checked(starts, check)))
     elif text.format.unit_bytes == 1:
-        starts, ends, candidates = _found_in_bytes(text, encoded)
+        starts, ends, candidates = _found_in_bytes(text, encoded, check)
     else:
-        starts, ends, candidates = _found_in_characters(text, needle)
+        starts, ends, candidates = _found_in_characters(text, needle, check)
     is_exact = as_given == encoded if is_plain else _all_read(data, starts, ends, as_given)
     return Matches(
         starts=starts,
@@ -127,30 +131,30 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
     )
 
 
-def _found_in_bytes(text: Text, needle: bytes) -> "tuple[array[int], array[int], array[int]]":
+def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int], array[int], array[int]]":
     """Starts, ends and candidates, where line ends have to be taken as the same."""
     n_bom = len(text.format.bom)
     content = text.data[n_bom:]
-    starts, candidates = _positions(content.replace(b"\r\n", b"\n"), needle, 0)
+    starts, candidates = _positions(content.replace(b"\r\n", b"\n"), needle, 0, check)
 
     def in_file(offsets: Iterable[int]) -> "array[int]":
         walk = Walk(content, b"\r\n")
-        return array("q", [n_bom + walk.to(offset) for offset in offsets])
+        return array("q", (n_bom + walk.to(offset) for offset in checked(offsets, check)))
 
     return _told(starts, len(needle), candidates, in_file)
 
 
-def _found_in_characters(text: Text, needle: str) -> "tuple[array[int], array[int], array[int]]":
+def _found_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[int], array[int], array[int]]":
     """The same where a unit has several bytes: a search in bytes would stop at each hit between two units."""
     fmt = text.format
     decoded = wide_text(text)
-    starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0)
+    starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0, check)
 
     def in_file(offsets: Iterable[int]) -> "array[int]":
         walk = Walk(decoded, "\r\n")
         passed, at = 0, len(fmt.bom)
         found = array("q")
-        for offset in offsets:
+        for offset in checked(offsets, check):
             reached = walk.to(offset)
             at += n_bytes_of(decoded, passed, reached, fmt)
             passed = reached
@@ -168,13 +172,13 @@ def _told(
     return found, borders[1::2], found if len(candidates) == len(starts) else in_file(candidates)
 
 
-def _positions(content: AnyStr, needle: AnyStr, at: int) -> "tuple[array[int], array[int]]":
+def _positions(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "tuple[array[int], array[int]]":
     """Matches, and what a unique one would have to be told from: see Matches.candidates."""
-    starts = _hits(content, needle, at)
+    starts = _hits(content, needle, at, check)
     return starts, _overlapping(content, needle, starts[0]) if len(starts) == 1 else starts
 
 
-def _hits(content: AnyStr, needle: AnyStr, at: int) -> "array[int]":
+def _hits(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "array[int]":
     """Non-overlapping, left to right."""
     starts, width = array("q"), len(needle)
     is_short = width <= _MAX_COMPILED_BYTES
@@ -182,7 +186,8 @@ def _hits(content: AnyStr, needle: AnyStr, at: int) -> "array[int]":
         starts.append(hit)
         at = hit + width
     if is_short and len(starts) == MANY_HITS:  # a pattern steps faster from hit to hit, and more slowly through none
-        starts.extend(hit.start() for hit in re.compile(re.escape(needle)).finditer(content, at))
+        found = re.compile(re.escape(needle)).finditer(content, at)
+        starts.extend(hit.start() for hit in checked(found, check))
     return starts
 
 

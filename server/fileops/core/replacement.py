@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from fileops.core.linediff import changed_ranges
 from fileops.core.matching import Matches
+from fileops.core.pausing import Check, unchecked
 from fileops.core.splices import coalesce
 from fileops.core.text import (
     decode_part,
@@ -32,11 +33,11 @@ _MIN_GROUP = 64  # matches that one coalesced splice may hold at least
 Replacement = bytes | Callable[[int, int], bytes]  # the same for every match, or by its span
 
 
-def splices_for(text: Text, matches: Matches, new_string: str) -> tuple[Splice, ...]:
-    """One splice per match; very many matches are coalesced. Raises: NotEncodable."""
+def splices_for(text: Text, matches: Matches, new_string: str, check: Check = unchecked) -> tuple[Splice, ...]:
+    """One splice per match; very many matches are coalesced. Raises: NotEncodable, and what the check raises."""
     replacement = _replacement(text, new_string)
     if len(matches) > MANY_MATCHES:
-        return _coalesced(text.data, matches, replacement)
+        return _coalesced(text.data, matches, replacement, check)
     return tuple(_each(matches.starts, matches.ends, replacement))
 
 
@@ -135,12 +136,13 @@ def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: 
     return "".join((*pieces, new_lines[-1]))
 
 
-def _coalesced(data: bytes, matches: Matches, replacement: Replacement) -> tuple[Splice, ...]:
+def _coalesced(data: bytes, matches: Matches, replacement: Replacement, check: Check) -> tuple[Splice, ...]:
     """Neighbouring matches in one splice, so that the number of splices stays in the thousands at most."""
     starts, ends = matches.starts, matches.ends
     per_group = max(_MIN_GROUP, len(starts) // MANY_MATCHES)
     splices: list[Splice] = []
     for first in range(0, len(starts), per_group):
+        check()
         group = slice(first, first + per_group)
         group_starts, group_ends = starts[group], ends[group]
         start, end = group_starts[0], group_ends[-1]

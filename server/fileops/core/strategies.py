@@ -5,7 +5,7 @@ splices, made and checked here. `regex` runs on RE2, whose time is linear in the
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fileops.core.body import Body, body_of
 from fileops.core.matching import STRATEGIES, Step
+from fileops.core.pausing import Check, checked, unchecked
 from fileops.core.replacement import LineEnds, replacement_at
 from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.errors import (
@@ -26,7 +27,7 @@ from fileops.errors import (
 )
 from fileops.model import Edit, Splice, Text
 
-MAX_PLUGIN_PLACES = 1_000_000  # of one edit; a plugin that never ends must not eat the memory
+MAX_PLACES = 1_000_000  # of one edit, an object each; a plugin that never ends must not eat the memory
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
 _ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # in a pattern; what \Q quotes are no escapes
 
@@ -48,11 +49,12 @@ class FinderStrategy(Struct, frozen=True):
     name: str
     find: Finder
 
-    def resolve(self, text: Text, edit: Edit) -> Step:
-        """Raises: NoMatch, MultipleMatches, CountMismatch, NotEncodable, InvalidPattern, StrategyFailed."""
+    def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
+        """Raises: see Strategy; InvalidPattern, StrategyFailed."""
         encode(edit.new_string, text.format)
         body = body_of(text)
-        places = sorted(self.find(body, edit), key=lambda place: (place.start, place.end)) if body else []
+        found = checked(self._bounded(body, edit), check) if body else ()
+        places = sorted(found, key=lambda place: (place.start, place.end))
         if body is None or not places:
             raise NoMatch(old_string=edit.old_string)
         spans = body.spans_in_source((place.start, place.end) for place in places)
@@ -65,9 +67,16 @@ class FinderStrategy(Struct, frozen=True):
         line_ends = LineEnds(text)
         splices = tuple(
             Splice(start, end, replacement_at(line_ends, start, end, place.new))
-            for (start, end), place in zip(spans, places, strict=True)
+            for (start, end), place in checked(zip(spans, places, strict=True), check)
         )
         return Step(splices=splices, n_replacements=len(places), match=self.name, match_lines=lines)
+
+    def _bounded(self, body: Body, edit: Edit) -> Iterator[Place]:
+        """Raises: StrategyFailed, and what the finder raises."""
+        for number, place in enumerate(self.find(body, edit), 1):
+            if number == MAX_PLACES:
+                raise StrategyFailed(strategy=self.name, reason="it names a million places or more")
+            yield place
 
     def _require_apart(self, spans: Sequence[tuple[int, int]], size: int) -> None:
         at = 0
@@ -193,7 +202,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
         errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
         text = body.data.decode("utf-8", errors)
         try:
-            given = islice(_called(load, text, edit), MAX_PLUGIN_PLACES)
+            given = islice(_called(load, text, edit), MAX_PLACES)
             found = sorted((int(start), int(end), str(new)) for start, end, new in given)
         except PluginFailed as failure:
             raise StrategyFailed(strategy=name, reason=failure.reason) from failure
@@ -201,7 +210,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
             raise
         except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
             raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
-        if len(found) == MAX_PLUGIN_PLACES:
+        if len(found) == MAX_PLACES:
             raise StrategyFailed(strategy=name, reason="it names a million places or more")
         at_char, at_byte = 0, 0
         for start, end, new in found:
