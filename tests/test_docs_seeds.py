@@ -1,4 +1,4 @@
-"""docs/SEEDS.md: no cell is empty, and every test that it names exists."""
+"""docs/SEEDS.md: no cell is empty, every test that it names exists, and a row without one says that it is not done."""
 
 import ast
 import functools
@@ -36,7 +36,14 @@ def test_all_four_documents_have_their_table() -> None:
 def test_row_is_complete_and_its_test_exists(row: list[str]) -> None:
     assert len(row) == 4
     assert all(row)
-    proof = row[2]
+    is_promised = not row[3].startswith("not done")
+    assert is_promised == (row[2] != "none"), "a row has proofs, or it is not done"
+    for proof in re.findall(r"`[^`]+`", row[2]) if is_promised else []:
+        require_test(proof)
+
+
+def require_test(proof: str) -> None:
+    """proof: in back quotes, as a cell has it."""
     if (test := TEST.fullmatch(proof)) is not None:
         assert test[2] in named_in(test[1])
     else:
@@ -44,6 +51,10 @@ def test_row_is_complete_and_its_test_exists(row: list[str]) -> None:
         assert story is not None, f"{proof} names no test"
         titles = re.findall(r"^=== (.*)$", (ROOT / story[1]).read_text(encoding="utf-8"), re.MULTILINE)
         assert story[2] in titles
+
+
+def test_every_row_that_is_done_names_a_test() -> None:
+    assert [row[0] for row in rows() if row[2] != "none" and "`tests/" not in row[2]] == []
 
 
 def test_requests_that_the_table_names_are_on_the_protocol_page() -> None:

@@ -43,7 +43,7 @@ async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Pa
         assert question["proposed_text"] == f"ONE\n{FILLER}two\n"
         assert question["diff"] == result.ui_extra.diff
         assert [line["text"] for line in question["hunks"][0]["lines"] if line["kind"] == "+"] == ["ONE"]
-        assert question["title"]
+        assert question["title"] == f"Confirm Edit: {file.name}"
         assert question["description"]
         assert file.read_text().startswith("ONE")
 

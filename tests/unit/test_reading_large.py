@@ -4,6 +4,7 @@ import os
 import pathlib
 import random
 import time
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,7 @@ from fileops.requests import ReadOutcome, ReadRequest
 from fileops.settings import Settings
 
 CHUNK = 64
+CHUNK_BYTES = reading.CHUNK_BYTES  # before a test makes it small
 
 
 class Clock:
@@ -110,6 +112,25 @@ def test_a_second_read_near_the_end_reads_a_chunk_or_two(
     outcome = read(reader, path, 9_000, 2)
     assert outcome.output.startswith("  9000→line 008999\n  9001→line 009000\n")
     assert fs.n_bytes <= 3 * CHUNK
+
+
+def test_lines_in_the_middle_of_a_large_file_take_no_more_memory_than_a_few_chunks(tmp_path: pathlib.Path) -> None:
+    path, n_lines = str(tmp_path / "f"), 1_000_000
+    pathlib.Path(path).write_bytes(b"".join(b"line %09d and some more text\n" % n for n in range(n_lines)))
+    fs = LocalFileSystem()
+    freshness = Freshness(fs, NoEvents(), Clock(), sweep_s=3600)
+    reader = Reader(fs, freshness, Settings())
+    read(reader, path, 1, 1)  # what is loaded at a first read is not counted
+    tracemalloc.start()
+    try:
+        for offset in (n_lines // 2, n_lines - 5):
+            assert read(reader, path, offset, 3).output.startswith(f"{offset:6}→line {offset - 1:09}")
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        freshness.close()
+    assert os.path.getsize(path) > 30_000_000
+    assert peak_bytes < 16 * CHUNK_BYTES
 
 
 def test_the_number_of_lines_is_told_once_it_is_known(reader: Reader, tmp_path: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """The client alone, against a toy daemon: calls, failures, events, questions, and how it ends."""
 
 import asyncio
+import inspect
 import os
 import pathlib
 import sys
@@ -119,6 +120,21 @@ async def test_any_text_survives_the_wire(toy: FileOpsClient, text: str) -> None
 async def test_large_message_passes_both_ways(toy: FileOpsClient) -> None:
     text = "x" * 5_000_000
     assert await toy.request("toy/echo", text) == text
+
+
+def test_every_method_of_the_client_is_typed() -> None:
+    """`py.typed` says so to type checkers."""
+    methods = {name: method for name, method in inspect.getmembers(FileOpsClient, inspect.isfunction) if name[0] != "_"}
+    assert {"read", "edit", "multi_edit", "call"} <= set(methods)
+    untyped = [
+        name
+        for name, method in methods.items()
+        for parameter in (*list(inspect.signature(method).parameters.values())[1:], inspect.signature(method))
+        if (parameter.return_annotation if isinstance(parameter, inspect.Signature) else parameter.annotation)
+        is inspect.Signature.empty
+    ]
+    assert untyped == []
+    assert (pathlib.Path(inspect.getfile(FileOpsClient)).parent / "py.typed").exists()
 
 
 async def test_arguments_not_given_are_not_sent(toy: FileOpsClient) -> None:

@@ -91,6 +91,30 @@ def test_what_is_refused(content: bytes, edit: Edit, failure: type[FileOpsError]
         _plan(content, edit)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "replace_all", "failure"),
+    [
+        ("absent", "x", False, errors.NoMatch),
+        ("a", "a", False, errors.NoChange),
+        ("", "x", False, errors.AlreadyExists),
+        ("a", "x", False, errors.MultipleMatches),
+        ("a", "x", True, None),
+        ("b", "x", False, None),
+    ],
+)
+def test_valid_returns_what_execute_raises(
+    old: str, new: str, replace_all: bool, failure: type[FileOpsError] | None
+) -> None:
+    content = Text(data=b"a b a", format=UTF8)
+    if failure is None:
+        assert valid(content, old, new, replace_all) is None
+        assert execute(content, old, new, replace_all).data == content.data.replace(old.encode(), new.encode())
+        return
+    assert isinstance(valid(content, old, new, replace_all), failure)
+    with pytest.raises(failure):
+        execute(content, old, new, replace_all)
+
+
 def test_uniqueness_is_judged_by_every_position() -> None:
     with pytest.raises(errors.MultipleMatches) as refused:
         _plan(b"x\naaa\n", _edit("aa", "b"))

@@ -79,6 +79,25 @@ def test_diff_rows_carry_the_numbers_of_both_sides() -> None:
     assert (len(view.diff.rows), view.more) == (14, "")
 
 
+def test_rows_that_did_not_change_are_equal_from_one_view_to_the_next() -> None:
+    """So a client that drew the last view sees which of its components it can use again."""
+    diff = ShownResult(is_error=False, output="", hunks=HUNKS)
+    arguments = {"file_path": "/p/x.py"}
+    collapsed = render("fileops/edit", arguments, FOLDERS, result=diff)
+    assert render("fileops/edit", dict(arguments), FOLDERS, result=diff) == collapsed
+    expanded = render("fileops/edit", arguments, FOLDERS, result=diff, expanded=True)
+    assert collapsed.diff is not None
+    assert expanded.diff is not None
+    assert expanded.diff.rows[: len(collapsed.diff.rows)] == collapsed.diff.rows
+    views = [
+        render("fileops/bash", {"command": "make"}, FOLDERS, is_partial=True,
+               result=ShownResult(is_error=False, output=output))
+        for output in ("one\n", "one\ntwo\n")
+    ]  # fmt: skip
+    assert views[0].call == views[1].call
+    assert views[1].lines[:1] == views[0].lines
+
+
 def test_result_that_still_streams_is_pending() -> None:
     result = ShownResult(is_error=False, output="one\ntwo\n")
     view = render("fileops/bash", {"command": "make"}, FOLDERS, result=result, is_partial=True)

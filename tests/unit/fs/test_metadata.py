@@ -1,5 +1,6 @@
 """What else there is to a file survives an edit, by a swap where it can, in place where a swap would lose it."""
 
+import contextlib
 import os
 import shutil
 import stat
@@ -205,6 +206,19 @@ class TestAsSomebodyElse:
         assert self.edited(path, f"{folder}/.state") == "PermissionRefused"
         assert (facts(path), os.stat(path).st_mtime_ns) == before
         assert os.listdir(folder) == ["f"]
+
+    @pytest.mark.parametrize("verb", ["read", "open"])
+    def test_a_file_that_may_not_be_read_is_refused(self, folder: str, verb: str) -> None:
+        path = f"{folder}/f"
+        Path(path).write_bytes(b"secret")
+        os.chmod(path, 0o600)
+
+        def work() -> object:
+            fs = LocalFileSystem(state_folder=f"{folder}/.state")
+            with fs.open(path) if verb == "open" else contextlib.nullcontext(fs.read(path)) as got:
+                return getattr(got, "data", None)
+
+        assert in_child(work, uid=NOBODY).value == "PermissionRefused"
 
     def test_a_file_in_a_folder_that_may_not_be_entered(self, folder: str) -> None:
         os.mkdir(f"{folder}/d", 0o700)
