@@ -1,0 +1,90 @@
+"""Some games of the model, and what its oracle must not let pass. For hours: python tests/model/run.py."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from model.game import STEPS, Game, Step, steps_of
+from model.oracle import Applied, Document, Oracle, Sight, Wrong, judge_rewriting, judge_splice
+from model.run import play, shrunk
+
+N_GAMES, N_STEPS = 12, 120
+
+
+@pytest.mark.timeout(600)  # about 3 s on an idle machine
+@pytest.mark.parametrize("seed", range(N_GAMES))
+def test_game_at_the_same_files_goes_as_the_model_allows(seed: int) -> None:
+    report = play(seed, n_steps=N_STEPS)
+    assert report.fault is None, str(report)
+
+
+def test_games_take_every_step() -> None:
+    taken = {step.name for seed in range(N_GAMES) for step in steps_of(seed, N_STEPS)}
+    assert taken == set(STEPS)
+    assert all(callable(getattr(Game, name)) for name in STEPS)
+
+
+def test_seed_gives_the_same_steps_again() -> None:
+    assert steps_of(7, 50) == steps_of(7, 50) != steps_of(8, 50)
+
+
+def test_failing_game_is_shrunk_to_the_steps_that_it_fails_by() -> None:
+    steps = [Step("read", number) for number in range(40)]
+
+    def fails(some: Sequence[Step]) -> bool:
+        return {3, 31} <= {step.number for step in some}
+
+    assert [step.number for step in shrunk(steps, fails)] == [3, 31]
+
+
+_UTF_16 = b"\xff\xfe"
+_DELETED = Applied("f", 0, b"import os\nf(a, b)\n", b"import os\nf(a)\n")
+_RENAMED = Applied("f", 0, _UTF_16 + "v711\n".encode("utf-16-le"), _UTF_16 + "v71\n".encode("utf-16-le"))
+
+
+def _undo(edit: Applied, now: bytes, result: bytes) -> None:
+    Oracle().judge_undo([edit], now, result)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pytest.param(lambda: judge_splice(b"a\r\nb\r\n", "a", "c", b"c\nb\r\n"), id="another line end"),
+        pytest.param(lambda: judge_splice(b"\xe9 a", "a", "c", "\ufffd c".encode()), id="invalid bytes written anew"),
+        pytest.param(lambda: judge_splice(b"\xef\xbb\xbfa", "a", "c", b"c"), id="the mark is gone"),
+        pytest.param(lambda: judge_splice(b"a a", "a", "c", b"c a"), id="one of two places"),
+        pytest.param(lambda: judge_splice(b"a", "a", "c", b"c\n"), id="a newline that nobody gave"),
+        pytest.param(lambda: judge_rewriting(b"a\r\nb\r\n", "a\nc\n", b"a\nc\r\n"), id="a line beside the change"),
+        pytest.param(
+            lambda: _undo(_DELETED, b"import os\nf(a, b)\n", b"import os\nf(a, b, b)\n"), id="what was put back, twice"
+        ),
+        pytest.param(lambda: _undo(_DELETED, b"import os\nf(a)\n", b"import os\nf(a )\n"), id="not as it was"),
+        pytest.param(lambda: _undo(_DELETED, b"f(a, mine)\n", b"f(a, b)\n"), id="a person's word is gone"),
+        pytest.param(lambda: _undo(_DELETED, b"one two f(a)\n", b"two one f(a, b)\n"), id="words change places"),
+        pytest.param(
+            lambda: _undo(_RENAMED, _UTF_16 + "v4\n".encode("utf-16-le"), _UTF_16 + "v41\n".encode("utf-16-le")),
+            id="a word of two halves",
+        ),
+    ],
+)
+def test_oracle_does_not_let_pass(judge: Callable[[], None]) -> None:
+    with pytest.raises(Wrong):
+        judge()
+
+
+def test_oracle_wants_an_edit_of_unseen_text_refused() -> None:
+    oracle = Oracle(disk={"f": b"new\n"})
+    oracle.sights[0, "p", "f"] = Sight("old\n")
+    assert oracle.codes_of_edit(0, "q", "f", "new", 1) == {"not_read"}
+    assert "ok" not in oracle.codes_of_edit(0, "p", "f", "new", 1)
+    oracle.sights[0, "p", "f"] = Sight("new\n")
+    assert oracle.codes_of_edit(0, "p", "f", "new", 1) == {"ok"}
+    oracle.moved("f")
+    assert oracle.codes_of_edit(0, "p", "f", "new", 1) >= {"ok", "modified_externally"}
+
+
+def test_oracle_takes_unsaved_text_for_what_stands() -> None:
+    oracle = Oracle(disk={"f": b"saved\r\n"}, documents={"f": Document("f", "typed\n", 1, touched=True)})
+    assert [oracle.present(daemon, "f") for daemon in (0, 1)] == ["typed\n", b"saved\r\n"]
+    oracle.documents["f"].text = "saved\n"
+    assert oracle.present(0, "f") == b"saved\r\n"
