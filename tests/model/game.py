@@ -113,18 +113,17 @@ class Game:
         self._unlooked: set[str] = set()  # opened or changed back, and the daemon has not answered since
         self._past: dict[str, list[bytes]] = {path: [] for path in self.paths}
         self._turn: Turn | None = None
+        self._dice = dice
+        self.peers: dict[int, Peer] = {}
+
+    def set_up(self) -> None:
         os.mkdir(self.root)
         for path in self.paths:
-            self._put(path, self.words.content(dice, dice.choice(FORMATS)))
-        os.link(self.paths[3], f"{folder}/twin")  # so that it is written in place
+            self._put(path, self.words.content(self._dice, self._dice.choice(FORMATS)))
+        os.link(self.paths[3], f"{self.folder}/twin")  # so that it is written in place
         os.symlink("f0", f"{self.root}/link")
-        self.peers: dict[int, Peer] = {}
-        try:
-            for daemon in SESSIONS:
-                self._start(daemon)
-        except BaseException:
-            self.close()
-            raise
+        for daemon in SESSIONS:
+            self._start(daemon)
 
     def play(self, steps: list[Step]) -> None:
         for step in steps:

@@ -53,7 +53,7 @@ class Peer:
 
     def result(self, method: str, params: object) -> Any:
         answer = self.answer(self.begin(method, params))
-        require("result" in answer, f"{method} {params} was answered with {answer}")
+        require("result" in answer, f"{method} {params} was answered with {answer}; {self._client.stderr}")
         return answer["result"]
 
     def outcome(self, msg_id: int) -> tuple[str, dict[str, Any]]:

@@ -45,6 +45,7 @@ def play(seed: int, steps: Sequence[Step] | None = None, *, n_steps: int = N_STE
     with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
         game = Game(os.path.realpath(folder), seed)
         try:
+            game.set_up()
             game.play(list(steps_of(seed, n_steps) if steps is None else steps))
         except AssertionError as fault:
             return Report(seed, f"{fault}", game.trace, game.outcomes)
