@@ -13,6 +13,7 @@ import pytest
 
 import fileops_client
 from fileops.lsp.requests import BASH, REQUESTS
+from support.patience import PATIENCE_S
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -52,7 +53,7 @@ def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
         [sys.executable, "-c", example.replace('"/p', f'"{project(tmp_path)}')],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.stderr == ""

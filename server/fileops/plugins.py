@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fileops import shares
 from fileops.core import strategies
 from fileops.core.matching import EXACT, STRATEGIES
-from fileops.core.strategies import MAX_PLUGIN_PLACES, StrategyPlugin
+from fileops.core.strategies import MAX_PLACES, StrategyPlugin
 from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
 from fileops.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
 
@@ -81,7 +81,7 @@ def _register() -> None:
 
 def _strategy(entry: EntryPoint) -> StrategyPlugin:
     def find(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
-        request = {**_named(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLUGIN_PLACES}
+        request = {**_named(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))

@@ -9,6 +9,7 @@ import pytest
 
 from fileops_client import ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
+from support.patience import PATIENCE_S
 
 CONFIRM, MESSAGE, APPLY = "fileops/confirmEdit", "window/showMessageRequest", "workspace/applyEdit"
 FILLER = "".join(f"{n}\n" for n in range(20))
@@ -398,7 +399,7 @@ async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
         with editor.client.events("fileops/approvalMode") as events:
             told = await editor.client.request("fileops/setApprovalMode", {"mode": "yolo", "session_id": "a"})
             assert told == {"session_id": "a", "mode": "yolo"}
-            assert (await events.next(timeout_s=20)).params == told
+            assert (await events.next(timeout_s=PATIENCE_S)).params == told
         assert (await mode_of("a"), await mode_of("b")) == ("yolo", "default")
         assert (await edit(editor, file, session_id="a")).ok
         assert editor.questions == []

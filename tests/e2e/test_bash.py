@@ -10,6 +10,7 @@ import pytest
 
 from fileops.bash import N_COMMANDS
 from fileops_client import Answer, CommandQuestion, FileOpsClient, ResponseError
+from support.patience import PATIENCE_S
 from support.sshd import Sshd, descendants_of, is_alive, wait_until
 
 BASH = {"bash": True}
@@ -119,7 +120,7 @@ async def test_output_is_streamed(tmp_path: pathlib.Path) -> None:
         go = tmp_path / "go"
         os.mkfifo(go)
         running = asyncio.create_task(client.bash(f"echo first; cat {go}; echo last", on_output=hear))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             await begun.wait()
         assert not running.done()
         await asyncio.to_thread(go.write_text, "")
@@ -143,17 +144,17 @@ async def test_a_long_command_shows_in_the_editor_and_its_button_ends_it(tmp_pat
         os.mkfifo(tmp_path / "never")
         with client.events("$/progress") as progress:
             running = client.begin("fileops/bash", {"command": "cat never"})
-            token = await asyncio.wait_for(created.get(), 20)
-            begun = (await progress.next(timeout_s=20)).params
+            token = await asyncio.wait_for(created.get(), PATIENCE_S)
+            begun = (await progress.next(timeout_s=PATIENCE_S)).params
             assert begun == {
                 "token": token,
                 "value": {"kind": "begin", "title": "Running a command", "cancellable": True},
             }
             client.notify("window/workDoneProgress/cancel", {"token": token})
             with pytest.raises(ResponseError) as refusal:
-                await asyncio.wait_for(running, 20)
+                await asyncio.wait_for(running, PATIENCE_S)
             assert refusal.value.code == -32800
-            assert (await progress.next(timeout_s=20)).params == {"token": token, "value": {"kind": "end"}}
+            assert (await progress.next(timeout_s=PATIENCE_S)).params == {"token": token, "value": {"kind": "end"}}
 
 
 async def test_what_is_missing_is_named(tmp_path: pathlib.Path) -> None:
@@ -256,7 +257,7 @@ async def test_tracked_files_are_looked_at_afterwards(tmp_path: pathlib.Path) ->
         with client.events("fileops/didBecomeStale") as events:
             await client.bash("echo two > a.txt")
             assert [file.state for file in await client.tracked()] == ["stale"]
-            assert (await events.next(timeout_s=20)).file_path == str(tmp_path / "a.txt")
+            assert (await events.next(timeout_s=PATIENCE_S)).file_path == str(tmp_path / "a.txt")
         assert (await client.edit(tmp_path / "a.txt", "two", "x")).code == "modified_externally"
 
 
@@ -343,9 +344,9 @@ async def test_a_cancelled_command_withdraws_its_question(tmp_path: pathlib.Path
 
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=think) as client:
         call = asyncio.ensure_future(client.bash("touch made"))
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), PATIENCE_S)
         call.cancel()
-        await asyncio.wait_for(withdrawn.wait(), 20)
+        await asyncio.wait_for(withdrawn.wait(), PATIENCE_S)
     assert os.listdir(tmp_path) == []
 
 

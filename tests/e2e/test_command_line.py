@@ -11,13 +11,18 @@ import pytest
 
 from fileops import __version__
 from fileops.__main__ import main
+from support.patience import PATIENCE_S
 
 COMMAND = (sys.executable, "-m", "fileops")
 
 
 def run(*arguments: str, stdin: bytes = b"", flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, *flags, "-m", "fileops", *arguments], input=stdin, capture_output=True, timeout=30, check=False
+        [sys.executable, *flags, "-m", "fileops", *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 

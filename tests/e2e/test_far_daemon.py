@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fileops_client import FileOpsClient
+from support.patience import PATIENCE_S
 from support.sshd import Sshd
 
 DAEMON = shlex.join([sys.executable, "-m", "fileops"])
@@ -26,7 +27,7 @@ async def works(command: list[str], file: Path) -> None:
         assert (await client.edit(file, "one", "eins → \u2028")).ok
         with client.events("fileops/didBecomeStale") as stale:
             file.write_text("foreign\n")
-            assert (await stale.next(timeout_s=20)).file_path == str(file)
+            assert (await stale.next(timeout_s=PATIENCE_S)).file_path == str(file)
         assert (await client.edit(file, "foreign", "own")).code == "modified_externally"
         assert await client.close() == 0
 

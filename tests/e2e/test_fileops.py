@@ -15,12 +15,13 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from support.lsp_client import CONFIG, FileOpsClient
+from support.patience import PATIENCE_S
 
 
 @pytest_lsp.fixture(config=CONFIG)  # pyright: ignore[reportUnknownMemberType]
 async def client(lsp_client: FileOpsClient) -> AsyncIterator[None]:
     yield
-    await asyncio.wait_for(lsp_client.shutdown_session(), 20)
+    await asyncio.wait_for(lsp_client.shutdown_session(), PATIENCE_S)
 
 
 @pytest.fixture

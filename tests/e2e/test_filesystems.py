@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient, ResponseError
+from support.patience import PATIENCE_S
 from support.sshd import Sshd, children_of, descendants_of, wait_until
 
 SECRET = "correct-horse-battery"
@@ -69,7 +70,7 @@ async def test_a_change_far_away_is_noticed_and_never_overwritten(sshd: Sshd, tm
         await client.read("/far/a.txt")
         with client.events("fileops/didBecomeStale") as events:
             path.write_bytes(b"three and more\n")
-            stale = await events.next(timeout_s=40)
+            stale = await events.next(timeout_s=PATIENCE_S)
         assert (stale.file_path, stale.reason) == ("/far/a.txt", "modified")
 
 

@@ -20,8 +20,8 @@ from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtoco
 from pytest_lsp.client import register_lsp_features
 
 from support.editor_client import edited
+from support.patience import PATIENCE_S
 
-WAIT_S = 20.0
 OPEN, CHANGE = "textDocument/didOpen", "textDocument/didChange"
 
 
@@ -113,14 +113,14 @@ class Editor:
 
     async def call(self, method: str, **params: Any) -> Any:
         sending = self.client.protocol.send_request_async(method, {"file_path": str(self.path), **params})
-        return await asyncio.wait_for(sending, WAIT_S)
+        return await asyncio.wait_for(sending, PATIENCE_S)
 
     async def edit(self, old: str, new: str) -> Any:
         return await self.call("fileops/edit", old_string=old, new_string=new)
 
     async def state(self) -> str:
         sending = self.client.protocol.send_request_async("fileops/tracked", {})
-        (file,) = (await asyncio.wait_for(sending, WAIT_S))["files"]
+        (file,) = (await asyncio.wait_for(sending, PATIENCE_S))["files"]
         return str(file["state"])
 
 
@@ -152,7 +152,7 @@ async def editor(tmp_path: Path) -> AsyncGenerator[Editor]:
     )
     yield editor
     if client._server.returncode is None:
-        await asyncio.wait_for(client.shutdown_session(), WAIT_S)
+        await asyncio.wait_for(client.shutdown_session(), PATIENCE_S)
         assert client.messages == []  # nothing was complained of
         assert client.protocol._request_futures == {}  # nothing was left unanswered, on either side
     with suppress(RuntimeError):  # pygls cannot fail a question that it still serves when the daemon is gone
@@ -196,7 +196,7 @@ async def test_a_version_that_moved_is_a_refusal_and_makes_stale(editor: Editor)
     result = await editor.edit("two", "deux")
     assert result["error"]["code"] == "apply_refused"
     assert (editor.text, editor.path.read_text()) == ("uno\ntwo\n", "one\ntwo\n")
-    assert (await asyncio.wait_for(editor.stale.get(), WAIT_S))["source"] == "buffer"
+    assert (await asyncio.wait_for(editor.stale.get(), PATIENCE_S))["source"] == "buffer"
     assert await editor.state() == "stale"
 
 
@@ -226,7 +226,7 @@ async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor)
     await editor.call("fileops/read")
     asked, let_go = editor.oblige_when_let()
     editing = asyncio.create_task(editor.edit("two", "deux"))
-    await asyncio.wait_for(asked.wait(), WAIT_S)
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
     other = await editor.call("fileops/read", file_path=str(editor.path.parent / "other"))
     assert other["error"]["code"] == "not_found"
     let_go.set()
@@ -241,10 +241,10 @@ async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor
     asked, let_go = editor.oblige_when_let(is_heedless=True)
     params = {"file_path": str(editor.path), "old_string": "two", "new_string": "deux"}
     editing = asyncio.create_task(editor.client.protocol.send_request_async("fileops/edit", params, msg_id="edit-1"))
-    await asyncio.wait_for(asked.wait(), WAIT_S)
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
     editor.client.cancel_request(types.CancelParams(id="edit-1"))
     let_go.set()
-    assert (await asyncio.wait_for(editing, WAIT_S))["status"] == "success"
+    assert (await asyncio.wait_for(editing, PATIENCE_S))["status"] == "success"
     assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
 
 
@@ -266,10 +266,10 @@ async def test_the_editor_dies_in_the_middle(editor: Editor):
     await editor.call("fileops/read")
     asked, _never = editor.oblige_when_let()
     editing = asyncio.create_task(editor.edit("two", "deux"))
-    await asyncio.wait_for(asked.wait(), WAIT_S)
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
     server: Any = editor.client._server  # pyright: ignore[reportPrivateUsage]
     server.stdin.close()
-    await asyncio.wait_for(server.wait(), WAIT_S)
+    await asyncio.wait_for(server.wait(), PATIENCE_S)
     editing.cancel()
     assert editor.path.read_text() == "one\ntwo\n"
     assert os.listdir(editor.path.parent) == ["f.txt"]

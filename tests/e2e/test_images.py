@@ -7,6 +7,7 @@ import pathlib
 import pytest
 
 from fileops_client import FileOpsClient
+from support.patience import PATIENCE_S
 from support.pictures import animation, bomb, halves, picture
 from support.sshd import wait_until
 
@@ -74,7 +75,7 @@ async def test_a_read_image_is_tracked_and_not_edited(folder: pathlib.Path) -> N
         assert (await client.edit(path, "a", "b")).code == "binary"
         with client.events("fileops/didBecomeStale") as events:
             path.write_bytes(picture("PNG", (10, 10)))
-            assert (await events.next(timeout_s=20)).file_path == str(path)
+            assert (await events.next(timeout_s=PATIENCE_S)).file_path == str(path)
         assert (await client.edit(path, "a", "b")).code == "modified_externally"
 
 

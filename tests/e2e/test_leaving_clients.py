@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.patience import PATIENCE_S
 from support.rawclient import DAEMON, Message, RawClient, edit_of, frame, has_ended, raw_client
 
 
@@ -149,7 +150,7 @@ def test_client_that_closes_only_its_reading_end_in_the_middle_of_edits(tmp_path
         daemon.stdin.write(b"".join(frame({"jsonrpc": "2.0", **message}) for message in messages))
         assert daemon.stdout.read(1)
         daemon.stdout.close()
-        assert daemon.wait(20) == 1
+        assert daemon.wait(PATIENCE_S) == 1
         assert daemon.stderr is not None
         reason = daemon.stderr.read().decode()
     assert "does not read" in reason

@@ -12,6 +12,7 @@ import pytest
 
 from fileops_client import FileOpsClient
 from support.editor_client import EditorClient, Held, answer, edited, editor_client, within
+from support.patience import PATIENCE_S
 
 APPLY = "workspace/applyEdit"
 
@@ -285,7 +286,7 @@ async def test_typing_makes_stale_by_the_buffer(editor: EditorClient, file: Path
     await editor.client.read(file)
     with editor.client.events("fileops/didBecomeStale") as events:
         editor.type(file, "one", "un")
-        event = await events.next(timeout_s=20)
+        event = await events.next(timeout_s=PATIENCE_S)
         assert (event.source, event.file_path) == ("buffer", str(file))
     result = await editor.client.edit(file, "two", "2")
     assert result.error is not None
@@ -301,7 +302,7 @@ async def test_both_moved_is_told_with_both_names(editor: EditorClient, file: Pa
     await editor.client.read(file)
     with editor.client.events("fileops/didBecomeStale") as events:
         file.write_text("moved\n")
-        assert (await events.next(timeout_s=20)).source == "external"
+        assert (await events.next(timeout_s=PATIENCE_S)).source == "external"
     editor.type(file, "one", "un")
     result = await editor.client.edit(file, "two", "2")
     assert result.error is not None
@@ -368,7 +369,7 @@ async def test_an_own_edit_of_a_buffer_does_not_make_stale(editor: EditorClient,
     with editor.client.events("fileops/didBecomeStale") as events:
         await editor.client.edit(file, "two", "2")
         editor.type(file, "un", "I")
-        assert (await events.next(timeout_s=20)).source == "buffer"
+        assert (await events.next(timeout_s=PATIENCE_S)).source == "buffer"
         assert events.arrived() == []
 
 
@@ -379,7 +380,7 @@ async def test_one_sessions_edit_of_a_buffer_makes_the_other_stale(editor: Edito
     await editor.client.read(file, session_id="b")
     with editor.client.events("fileops/didBecomeStale") as events:
         await editor.client.edit(file, "two", "2", session_id="a")
-        event = await events.next(timeout_s=20)
+        event = await events.next(timeout_s=PATIENCE_S)
         assert (event.session_id, event.source) == ("b", "session:a")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.frames import frames_of
+from support.patience import PATIENCE_S
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
 
 
@@ -136,14 +137,14 @@ def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
         deaf.stdout.close()
         deaf.stdin.write(frame({"jsonrpc": "2.0", "id": 1, "method": "test/echo"}))
         deaf.stdin.flush()
-        assert deaf.wait(20) == 1
+        assert deaf.wait(PATIENCE_S) == 1
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout"])
 def test_closed_descriptors_at_the_start_are_told(name: str) -> None:
     closing = {"stdin": "<&-", "stdout": ">&-"}[name]
     ended = subprocess.run(
-        ["sh", "-c", f'"$@" {closing}', "sh", *SEAM_DAEMON], capture_output=True, timeout=20, check=False
+        ["sh", "-c", f'"$@" {closing}', "sh", *SEAM_DAEMON], capture_output=True, timeout=PATIENCE_S, check=False
     )
     assert ended.returncode == 1
     assert ended.stdout == b""
@@ -168,7 +169,9 @@ def test_a_file_is_served_as_a_pipe_is(tmp_path: Path) -> None:
     asked = [{"jsonrpc": "2.0", "id": n, "method": "test/echo", "params": {"value": n}} for n in range(1, 600)]
     (tmp_path / "in").write_bytes(script(*asked))
     with open(tmp_path / "in", "rb") as given, open(tmp_path / "out", "wb") as taken:
-        ended = subprocess.run(SEAM_DAEMON, stdin=given, stdout=taken, stderr=subprocess.PIPE, timeout=20, check=False)
+        ended = subprocess.run(
+            SEAM_DAEMON, stdin=given, stdout=taken, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+        )
     assert ended.returncode == 1, "stdin was closed without a shutdown"
     answers = messages_in((tmp_path / "out").read_bytes())
     assert [one["result"] for one in answers if one.get("id")] == list(range(1, 600))
@@ -176,7 +179,7 @@ def test_a_file_is_served_as_a_pipe_is(tmp_path: Path) -> None:
 
 def test_stdin_that_cannot_be_read_ends_it_with_a_reason(tmp_path: Path) -> None:
     with open(tmp_path / "for writing", "wb") as given:
-        ended = subprocess.run(SEAM_DAEMON, stdin=given, capture_output=True, timeout=20, check=False)
+        ended = subprocess.run(SEAM_DAEMON, stdin=given, capture_output=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 1
     assert "ending: " in ended.stderr.decode()
     assert "Traceback" not in ended.stderr.decode()
@@ -195,7 +198,7 @@ def test_a_socket_is_served_as_a_pipe_is() -> None:
         ) as daemon,
     ):
         theirs.close()
-        ours.settimeout(20)
+        ours.settimeout(PATIENCE_S)
         ours.sendall(script(ask))
         data = b""
         while not any(one.get("id") == 1 for one in messages_in(data)):
@@ -203,7 +206,7 @@ def test_a_socket_is_served_as_a_pipe_is() -> None:
         ours.sendall(b"".join(map(frame, end)))
         while chunk := ours.recv(1 << 20):
             data += chunk
-        assert daemon.wait(20) == 0
+        assert daemon.wait(PATIENCE_S) == 0
     results = {one["id"]: one["result"] for one in messages_in(data) if one.get("id")}
     assert results == {1: text, 2: None}
 
@@ -260,7 +263,7 @@ def test_client_that_writes_without_reading_loses_nothing() -> None:
         assert process.stdin is not None
         process.stdin.write(hello + requests)
         process.stdin.flush()
-        out, _ = process.communicate(frame({"jsonrpc": "2.0", "id": "down", "method": "shutdown"}), timeout=40)
+        out, _ = process.communicate(frame({"jsonrpc": "2.0", "id": "down", "method": "shutdown"}), timeout=PATIENCE_S)
     assert out.count(b"Content-Length: ") >= n_requests + 2
     assert out.count(b"x" * 1_000_000) >= 1
 

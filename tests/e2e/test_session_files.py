@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fileops_client import DidConflict, DidEdit, EventContext, FileOpsClient
-
-PATIENCE_S = 20.0
+from support.patience import PATIENCE_S
 
 
 @pytest.fixture

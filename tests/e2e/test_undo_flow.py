@@ -11,6 +11,7 @@ import pytest
 
 from fileops_client import FileOpsClient, ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
+from support.patience import PATIENCE_S
 from support.rawclient import raw_client
 
 APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
@@ -123,7 +124,7 @@ async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, f
         editor.confirm = answer({"outcome": "proceed_once"})
         with editor.client.events("fileops/didEdit") as events:
             result = await undo(editor, edit_id=edit_id, session_id="a")
-            assert (await events.next(timeout_s=20)).edit_id == result["details"]["edit_id"]
+            assert (await events.next(timeout_s=PATIENCE_S)).edit_id == result["details"]["edit_id"]
         assert result["details"]["applied_to"] == "buffer"
         assert (editor.text(file), file.read_text()) == ("uno\ntwo\nthree\n", "one\nTWO\nthree\n")
         assert len(editor.questions) == 3
@@ -214,7 +215,7 @@ async def test_commands_undo(editor: EditorClient, file: Path):
     assert (await command(editor, "fileops.undoSession", {"session_id": "a"}))["status"] == "success"
     with editor.client.events("window/showMessage") as events:
         assert (await command(editor, "fileops.undoSession", "a"))["status"] == "error"
-        assert "fileops" in (await events.next(timeout_s=20)).params["message"]
+        assert "fileops" in (await events.next(timeout_s=PATIENCE_S)).params["message"]
 
 
 async def test_commands_that_a_person_runs_ask_nobody(tmp_path: Path, file: Path):
@@ -238,11 +239,11 @@ async def test_a_command_that_takes_long_reports(editor: EditorClient, file: Pat
     with editor.client.events("$/progress") as progress:
         params = {"command": "fileops.undoEdit", "arguments": [edit_id], "workDoneToken": "t"}
         undoing = editor.client.begin("workspace/executeCommand", params)
-        begun = (await progress.next(timeout_s=20)).params
+        begun = (await progress.next(timeout_s=PATIENCE_S)).params
         assert begun == {"token": "t", "value": {"kind": "begin", "title": "Undoing edits", "cancellable": True}}
         held.let_go.set()
         assert (await within(undoing))["status"] == "success"
-        assert (await progress.next(timeout_s=20)).params == {"token": "t", "value": {"kind": "end"}}
+        assert (await progress.next(timeout_s=PATIENCE_S)).params == {"token": "t", "value": {"kind": "end"}}
 
 
 @pytest.mark.parametrize("arguments", [[], [{"edit_id": 3}], ["a", "b"]])

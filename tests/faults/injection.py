@@ -17,6 +17,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from support.patience import PATIENCE_S
 from support.rawclient import RawClient, raw_client
 
 _SHIM = Path(__file__).with_name("shim.c")
@@ -106,7 +107,7 @@ class Shim:
     def release(self) -> None:
         self.control[24:28] = struct.pack("i", 1)
 
-    def wait_until_held(self, client: RawClient, msg_id: int, patience_s: float = 20.0) -> bool:
+    def wait_until_held(self, client: RawClient, msg_id: int, patience_s: float = PATIENCE_S) -> bool:
         """For WAIT: True when the call is being held; False when the request was answered without reaching it."""
         until = time.monotonic() + patience_s
         while not self.has_fired:

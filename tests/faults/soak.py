@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from fileops.workers import N_LOCAL, N_OF_A_SHARE
+from support.patience import PATIENCE_S
 
 Json = dict[str, Any]
 BATCH = 40  # requests on their way at once
@@ -27,8 +28,6 @@ SESSIONS = ("one", "two", "three")
 WARM_UP = 1 / 3
 MAX_GROWTH_MB = 6.0  # behind the warm-up; an allocator's breath, and far less than 200,000 of anything
 MAX_THREADS = N_LOCAL + N_OF_A_SHARE + 8  # and those that send, sweep, recover and watch
-    N_LOCAL + N_OF_A_SHARE + 8
-)  # beside the workers of files and of undos: those that send, sweep, recover and watch
 JOURNAL_BYTES = 1100  # that an applied edit costs, so that it can be taken back, until 64 MB of them are kept
 
 
@@ -135,7 +134,7 @@ class Daemon:
     def end(self) -> int:
         self.exchange([("shutdown", {}, True)])
         self.exchange([("exit", {}, False)])
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE_S)
 
 
 def _is_applied(answer: Json) -> bool:

@@ -17,7 +17,7 @@ from faults.injection import IS_COMPLETE, Action, Shim, Spot, daemon
 from faults.stage import OLD, SCENES, Scene
 from support.rawclient import RawClient
 
-pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
+pytestmark = pytest.mark.timeout(300 if not IS_COMPLETE else 1200)
 _CHANGES = {"write", "pwrite", "renameat", "renameat2", "linkat", "unlinkat", "ftruncate", "mkdirat", "posix_fallocate"}
 
 

@@ -14,7 +14,7 @@ from faults.injection import IS_COMPLETE, Action, Shim, Spot, daemon
 from faults.stage import SCENES, Scene
 from support.rawclient import RawClient
 
-pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
+pytestmark = pytest.mark.timeout(300 if not IS_COMPLETE else 1200)
 
 SYSTEM = {"io_error"}
 CODES = {

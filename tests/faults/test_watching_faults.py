@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from support.patience import PATIENCE_S
 from support.rawclient import DAEMON, RawClient, raw_client
 
 MAY_UNSHARE = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False).returncode == 0
@@ -44,7 +45,7 @@ def within(client: RawClient, *command: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root may enter the daemon's namespaces")
     target = ["nsenter", "--target", str(client.process.pid), "--user", "--mount", "--preserve-credentials"]
-    subprocess.run([*target, *command], check=True, capture_output=True, timeout=20)
+    subprocess.run([*target, *command], check=True, capture_output=True, timeout=PATIENCE_S)
 
 
 def read(client: RawClient, path: Path) -> Any:

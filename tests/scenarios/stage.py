@@ -10,9 +10,9 @@ from typing import Any, Protocol, cast
 from scenarios.story import ABSENT, REMINDER, Answer, Fact, Lines, Step, Story, filled
 from scenarios.unified import apply_unified, render
 from scenarios.world import Entry, act, changes, content_of, entries, entry_at
+from support.patience import PATIENCE_S
 
 METHODS = {"read": "fileops/read", "edit": "fileops/edit", "multi_edit": "fileops/multiEdit"}
-EVENT_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Stage:
                 and (session is None or params["session_id"] == self._session(session))
             )
 
-        params = await self._door.event(step.args[0], is_meant, EVENT_TIMEOUT_S)
+        params = await self._door.event(step.args[0], is_meant, PATIENCE_S)
         self._check_facts(tuple(fact for fact in step.params if fact.path != "session_id"), params)
 
     # --- the world ---------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from typing import Any
 from fileops.lsp.documents import Position
 from fileops_client import FileOpsClient, uri_of
 from support.fake_editor import line_starts, offset_of, position_of
-
-WAIT_S = 20.0  # for what has to come; never waited out when all is well
+from support.patience import PATIENCE_S
 
 Reply = Callable[[Any], Awaitable[Any]]
 
@@ -110,7 +109,7 @@ async def editor_client(
     handlers = {method: reply for method, reply in editor.handlers().items() if method in asked}
     merged = {"general": {"positionEncodings": ["utf-16"]}, **(capabilities or {})}
     async with FileOpsClient.start(
-        root=root, initialization_options=options, handlers=handlers, capabilities=merged, timeout_s=WAIT_S
+        root=root, initialization_options=options, handlers=handlers, capabilities=merged, timeout_s=PATIENCE_S
     ) as client:
         editor.client = client
         yield editor
@@ -144,7 +143,7 @@ class Held:
 
 
 async def within(work: Awaitable[Any]) -> Any:
-    return await asyncio.wait_for(work, WAIT_S)
+    return await asyncio.wait_for(work, PATIENCE_S)
 
 
 def edited(text: str, edits: Any) -> str:

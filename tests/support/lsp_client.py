@@ -16,11 +16,12 @@ from pygls.protocol import (
 from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtocol
 from pytest_lsp.client import register_lsp_features
 
+from support.patience import PATIENCE_S
+
 Json = dict[str, Any]
 NOTIFICATIONS = (
     "fileops/didBecomeStale", "fileops/didRead", "fileops/didEdit", "fileops/didConflict", "fileops/watcherHealth",
 )  # fmt: skip
-PATIENCE_S = 20.0
 
 
 def converter_factory() -> Any:

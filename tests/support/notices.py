@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from fileops.events import BecameStale, Event
-
-BOUND_S = 20
+from support.patience import PATIENCE_S
 
 T = TypeVar("T", bound=Event)
 
@@ -31,4 +30,4 @@ class Notices:
 
     def wait_for(self, is_so: Callable[[], bool]) -> None:
         with self._changed:
-            assert self._changed.wait_for(is_so, BOUND_S), self.events
+            assert self._changed.wait_for(is_so, PATIENCE_S), self.events

@@ -16,8 +16,9 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from support.patience import PATIENCE_S
+
 Message = dict[str, Any]
-PATIENCE_S = 20.0
 SEAM_DAEMON = (sys.executable, str(Path(__file__).with_name("seam_daemon.py")))
 DAEMON = (sys.executable, "-m", "fileops")
 

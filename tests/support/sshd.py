@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-PATIENCE_S = 20.0
+from support.patience import PATIENCE_S
+
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
 
 

@@ -10,8 +10,8 @@ from fileops.errors import WatchRefused
 from fileops.events import WatcherHealth
 from fileops.lookout import Lookout
 from fileops.model import Stamp
+from support.patience import PATIENCE_S
 
-BOUND_S = 20
 NEVER_S = 3600.0
 SOON_S = 0.01
 STAMP = Stamp(dev=1, ino=1, size_bytes=1, mtime_ns=1, ctime_ns=1, mode=0o100644, uid=1, gid=1, n_links=1)
@@ -118,7 +118,7 @@ class World:
 
     def wait_for(self, is_so: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(is_so, BOUND_S), vars(self)
+            assert self.changed.wait_for(is_so, PATIENCE_S), vars(self)
 
     def track(self, *paths: str) -> None:
         for path in paths:

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fileops.calls import Call
 from fileops.telemetry import Telemetry, telemetry_from
+from support.patience import PATIENCE_S
 
 EDIT = Call(
     method="fileops/edit", session_id="s", started_ns=10**18, duration_ns=2_000_000, waited_ns=5_000_000,
@@ -79,12 +80,16 @@ def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptu
         "from fileops.telemetry import telemetry_from\n"
         "assert telemetry_from({'OTEL_TRACES_EXPORTER': 'console'}) is None\n"
     )
-    done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert "install fileops-server[otel]" in done.stderr
 
 
 # R-STATS-4
 def test_opentelemetry_is_not_imported_unless_it_is_asked_for() -> None:
     look = "import sys, fileops.__main__ as m; m._telemetry(); print('opentelemetry' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60, env={})
+    done = subprocess.run(
+        [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=PATIENCE_S, env={}
+    )
     assert done.stdout == "False\n"

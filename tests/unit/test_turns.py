@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from fileops.turns import Turns
+from support.patience import PATIENCE_S
 
 
 async def settle() -> None:
@@ -52,7 +53,7 @@ async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
 
 async def test_other_paths_do_not_wait() -> None:
     turns = Turns()
-    async with turns.take("a", shared=False), asyncio.timeout(1), turns.take("b", shared=False):
+    async with turns.take("a", shared=False), asyncio.timeout(PATIENCE_S), turns.take("b", shared=False):
         pass
 
 
@@ -70,7 +71,7 @@ async def test_a_turn_given_up_while_waiting_blocks_nobody(shared: bool) -> None
         waiting.cancel()
         await settle()
     assert waiting.cancelled()
-    async with asyncio.timeout(1), turns.take("p", shared=False):
+    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
         pass
 
 
@@ -88,5 +89,5 @@ async def test_a_turn_that_comes_together_with_the_cancel_is_passed_on() -> None
     await holder.__aexit__(None, None, None)  # the turn is given to `waiting`, which has not run yet
     waiting.cancel()
     await settle()
-    async with asyncio.timeout(1), turns.take("p", shared=False):
+    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
         pass

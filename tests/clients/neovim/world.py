@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.places import editor
+from support.patience import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[3]
 PLUGIN = REPOSITORY / "clients" / "neovim"
-BOUND_S = 20.0  # of a wait; each ends with its condition
+BOUND_S = PATIENCE_S  # of a wait; each ends with its condition
 
 
 @dataclass(frozen=True, kw_only=True)

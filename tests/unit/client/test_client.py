@@ -23,6 +23,7 @@ from fileops_client import (
     ServerMissing,
     uri_of,
 )
+from support.patience import PATIENCE_S
 
 TOY = (sys.executable, str(pathlib.Path(__file__).with_name("toy_daemon.py")))
 STALE = {
@@ -192,9 +193,9 @@ async def test_death_of_the_daemon_ends_every_call_with_its_last_words(toy: File
     with pytest.raises(ConnectionLost, match="something broke"):
         await toy.read("/p/a")
     with pytest.raises(ConnectionLost):
-        await events.next(timeout_s=5)
+        await events.next(timeout_s=PATIENCE_S)
     with pytest.raises(ConnectionLost):
-        await toy.events().next(timeout_s=5)
+        await toy.events().next(timeout_s=PATIENCE_S)
 
 
 async def test_output_that_is_no_frame_ends_the_connection(toy: FileOpsClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,13 +243,13 @@ async def test_events_come_typed_in_order_and_only_those_asked_for(toy: FileOpsC
     stop = toy.on("fileops/didBecomeStale", listen)
     every, stale = toy.events(), toy.events("fileops/didBecomeStale")
     await toy.request("toy/tell", [{"method": "toy/news", "params": [1]}, STALE])
-    first = await every.next(timeout_s=5)
+    first = await every.next(timeout_s=PATIENCE_S)
     assert first == Notification("toy/news", [1])
-    event = await stale.next(timeout_s=5)
+    event = await stale.next(timeout_s=PATIENCE_S)
     assert isinstance(event, BecameStale)
     assert (event.file_path, event.reason, event.timestamp) == ("/p/a", "modified", 1.5)
     assert every.arrived() == [event]
-    await asyncio.wait_for(finished.wait(), 5)
+    await asyncio.wait_for(finished.wait(), PATIENCE_S)
     stop()
     await toy.request("toy/tell", [STALE])
     assert heard == [event]
@@ -257,8 +258,8 @@ async def test_events_come_typed_in_order_and_only_those_asked_for(toy: FileOpsC
 async def test_subscription_waits_for_the_event_that_is_meant(toy: FileOpsClient) -> None:
     with toy.events("toy/n") as numbers:
         await toy.request("toy/tell", [{"method": "toy/n", "params": n} for n in range(4)])
-        assert (await numbers.next(where=lambda event: event.params == 2, timeout_s=5)).params == 2
-        assert (await numbers.next(timeout_s=5)).params == 3
+        assert (await numbers.next(where=lambda event: event.params == 2, timeout_s=PATIENCE_S)).params == 2
+        assert (await numbers.next(timeout_s=PATIENCE_S)).params == 3
         with pytest.raises(TimeoutError):
             await numbers.next(timeout_s=0.01)
     with pytest.raises(StopAsyncIteration):
@@ -275,7 +276,7 @@ async def test_failing_listener_and_malformed_event_harm_nobody(
     news = toy.events("toy/news")
     malformed = {"method": "fileops/didBecomeStale", "params": {"file_path": 1}}
     await toy.request("toy/tell", [malformed, {"method": "toy/news"}])
-    await news.next(timeout_s=5)
+    await news.next(timeout_s=PATIENCE_S)
     assert "my fault" in caplog.text
     assert "fileops/didBecomeStale" in caplog.text
 
@@ -304,7 +305,7 @@ async def test_time_in_which_a_person_thinks_does_not_count(toy: FileOpsClient) 
     ask = {"method": "fileops/confirmEdit", "params": QUESTION}
     async with FileOpsClient.start(TOY, confirm_edit=confirm) as client:
         asking = asyncio.create_task(client.request("toy/ask", ask))
-        await asyncio.wait_for(begun.wait(), 20)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         begun_meanwhile = asyncio.create_task(client.request("toy/hang", timeout_s=0.1))
         for _ in range(3):
             with pytest.raises(TimeoutError):  # elsewhere the time passes
@@ -347,7 +348,7 @@ async def test_question_taken_back_cancels_its_handler() -> None:
 
     async with FileOpsClient.start(TOY, handlers={"toy/ponder": ponder}) as client:
         asking = client.begin("toy/ask", {"method": "toy/ponder", "params": {}})
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         client.notify("toy/withdraw")
         told = await asking
     assert told["error"]["code"] == -32800

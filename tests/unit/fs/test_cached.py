@@ -14,6 +14,7 @@ import pytest
 from fileops.fs import syscalls
 from fileops.fs.cached import MAX_BYTES, CachedFiles
 from fileops.fs.local import LocalFileSystem
+from support.patience import PATIENCE_S
 from unit.fs.children import as_root, in_child, own_mounts
 
 pytestmark = pytest.mark.skipif(
@@ -139,7 +140,7 @@ def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem
             except BlockingIOError:
                 return True
 
-        until = time.monotonic() + 10
+        until = time.monotonic() + PATIENCE_S
         while not is_dropped():
             assert time.monotonic() < until, "the kernel keeps it"
         assert fs.open_cached(path) is None
@@ -159,7 +160,7 @@ def test_filesystem_that_does_not_answer_and_is_mounted_over_a_known_folder_is_n
         assert ctypes.CDLL(None).mount(b"none", os.fsencode(os.path.dirname(path)), b"fuse", 0, options) == 0
         loop = threading.Thread(target=fs.open_cached, args=(path,), daemon=True)
         loop.start()
-        loop.join(10)
+        loop.join(PATIENCE_S)
         return "waits" if loop.is_alive() else "done"
 
     assert in_child(work).value == "done"

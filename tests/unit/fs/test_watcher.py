@@ -15,8 +15,7 @@ from fileops.fs.opening import stamp_of
 from fileops.fs.watcher import InotifyFolders, ObservedFolders, moved, open_folder_watch
 from fileops.model import Splice
 from fileops.ports import FolderWatch
-
-BOUND_S = 20
+from support.patience import PATIENCE_S
 
 
 class Told:
@@ -30,7 +29,7 @@ class Told:
         self.gate.set()
 
     def on_hint(self, folder: str, name: str) -> None:
-        self.gate.wait(BOUND_S)
+        self.gate.wait(PATIENCE_S)
         with self.changed:
             self.hints.append((folder, name))
             self.changed.notify_all()
@@ -42,7 +41,7 @@ class Told:
 
     def wait_for(self, is_so: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(is_so, BOUND_S), (self.hints, self.lost)
+            assert self.changed.wait_for(is_so, PATIENCE_S), (self.hints, self.lost)
 
     def wait_for_hint(self, folder: Path, name: str) -> None:
         self.wait_for(lambda: (str(folder), name) in self.hints)

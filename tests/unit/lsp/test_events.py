@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from fileops.events import Event, WatcherHealth
 from fileops.lsp.events import LoopEvents
+from support.patience import PATIENCE_S
 
 
 def health(reason: str) -> Event:
@@ -47,7 +48,7 @@ async def test_what_a_thread_tells_later_does_not_overtake_what_waits_for_its_an
     thread = threading.Thread(target=events.publish, args=(health("stale"),))
     thread.start()
     thread.join()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await told.wait()
     assert seen == ["read", "stale"]
 

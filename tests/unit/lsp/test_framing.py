@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fileops.lsp import framing
 from fileops.lsp.frame_writer import FrameWriter
 from fileops.lsp.framing import BadFrame, FrameParser, StreamBroken
+from support.patience import PATIENCE_S
 from support.rawclient import frame
 
 
@@ -129,7 +130,7 @@ def test_writer_takes_frames_at_once_and_writes_them_in_order() -> None:
         bodies = frames_of(stream.read1)
         for number in range(100):
             assert next(bodies).startswith(b"%dx" % number)
-    assert drained.wait(10)
+    assert drained.wait(PATIENCE_S)
     assert writer.n_pending_bytes == 0
     assert writer.close(10)
     os.close(write_fd)
@@ -164,7 +165,7 @@ def test_writer_tells_when_nobody_reads_any_more() -> None:
     broken = threading.Event()
     writer = FrameWriter(write_fd, on_broken=broken.set, on_drained=lambda: None)
     writer.write(b"{}")
-    assert broken.wait(10)
+    assert broken.wait(PATIENCE_S)
     writer.write(b"{}")  # harmless
     writer.close(10)
     os.close(write_fd)

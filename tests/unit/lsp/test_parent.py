@@ -8,6 +8,7 @@ import pytest
 
 from fileops.lsp import parent
 from fileops.lsp.parent import ParentWatch
+from support.patience import PATIENCE_S
 
 
 @pytest.fixture(params=["pidfd", "polling"])
@@ -27,7 +28,7 @@ async def test_end_of_the_process_is_told() -> None:
         assert not gone.is_set()
         process.kill()
         await asyncio.to_thread(process.wait)
-        await asyncio.wait_for(gone.wait(), 20)
+        await asyncio.wait_for(gone.wait(), PATIENCE_S)
     watch.close()
 
 
@@ -36,5 +37,5 @@ async def test_process_that_never_was_is_gone() -> None:
     gone = asyncio.Event()
     watch = ParentWatch(asyncio.get_running_loop(), gone.set)
     watch.watch(2**22 + 12345)  # over the kernel's highest process id
-    await asyncio.wait_for(gone.wait(), 20)
+    await asyncio.wait_for(gone.wait(), PATIENCE_S)
     watch.close()

@@ -8,6 +8,7 @@ import pytest
 from fileops.lsp import progress
 from fileops.lsp.client import Client, ClientRefused
 from fileops.lsp.progress import ProgressTokens
+from support.patience import PATIENCE_S
 
 SHORT_S = 0.01
 CREATE = "window/workDoneProgress/create"
@@ -55,7 +56,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def next_of(client: FakeClient) -> Any:
-    return await asyncio.wait_for(client.told.get(), 10)
+    return await asyncio.wait_for(client.told.get(), PATIENCE_S)
 
 
 @pytest.mark.parametrize("shows_progress", [True, False])
