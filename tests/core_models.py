@@ -4,8 +4,9 @@ import re
 
 from hypothesis import strategies as st
 
-from fileops.model import Snapshot, Splice, Stamp, Text, TextFormat
-from fileops.settings import Limits
+from fileops.model.edits import Splice
+from fileops.model.files import Snapshot, Stamp, Text, TextFormat
+from fileops.model.settings import Limits
 
 LIMITS = Limits()
 FORMATS = (

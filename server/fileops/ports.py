@@ -1,6 +1,6 @@
 """What the service needs of the world, as Protocols. Adapters live in `fs/` and `lsp/`.
 
-A FileSystem is synchronous and is called from worker threads, `open_cached` apart. Every path given to it, but for
+A FileSystem is synchronous and is called from worker threads, `try_open_cached` apart. Every path given to it, but for
 that one and `resolve`, is canonical: absolute, without a symlink in any component. It refuses to follow one
 (`PathMoved`), so what was decided about a canonical path holds for what is opened. OSErrors are translated to
 `FileOpsError`s inside it.
@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.events import Event
-from fileops.model import AppliedEdit, Committed, Plan, Snapshot, Source, Splice, Stamp
-from fileops.questions import Correction, CorrectionQuestion, Decision, Question
-from fileops.requests import CommandRequest
+from fileops.model.approval import Correction, CorrectionRequest, Decision, Question
+from fileops.model.documents import BufferEdit
+from fileops.model.edits import Plan, Splice
+from fileops.model.events import Event
+from fileops.model.files import Committed, Snapshot, Source, Stamp
+from fileops.model.history import AppliedEdit
+from fileops.model.requests import CommandRequest
 
 
 class ContentStream(Protocol):
@@ -86,7 +89,7 @@ class FileSystem(Protocol):
         """Raises: FileMissing, IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
         ...
 
-    def open_cached(self, path: str) -> ContentStream | None:
+    def try_open_cached(self, path: str) -> ContentStream | None:
         """`open` for the event loop: without waiting for a disk, a lock or anybody. path: as it was given.
 
         Where a stream is given, the path is canonical and the content whole. None, and nothing has happened: whatever
@@ -136,7 +139,7 @@ class Corrector(Protocol):
         """Whether the client has said that it proposes corrections."""
         ...
 
-    async def correct(self, question: CorrectionQuestion) -> Correction | None:
+    async def correct(self, question: CorrectionRequest) -> Correction | None:
         """Ask it; None for no proposal, or none in time. Cancelling the call withdraws the question."""
         ...
 
@@ -197,7 +200,7 @@ class CommandApprover(Protocol):
         ...
 
 
-class FolderWatch(Protocol):
+class DirectoryWatch(Protocol):
     """Watches folders, not recursively; tells of changes through the callbacks it was made with.
 
     on_hint(folder, name): something may have happened to folder/name. on_move(folder, name): another file may stand
@@ -206,7 +209,7 @@ class FolderWatch(Protocol):
     """
 
     def add(self, folder: str) -> None:
-        """Canonical path. Raises: WatchRefused."""
+        """Canonical path. Raises: WatchError."""
         ...
 
     def remove(self, folder: str) -> None:
@@ -241,4 +244,24 @@ class HistoryStore(Protocol):
 class Clock(Protocol):
     def time_ns(self) -> int:
         """Wall clock, nanoseconds since the epoch."""
+        ...
+
+
+class Editor(Protocol):
+    """The other side of `workspace/applyEdit`."""
+
+    @property
+    def checks_version(self) -> bool:
+        """Whether it refuses an edit that is made for another version than it shows."""
+        ...
+
+    def apply(
+        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """Called in a worker thread.
+
+        is_current: whether the editor has told of nothing newer than what the edit is made for; asked last of all.
+        on_cancel: takes what withdraws the edit. Raises: ApplyRefused; Cancelled (withdrawn, and not made);
+        DocumentUnknown (withdrawn, and perhaps made).
+        """
         ...

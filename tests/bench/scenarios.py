@@ -19,8 +19,8 @@ import fileops_client
 from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, RawDurable, StockPygls
 from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resident_kb
 from bench.pipes import LspPipe
-from fileops.lsp.envelopes import Request, parse
-from fileops.wire.decode import decode
+from fileops.rpc.decode import decode
+from fileops.rpc.messages import Request, parse
 from fileops.wire.types import MultiEditParams
 from fileops_client.daemon import DEFAULT_COMMAND
 

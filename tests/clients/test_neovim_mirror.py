@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from clients.neovim.world import PLUGIN, neovim
-from fileops import events
-from fileops.wire import command_types, correction_types
+from fileops.model import events
+from fileops.wire import commands, correction
 from fileops.wire import types as wire
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -23,9 +23,9 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "ToolResult": wire.ToolResult,
     "Attachment": wire.Attachment,
     "ConfirmEditParams": wire.ConfirmEditParams,
-    "BashParams": command_types.BashParams,
-    "ConfirmCommandParams": command_types.ConfirmCommandParams,
-    "CorrectEditParams": correction_types.CorrectEditParams,
+    "BashParams": commands.BashParams,
+    "ConfirmCommandParams": commands.ConfirmCommandParams,
+    "CorrectEditParams": correction.CorrectEditParams,
     "HistoryEntry": wire.HistoryEntry,
     "ApprovalMode": wire.ApprovalModeResult,
     "ReadParams": wire.ReadParams,

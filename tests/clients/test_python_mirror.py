@@ -11,9 +11,10 @@ from typing import Any, cast, get_type_hints
 import pytest
 from msgspec import inspect
 
-from fileops import events
-from fileops.wire import command_types, correction_types, session_types, stats_types, view_types
+from fileops.model import events
+from fileops.wire import commands, correction, sessions, stats
 from fileops.wire import types as wire
+from fileops.wire.views import DescribeResult, RenderResult
 from fileops_client import notifications, questions, session_files, values, views
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -26,14 +27,14 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (values.TrackedFile, wire.TrackedFile),
     (values.UiExtra, wire.UiExtra),
     (questions.Question, wire.ConfirmEditParams),
-    (questions.CommandQuestion, command_types.ConfirmCommandParams),
-    (questions.Misquote, correction_types.CorrectEditParams),
-    (session_files.CallStats, stats_types.StatsResult),
-    (session_files.Conflict, session_types.Conflict),
-    (session_files.RecordedRead, session_types.RecordReadResult),
-    (session_files.SessionFile, session_types.SessionFile),
-    (views.Description, view_types.DescribeResult),
-    (views.View, view_types.RenderResult),
+    (questions.CommandQuestion, commands.ConfirmCommandParams),
+    (questions.Misquote, correction.CorrectEditParams),
+    (session_files.CallStats, stats.StatsResult),
+    (session_files.Conflict, sessions.Conflict),
+    (session_files.RecordedRead, sessions.RecordReadResult),
+    (session_files.SessionFile, sessions.SessionFile),
+    (views.Description, DescribeResult),
+    (views.View, RenderResult),
     (notifications.BecameStale, events.BecameStale),
     (notifications.DidConflict, events.DidConflict),
     (notifications.DidEdit, events.DidEdit),

@@ -17,9 +17,9 @@ import msgspec
 import pytest
 
 from clients.places import PREFIX, missing
-from fileops.errors import FAILURES
-from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS
-from fileops.wire import command_types, correction_types, session_types, stats_types, view_types
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS
+from fileops.model.errors import FAILURES
+from fileops.wire import commands, correction, sessions, stats, views
 from fileops.wire import types as wire
 
 HERE = Path(__file__).parent / "vscode"
@@ -144,7 +144,7 @@ RENAMED = {"ErrorInfo": "ToolError"}
 def server_types() -> list[type[msgspec.Struct]]:
     return [
         found
-        for module in (wire, session_types, stats_types, view_types, command_types, correction_types)
+        for module in (wire, sessions, stats, views, commands, correction)
         for found in vars(module).values()
         if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
         if found.__struct_fields__ and found.__name__ not in UNMIRRORED

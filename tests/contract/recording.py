@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fileops.model import Committed
+from fileops.model.files import Committed
 
 
 class RecordingHooks:

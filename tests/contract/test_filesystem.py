@@ -8,7 +8,8 @@ import pytest
 from contract.recording import RecordingHooks
 from contract.worlds import World
 from fileops.core.stamps import is_unmoved
-from fileops.errors import (
+from fileops.model.edits import Splice
+from fileops.model.errors import (
     AlreadyExists,
     Cancelled,
     FileMissing,
@@ -19,7 +20,6 @@ from fileops.errors import (
     PathMoved,
     Stale,
 )
-from fileops.model import Splice
 
 # --- resolve --------------------------------------------------------------------------------------------------
 
@@ -416,7 +416,7 @@ def test_what_is_had_without_waiting_is_what_an_open_gives(world: World) -> None
     world.put(path, b"one\n")
     with world.fs.open(path) as opened:  # a first use may be needed
         stamp = opened.stamp
-    cached = world.fs.open_cached(path)
+    cached = world.fs.try_open_cached(path)
     if cached is not None:
         with cached:
             assert (cached.stamp, cached.read(100), cached.read(100)) == (stamp, b"one\n", b"")
@@ -431,4 +431,4 @@ def test_what_is_no_file_by_its_canonical_path_is_not_had_without_waiting(world:
         world.link(f"{world.folder}/link", "f")
     with world.fs.open(f"{world.folder}/f"):
         pass
-    assert world.fs.open_cached(f"{world.folder}/{name.format(world.folder.rpartition('/')[2])}") is None
+    assert world.fs.try_open_cached(f"{world.folder}/{name.format(world.folder.rpartition('/')[2])}") is None

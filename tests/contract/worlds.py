@@ -10,16 +10,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from fileops.fs import opening
-from fileops.fs.anywhere import AnyBackend
-from fileops.fs.local import LocalFileSystem
+from fileops.core.uris import uri_of
+from fileops.fs.local import nofollow
+from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.memory import MemoryFileSystem
-from fileops.fs.remote import RemoteFileSystem
-from fileops.fs.router import RouterFileSystem
-from fileops.fs.sftp import SftpBackend
-from fileops.model import Source
+from fileops.fs.remote.filesystem import RemoteFileSystem
+from fileops.fs.remote.fsspec_backend import FsspecBackend
+from fileops.fs.remote.router import RouterFileSystem
+from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.model.files import Source
 from fileops.ports import FileSystem
-from fileops.wire.uris import uri_of
 from support.fake_editor import FakeEditor
 from support.sshd import Sshd
 
@@ -53,7 +53,7 @@ class World(Protocol):
 class DiskWorld:
     source: Source = "disk"
 
-    def __init__(self, root: Path, opener: opening.Opener) -> None:
+    def __init__(self, root: Path, opener: nofollow.Opener) -> None:
         self.folder = os.path.realpath(root)
         self.fs: FileSystem = LocalFileSystem(opener=opener, state_folder=str(root / ".state"))
 
@@ -141,7 +141,7 @@ class AnywhereWorld:
         self._base = f"/{root.name}-{id(self)}"
         self._far.makedirs(self._base)
         self.folder = "/far"
-        mount = RemoteFileSystem(self.folder, self._base, AnyBackend(f"memory://{self._base}", {}))
+        mount = RemoteFileSystem(self.folder, self._base, FsspecBackend(f"memory://{self._base}", {}))
         self.fs: FileSystem = RouterFileSystem(MemoryFileSystem(), [mount])
 
     def _there(self, path: str) -> str:
@@ -212,9 +212,9 @@ class SftpWorld(DiskWorld):
 
 SSH_WORLDS: dict[str, Callable[[Path, Sshd], World]] = {"sftp": SftpWorld}
 WORLDS: dict[str, Callable[[Path], World]] = {
-    "local-openat2": lambda root: DiskWorld(root, opening.best_opener()),
-    "local-walk": lambda root: DiskWorld(root, opening.OPENERS["walk"]),
-    "local-compare": lambda root: DiskWorld(root, opening.OPENERS["compare"]),
+    "local-openat2": lambda root: DiskWorld(root, nofollow.best_opener()),
+    "local-walk": lambda root: DiskWorld(root, nofollow.OPENERS["walk"]),
+    "local-compare": lambda root: DiskWorld(root, nofollow.OPENERS["compare"]),
     "memory": lambda root: MemoryWorld(),
     "fsspec-memory": AnywhereWorld,
     "buffers-unopened": lambda root: UnopenedWorld(),

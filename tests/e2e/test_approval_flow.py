@@ -94,16 +94,16 @@ async def test_an_answer_after_the_timeout_does_nothing(tmp_path: Path, file: Pa
     async def stubborn(params: Any) -> Any:
         while True:
             try:
-                await let_go.wait()
+                await unlock_and_close_later.wait()
             except asyncio.CancelledError:
                 continue
             return {"outcome": "proceed_once"}
 
-    let_go = asyncio.Event()
+    unlock_and_close_later = asyncio.Event()
     async with editor_client(tmp_path, CONFIRM, options={"approval_timeout_s": 0.05}) as editor:
         editor.confirm = stubborn
         assert (await edit(editor, file)).error.code == "approval_timeout"
-        let_go.set()
+        unlock_and_close_later.set()
         await editor.client.tools()
         assert file.read_text().startswith("one")
 
@@ -178,7 +178,7 @@ async def test_always_does_not_take_back_a_mode_that_was_set_meanwhile(tmp_path:
         editing = asyncio.create_task(edit(editor, file))
         await within(held.asked.wait())
         await editor.client.set_approval_mode("yolo")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(editing)).ok
         assert await editor.client.approval_mode() == "yolo"
 
@@ -190,7 +190,7 @@ async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_e
         creating = asyncio.create_task(editor.client.edit(tmp_path / "new.txt", "", "one\n", session_id="s"))
         await within(held.asked.wait())
         await editor.client.close_session("s")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(creating)).ok
         assert await editor.client.approval_mode(session_id="s") == "default"
         assert await editor.client.tracked(session_id="s") == ()
@@ -205,7 +205,7 @@ async def test_always_for_an_undo_of_a_closed_session_does_not_reach_the_next_on
         undoing = editor.client.begin("fileops/undo", {"session_id": "s"})
         await within(held.asked.wait())
         await editor.client.close_session("s")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(undoing))["status"] == "success"
         assert await editor.client.approval_mode(session_id="s") == "default"
         assert await editor.client.tracked(session_id="s") == ()
@@ -219,7 +219,7 @@ async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path
         call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         await within(held.asked.wait())
         file.write_text("moved one\n")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(call))["error"]["code"] == "modified_externally"
         assert file.read_text() == "moved one\n"
 
@@ -232,7 +232,7 @@ async def test_a_new_mtime_alone_counts_meanwhile_as_it_does_before(tmp_path: Pa
         call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         await within(held.asked.wait())
         os.utime(file, ns=(1, 1))
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(call))["error"]["code"] == "modified_externally"
         assert file.read_text().startswith("one")
 
@@ -244,7 +244,7 @@ async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: P
         call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         await within(held.asked.wait())
         file.unlink()
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(call))["status"] == "error"
         assert not file.exists()
 
@@ -273,7 +273,7 @@ async def test_nothing_is_held_while_the_person_thinks(tmp_path: Path, file: Pat
         assert (await editor.client.read(file)).ok
         editor.confirm = answer({"outcome": "proceed_once"})
         assert (await editor.client.edit(file, "two", "2")).ok
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(first))["status"] == "success"
         assert file.read_text() == f"1\n{FILLER}2\n"
 
@@ -291,7 +291,7 @@ async def test_a_yes_for_one_file_is_none_for_another_that_the_link_leads_to_mea
         link.unlink()
         link.symlink_to(other)
         editor.confirm = answer({"outcome": "cancel"})
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(editing))["error"]["code"] == "rejected"
         assert len(editor.questions) == 2
         assert file.read_text() == other.read_text() == f"one\n{FILLER}two\n"
@@ -364,7 +364,7 @@ async def test_typing_while_the_person_thinks_is_modified_externally(tmp_path: P
         call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         await within(held.asked.wait())
         editor.type(file, "two", "deux")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         result = await within(call)
         assert (result["error"]["code"], result["details"]["changed_by"]) == ("modified_externally", "buffer")
         assert editor.text(file) == f"one\n{FILLER}deux\n"

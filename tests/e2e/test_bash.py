@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fileops.bash import N_COMMANDS
+from fileops.service.commands import N_COMMANDS
 from fileops_client import Answer, CommandQuestion, FileOpsClient, ResponseError
 from support.patience import PATIENCE_S
 from support.sshd import Sshd, descendants_of, is_alive, wait_until
@@ -218,18 +218,18 @@ async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_c
     tmp_path: pathlib.Path,
 ) -> None:
     """R-APPROVE-9"""
-    asked, let_go = asyncio.Queue[None](), asyncio.Event()
+    asked, unlock_and_close_later = asyncio.Queue[None](), asyncio.Event()
 
     async def confirm(_question: CommandQuestion) -> Answer:
         asked.put_nowait(None)
-        await let_go.wait()
+        await unlock_and_close_later.wait()
         return Answer(outcome="proceed_always")
 
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=confirm) as client:
         waiting = asyncio.create_task(client.bash("echo x", session_id="s"))
         await asyncio.wait_for(asked.get(), 20)
         await client.close_session("s")
-        let_go.set()
+        unlock_and_close_later.set()
         assert (await waiting).ok
         for n_asked in (1, 0):  # the next session of that id is asked, and its own yes counts
             assert (await client.bash("echo x", session_id="s")).ok

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from fileops import __version__
-from fileops.__main__ import main
+from fileops.cli import main
 from support.patience import PATIENCE_S
 
 COMMAND = (sys.executable, "-m", "fileops")

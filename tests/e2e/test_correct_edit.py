@@ -199,7 +199,7 @@ async def test_nothing_is_held_while_the_model_thinks_and_the_file_is_looked_at_
         await within(held.asked.wait())
         assert (await client.read(file)).ok
         assert (await client.edit(file, "bread = 2", "bread = 3")).ok
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(call))["status"] == "success"
         assert file.read_bytes().startswith(b"bread = 3\r\ncheese = 3\r\n")
 
@@ -210,7 +210,7 @@ async def test_file_that_a_stranger_moves_meanwhile_is_modified_externally(file:
         call = client.begin("fileops/edit", {"file_path": str(file), "old_string": "cheddar", "new_string": "x"})
         await within(held.asked.wait())
         file.write_text("cheese = 1\n")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(call))["error"]["code"] == "modified_externally"
         assert file.read_text() == "cheese = 1\n"
 
@@ -275,6 +275,6 @@ async def test_correction_for_a_closed_session_does_not_use_the_mode_of_the_next
         await client.close_session("s")
         await client.set_approval_mode("yolo", session_id="s")
         await client.read(file, session_id="s")
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(editing)).code == "rejected"
     assert len(questions) == 1

@@ -96,20 +96,20 @@ class Editor:
 
     def oblige_when_let(self, *, is_heedless: bool = False) -> tuple[asyncio.Event, asyncio.Event]:
         """(set when it is asked, to be set for its answer). is_heedless: what was asked is done, though taken back."""
-        asked, let_go = asyncio.Event(), asyncio.Event()
+        asked, unlock_and_close_later = asyncio.Event(), asyncio.Event()
 
         async def slowly(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
             asked.set()
             try:
-                await let_go.wait()
+                await unlock_and_close_later.wait()
             except asyncio.CancelledError:
                 if not is_heedless:
                     raise
-                await let_go.wait()
+                await unlock_and_close_later.wait()
             return await self.oblige(params)
 
         self.answer = slowly
-        return asked, let_go
+        return asked, unlock_and_close_later
 
     async def call(self, method: str, **params: Any) -> Any:
         sending = self.client.protocol.send_request_async(method, {"file_path": str(self.path), **params})
@@ -224,12 +224,12 @@ async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor)
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
-    asked, let_go = editor.oblige_when_let()
+    asked, unlock_and_close_later = editor.oblige_when_let()
     editing = asyncio.create_task(editor.edit("two", "deux"))
     await asyncio.wait_for(asked.wait(), PATIENCE_S)
     other = await editor.call("fileops/read", file_path=str(editor.path.parent / "other"))
     assert other["error"]["code"] == "not_found"
-    let_go.set()
+    unlock_and_close_later.set()
     assert (await editing)["status"] == "success"
     assert (editor.text, await editor.state()) == ("un\ndeux\n", "fresh")
 
@@ -238,12 +238,12 @@ async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
-    asked, let_go = editor.oblige_when_let(is_heedless=True)
+    asked, unlock_and_close_later = editor.oblige_when_let(is_heedless=True)
     params = {"file_path": str(editor.path), "old_string": "two", "new_string": "deux"}
     editing = asyncio.create_task(editor.client.protocol.send_request_async("fileops/edit", params, msg_id="edit-1"))
     await asyncio.wait_for(asked.wait(), PATIENCE_S)
     editor.client.cancel_request(types.CancelParams(id="edit-1"))
-    let_go.set()
+    unlock_and_close_later.set()
     assert (await asyncio.wait_for(editing, PATIENCE_S))["status"] == "success"
     assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fileops.workers import N_FOR_PLUGINS
+from fileops.concurrency.workers import N_FOR_PLUGINS
 from support.hostile_package import hostile_in
 from support.rawclient import RawClient, edit_of, raw_client
 from support.sshd import descendants_of, is_alive, wait_until

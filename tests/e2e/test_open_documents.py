@@ -200,7 +200,7 @@ async def test_a_cancel_while_the_editor_works_gets_the_true_result(editor: Edit
     call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "two", "new_string": "deux"})
     await within(held.asked.wait())
     call.cancel()
-    held.let_go.set()
+    held.unlock_and_close_later.set()
     result = await within(call)
     assert result["status"] == "success"
     assert editor.text(file) == "un\ndeux\n"

@@ -59,7 +59,7 @@ def test_reading_and_editing_loads_no_pygls(file: Path) -> None:
         assert client.result("fileops/edit", edit)["error"] is None
         assert client.shut_down() == 0
         loaded = _loaded(client)
-    assert "fileops.lsp.connection" in loaded  # the list is what we think it is
+    assert "fileops.rpc.connection" in loaded  # the list is what we think it is
     assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
 
 
@@ -79,7 +79,7 @@ def test_open_documents_load_no_pygls(file: Path) -> None:
         assert "typed" in client.answer("read")["result"]["output"]
         assert client.shut_down() == 0
         loaded = _loaded(client)
-    assert "fileops.lsp.open_documents" in loaded
+    assert "fileops.fs.overlay.documents" in loaded
     assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
 
 

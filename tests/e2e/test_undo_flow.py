@@ -241,7 +241,7 @@ async def test_a_command_that_takes_long_reports(editor: EditorClient, file: Pat
         undoing = editor.client.begin("workspace/executeCommand", params)
         begun = (await progress.next(timeout_s=PATIENCE_S)).params
         assert begun == {"token": "t", "value": {"kind": "begin", "title": "Undoing edits", "cancellable": True}}
-        held.let_go.set()
+        held.unlock_and_close_later.set()
         assert (await within(undoing))["status"] == "success"
         assert (await progress.next(timeout_s=PATIENCE_S)).params == {"token": "t", "value": {"kind": "end"}}
 

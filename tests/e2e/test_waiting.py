@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from fileops.workers import N_OF_A_SHARE
+from fileops.concurrency.workers import N_OF_A_SHARE
 from support.rawclient import RawClient, edit_of, raw_client
 from support.sshd import Sshd
 

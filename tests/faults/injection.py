@@ -22,7 +22,7 @@ from support.rawclient import RawClient, raw_client
 
 _SHIM = Path(__file__).with_name("shim.c")
 _MAX_NAMES, _NAME_BYTES = 512, 16
-# armed, n_calls, at, action, number, fired, released, n_met, is_behind, round, name, behind
+# armed, n_calls, at, action, number, fired, released, n_met, is_outdated, round, name, behind
 _ORDERS = struct.Struct(f"10i{_NAME_BYTES}s{_NAME_BYTES}s")
 _CONTROL_BYTES = _ORDERS.size + _MAX_NAMES * _NAME_BYTES
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from fileops.workers import N_LOCAL, N_OF_A_SHARE
+from fileops.concurrency.workers import N_LOCAL, N_OF_A_SHARE
 from support.patience import PATIENCE_S
 
 Json = dict[str, Any]

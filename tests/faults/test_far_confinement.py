@@ -17,10 +17,11 @@ import pytest
 from contract.recording import RecordingHooks
 from faults.injection import IS_COMPLETE
 from faults.swapping import swapping
-from fileops.errors import FileOpsError, PathMoved, Stale
-from fileops.fs.remote import RemoteFileSystem
-from fileops.fs.sftp import SftpBackend
-from fileops.model import Snapshot, Splice
+from fileops.fs.remote.filesystem import RemoteFileSystem
+from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.model.edits import Splice
+from fileops.model.errors import FileOpsError, PathMoved, Stale
+from fileops.model.files import Snapshot
 from support import sftp_proxy
 from support.rawclient import raw_client
 from support.sshd import Sshd, running
@@ -132,7 +133,7 @@ WORKS = [Reads(), Streams(), Edits(), Creates(), CreatesInFolders()]
 
 
 def _moments(requests: list[str]) -> list[int]:
-    """Numbers of requests, from 1. Of many looks in a row only the first and the last."""
+    """Counters of requests, from 1. Of many looks in a row only the first and the last."""
     around = zip([None, *requests], requests, [*requests[1:], None], strict=False)
     return [n for n, kinds in enumerate(around, 1) if set(kinds) != {"lstat"}]
 

@@ -20,21 +20,23 @@ from core_models import (
     snapshot_of,
     text_of,
 )
+from fileops.api.requests import REQUESTS
 from fileops.core import splices as splicing
-from fileops.core.edit import execute, plan, valid
+from fileops.core.plan import execute, plan, valid
 from fileops.core.text import decode, detect_format, is_binary
 from fileops.core.window import WindowReader
-from fileops.errors import FileOpsError, MultipleMatches, NoMatch, TooManyChars
-from fileops.lsp.envelopes import Malformed, Notification, Reply, Request, parse
-from fileops.lsp.requests import REQUESTS
-from fileops.lsp.standard import STANDARD_PARAMS
-from fileops.model import Edit, Text, TextFormat
-from fileops.plugins import register_plugins
-from fileops.settings import Limits
-from fileops.wire import codec, convert
+from fileops.lsp.params import STANDARD_PARAMS
+from fileops.model.edits import Edit
+from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch, TooManyChars
+from fileops.model.files import Text, TextFormat
+from fileops.model.settings import Limits
+from fileops.rpc.decode import InvalidParams
+from fileops.rpc.decode import decode as decode_params
+from fileops.rpc.json import MAX_DIGITS, dumps, loads
+from fileops.rpc.messages import Malformed, Notification, Reply, Request, parse
+from fileops.service.plugins import register_plugins
+from fileops.wire import convert
 from fileops.wire import types as wire
-from fileops.wire.decode import InvalidParams
-from fileops.wire.decode import decode as decode_params
 from support.frames import BROKEN, frames_of
 
 PIECES = (
@@ -101,12 +103,12 @@ def messages(data: bytes) -> None:
         return
     match message:
         case Malformed(msg_id, error):
-            codec.dumps({"id": msg_id, "error": error.to_json()})
+            dumps({"id": msg_id, "error": error.to_json()})
         case Reply(_, members):
             assert value is not _NOT_JSON
             assert "method" not in members
         case Request(msg_id, method, params):
-            codec.dumps({"id": msg_id, "method": method})
+            dumps({"id": msg_id, "method": method})
             assert _same(cast("dict[str, object]", value).get("params"), params)
             for wanted in (method, *REQUEST_OF):
                 _take_params(wanted, params)
@@ -117,7 +119,7 @@ def messages(data: bytes) -> None:
         assert (message.msg_id, message.error.code) == (None, -32700)
     else:
         assert not isinstance(message, Malformed) or message.error.code == -32600, message
-        again = codec.loads(codec.dumps(codec.loads(data)))
+        again = loads(dumps(loads(data)))
         assert _same(value, again), (value, again)
 
 
@@ -130,7 +132,7 @@ def _take_params(method: str, params: object) -> None:
             _convert(decode_params(given, REQUEST_OF[method].params))
     except InvalidParams as fault:
         assert fault.path.startswith("$")
-        codec.dumps({"path": fault.path, "reason": fault.reason})
+        dumps({"path": fault.path, "reason": fault.reason})
 
 
 def _convert(params: object) -> None:
@@ -161,8 +163,8 @@ def _as_json(data: bytes) -> object:
         return numbers[-1]
 
     def bounded(text: str) -> int:
-        numbers.append(math.inf if len(text) > codec.MAX_DIGITS else 0)
-        return 0 if len(text) > codec.MAX_DIGITS else int(text)
+        numbers.append(math.inf if len(text) > MAX_DIGITS else 0)
+        return 0 if len(text) > MAX_DIGITS else int(text)
 
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=refuse, parse_float=finite, parse_int=bounded)

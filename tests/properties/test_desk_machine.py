@@ -20,7 +20,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fileops.errors import (
+from fileops.core.uris import uri_of
+from fileops.model.approval import Decision, Modify, Once, Reject
+from fileops.model.errors import (
     AlreadyExists,
     ApplyRefused,
     FileMissing,
@@ -30,8 +32,6 @@ from fileops.errors import (
     Rejected,
     UndoConflict,
 )
-from fileops.questions import Decision, Modify, Once, Reject
-from fileops.wire.uris import uri_of
 from support.in_process import Desk
 
 T = TypeVar("T")

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from core_models import FORMATS, LIMITS, awkward_texts, formats, model_edit, model_spans, snapshot_of, text_of
 from fileops.core import splices as splicing
-from fileops.core.edit import execute, plan, valid
-from fileops.errors import MultipleMatches, NoChange, NoMatch
-from fileops.model import Edit, TextFormat
+from fileops.core.plan import execute, plan, valid
+from fileops.model.edits import Edit
+from fileops.model.errors import MultipleMatches, NoChange, NoMatch
+from fileops.model.files import TextFormat
 
 
 @given(awkward_texts, st.data(), awkward_texts, formats)

@@ -4,8 +4,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from core_models import awkward_texts, formats, model_spans, text_of
-from fileops.core.matching import MANY_HITS, find, lines_of
-from fileops.model import TextFormat
+from fileops.core.matching.exact import MANY_HITS, find, lines_of
+from fileops.model.files import TextFormat
 
 
 @st.composite

@@ -16,15 +16,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from fileops.core import text
-from fileops.core.edit import execute, valid
-from fileops.freshness import Freshness
-from fileops.fs import watcher
-from fileops.fs.local import LocalFileSystem
-from fileops.history import History
-from fileops.model import Edit, Text
-from fileops.requests import EditOutcome, EditRequest, ReadRequest
-from fileops.service import FileOps, World
-from fileops.settings import Settings
+from fileops.core.plan import execute, valid
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.history.journal import History
+from fileops.model.edits import Edit
+from fileops.model.files import Text
+from fileops.model.requests import EditRequest, ReadRequest
+from fileops.model.results import EditResult
+from fileops.model.settings import Settings
+from fileops.service.fileops import FileOps, World
+from fileops.tracking.freshness import Freshness
+from fileops.watch import stat_scan
 from support.in_process import Person, RecordingEvents, SystemClock
 
 NEVER_S = 3600.0
@@ -65,7 +67,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.root.mkdir()
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))
         events, clock = RecordingEvents(), SystemClock()
-        self.freshness = Freshness(fs, events, clock, moved=watcher.moved, debounce_s=NEVER_S, sweep_s=NEVER_S)
+        self.freshness = Freshness(fs, events, clock, moved=stat_scan.moved, debounce_s=NEVER_S, sweep_s=NEVER_S)
         world = World(
             fs=fs, freshness=self.freshness, approver=Person(), events=events, clock=clock, history=History()
         )  # fmt: skip
@@ -103,7 +105,7 @@ class ServiceMachine(RuleBasedStateMachine):
             return "not_read"
         return made_of(now.data, edits) if self.seen[key] == now else "modified_externally"
 
-    def judge(self, session: str, name: str, outcome: EditOutcome, before: Sight | None) -> None:
+    def judge(self, session: str, name: str, outcome: EditResult, before: Sight | None) -> None:
         key, now = (session, FILES[name]), self.sight(name)
         wanted = self.wanted
         if isinstance(wanted, str) or outcome.dry_run:
@@ -193,7 +195,7 @@ class ServiceMachine(RuleBasedStateMachine):
         before, self.wanted = self.sight(name), self.expected(session, name, edits)
         request = EditRequest(file_path=str(self.root / name), edits=edits, session_id=session)
 
-        async def ask() -> EditOutcome | None:
+        async def ask() -> EditResult | None:
             asking = asyncio.ensure_future(self.service.edit(request))
             for _ in range(n_turns):
                 await asyncio.sleep(0)

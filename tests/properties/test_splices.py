@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core_models import splices_over
 from fileops.core import splices as splicing
-from fileops.model import Splice
+from fileops.model.edits import Splice
 
 
 @st.composite

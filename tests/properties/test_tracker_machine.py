@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from fileops.errors import FileMissing, ModifiedExternally, NotRead
-from fileops.freshness import Freshness
-from fileops.fs import watcher
-from fileops.fs.local import LocalFileSystem
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
+from fileops.tracking.freshness import Freshness
+from fileops.watch import stat_scan
 from support.notices import Notices
 from support.session import AgentSession, WallClock
 
@@ -46,7 +46,13 @@ class TrackerMachine(RuleBasedStateMachine):
         self.fs = LocalFileSystem(state_folder=str(root / "state"))
         self.notices = Notices()
         self.freshness = Freshness(
-            self.fs, self.notices, WallClock(), mode=self.mode, moved=watcher.moved, debounce_s=NEVER_S, sweep_s=NEVER_S
+            self.fs,
+            self.notices,
+            WallClock(),
+            mode=self.mode,
+            moved=stat_scan.moved,
+            debounce_s=NEVER_S,
+            sweep_s=NEVER_S,
         )
         self.agents = {name: AgentSession(self.freshness, self.fs, name) for name in "ab"}
         self.paths = {name: root / name for name in "fg"}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fileops.errors import UndoConflict
+from fileops.model.errors import UndoConflict
 from support.in_process import Desk
 
 PATH = "/w/f"

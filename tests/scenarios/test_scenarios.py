@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from fileops.__main__ import compose
-from fileops.events import Event
-from fileops.fs.local import LocalFileSystem
-from fileops.history import History
-from fileops.lsp.buffers import EditorBuffers
-from fileops.lsp.editor_writes import BufferEdit
-from fileops.lsp.requests import REQUESTS
-from fileops.service import FileOps
-from fileops.wire.codec import dumps
+from fileops.api.requests import REQUESTS
+from fileops.compose import compose
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.overlay.filesystem import OverlayFileSystem
+from fileops.history.journal import History
+from fileops.model.documents import BufferEdit
+from fileops.model.events import Event
+from fileops.rpc.decode import InvalidParams, decode
+from fileops.rpc.json import dumps
+from fileops.service.fileops import FileOps
 from fileops.wire.convert import notification_of
-from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.options import decode_options
 from fileops_client import FileOpsClient, Notification, ResponseError
 from scenarios.stage import Door, Refused, Stage
@@ -32,7 +32,7 @@ FOLDER = pathlib.Path(__file__).parent
 STORIES = [story for path in sorted(FOLDER.glob("*.txt")) for story in stories_of(path)]
 
 
-class Inbox:
+class MessageReader:
     """Events as they came in, until a story takes them out."""
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class ServiceDoor:
     """The service in this process, behind the wire's own decoding and encoding."""
 
     def __init__(self, settings: Mapping[str, Any], folders: tuple[str, ...]) -> None:
-        self._inbox = Inbox()
+        self._inbox = MessageReader()
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
-        files = EditorBuffers(LocalFileSystem(), NoEditor(), lambda: "utf-16")
+        files = OverlayFileSystem(LocalFileSystem(), NoEditor(), lambda: "utf-16")
         self.service: FileOps = compose(
             decode_options(dict(settings)).settings,
             folders,
@@ -105,7 +105,7 @@ class DaemonDoor:
 
     def __init__(self, client: FileOpsClient) -> None:
         self._client = client
-        self._inbox = Inbox()
+        self._inbox = MessageReader()
         for name in ("didBecomeStale", "didRead", "didEdit", "didConflict", "watcherHealth"):
             client.on(f"fileops/{name}", lambda event, name=name: self._heard(f"fileops/{name}", event))
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fileops.lsp.documents import Position
+from fileops.model.documents import Position
 from fileops_client import FileOpsClient, uri_of
 from support.fake_editor import line_starts, offset_of, position_of
 from support.patience import PATIENCE_S
@@ -128,14 +128,14 @@ class Held:
 
     def __init__(self, reply: Reply) -> None:
         self.asked = asyncio.Event()
-        self.let_go = asyncio.Event()
+        self.unlock_and_close_later = asyncio.Event()
         self.withdrawn = asyncio.Event()
         self._reply = reply
 
     async def __call__(self, params: Any) -> Any:
         self.asked.set()
         try:
-            await self.let_go.wait()
+            await self.unlock_and_close_later.wait()
         except asyncio.CancelledError:
             self.withdrawn.set()
             raise

@@ -1,4 +1,4 @@
-"""An editor without a screen: documents, typing, saving, and the answer to a buffer edit. For EditorBuffers in-process.
+"""An editor without a screen: documents, typing, saving, and the answer to a buffer edit. For OverlayFileSystem.
 
 It tells of its changes as LSP has it, in its own position encoding, with an own notion of lines.
 """
@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fileops.errors import ApplyRefused
-from fileops.lsp.buffers import EditorBuffers
-from fileops.lsp.documents import Position, n_units
-from fileops.lsp.editor_writes import BufferEdit
+from fileops.core.uris import uri_of
+from fileops.fs.overlay.filesystem import OverlayFileSystem
+from fileops.fs.overlay.text_document import n_units
+from fileops.model.documents import BufferEdit, Position
+from fileops.model.errors import ApplyRefused
 from fileops.ports import FileSystem
-from fileops.wire.uris import uri_of
 
 
 @dataclass
@@ -27,7 +27,7 @@ class FakeEditor:
 
     def __init__(self, disk: FileSystem, write: Callable[[str, bytes], None]) -> None:
         self._disk, self._write = disk, write
-        self.buffers = EditorBuffers(disk, self, lambda: "utf-16", verify_s=0.05)
+        self.buffers = OverlayFileSystem(disk, self, lambda: "utf-16", verify_s=0.05)
         self.documents: dict[str, Document] = {}
         self.applied: list[BufferEdit] = []
         self.before_apply: Callable[[], None] = lambda: None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fileops.lsp.framing import BadFrame, FrameParser, StreamBroken
+from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken
 
 BAD, BROKEN = "bad", "broken"
 

@@ -3,15 +3,17 @@
 import time
 from collections.abc import Callable
 
-from fileops.events import Event
-from fileops.freshness import Freshness
 from fileops.fs.memory import MemoryFileSystem
-from fileops.history import History
-from fileops.model import DEFAULT_SESSION, Edit
-from fileops.questions import Decision, Once, Question
-from fileops.requests import EditOutcome, EditRequest, ReadOutcome, ReadRequest, UndoOutcome, UndoRequest
-from fileops.service import FileOps, World
-from fileops.settings import Settings
+from fileops.history.journal import History
+from fileops.model.approval import Decision, Once, Question
+from fileops.model.edits import Edit
+from fileops.model.events import Event
+from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
+from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.settings import Settings
+from fileops.service.fileops import FileOps, World
+from fileops.tracking.freshness import Freshness
 from support.fake_editor import FakeEditor
 
 
@@ -74,12 +76,12 @@ class Desk:
         snapshot = self.disk.read(path)
         return snapshot.data if snapshot.exists else None
 
-    async def read(self, path: str, session_id: str = DEFAULT_SESSION) -> ReadOutcome:
+    async def read(self, path: str, session_id: str = DEFAULT_SESSION) -> ReadResult:
         return await self.service.read(ReadRequest(file_path=path, session_id=session_id))
 
     async def edit(
         self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION, *, replace_all: bool = False
-    ) -> EditOutcome:
+    ) -> EditResult:
         edits = (Edit(old_string=old, new_string=new, replace_all=replace_all),)
         return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=session_id))
 
@@ -99,7 +101,7 @@ class Desk:
         session_id: str | None = None,
         path: str | None = None,
         dry_run: bool = False,
-    ) -> UndoOutcome:
+    ) -> UndoResult:
         request = UndoRequest(
             edit_id=edit_id, session_id=session_id, file_path=path, by_session=session_id or DEFAULT_SESSION,
             dry_run=dry_run,

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fileops.events import BecameStale, Event
+from fileops.model.events import BecameStale, Event
 from support.patience import PATIENCE_S
 
 T = TypeVar("T", bound=Event)

@@ -5,11 +5,11 @@ import os
 import sys
 from typing import Any, cast
 
-from fileops.calls import Calls
-from fileops.events import WatcherHealth
-from fileops.lsp.requests import Request
-from fileops.lsp.server import FileOpsServer, Wiring
+from fileops.api.requests import Request
+from fileops.lsp.server import ClientContext, LspServer
 from fileops.lsp.stdio import serve_stdio
+from fileops.model.events import WatcherHealth
+from fileops.telemetry.calls import Calls
 from fileops.wire import types as wire
 
 
@@ -30,7 +30,7 @@ class AskParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Seam:
     """Stands where the service stands; knows the connection instead of files."""
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: ClientContext) -> None:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
@@ -86,7 +86,7 @@ async def ask(seam: Any, params: AskParams) -> object:
 
 
 async def state(seam: Any, _params: EchoParams) -> object:
-    server = cast("FileOpsServer", SERVER[0])
+    server = cast("LspServer", SERVER[0])
     return {
         "folders": seam.folders, "n_saved": seam.n_saved, "n_in_flight": len(server.connection.in_flight()),
         "n_questions": len(server.connection.questions), "settings": repr(seam.wiring.settings),
@@ -115,7 +115,7 @@ SERVER: list[object] = []
 
 
 def main() -> int:
-    server = FileOpsServer(cast("Any", Seam))
+    server = LspServer(cast("Any", Seam))
     SERVER.append(server)
     requests: dict[str, tuple[type[wire.Params], Any]] = {
         "test/echo": (EchoParams, echo), "test/sleep": (SleepParams, sleep), "test/stubborn": (SleepParams, stubborn),

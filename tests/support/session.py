@@ -4,11 +4,12 @@ import time
 from dataclasses import dataclass
 
 from contract.recording import RecordingHooks
-from fileops.core.digest import content_digest
-from fileops.errors import FileMissing
-from fileops.freshness import Freshness
-from fileops.model import Committed, Splice
+from fileops.model.digest import content_digest
+from fileops.model.edits import Splice
+from fileops.model.errors import FileMissing
+from fileops.model.files import Committed
 from fileops.ports import FileSystem
+from fileops.tracking.freshness import Freshness
 
 
 class WallClock:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from fileops.fs.memory import MemoryFileSystem, MemoryStream
-from fileops.model import Snapshot
+from fileops.model.files import Snapshot
 
 PATIENCE_S = 20.0
 
@@ -20,7 +20,7 @@ class SlowDisk(MemoryFileSystem):
         self._changed = threading.Condition()
         self.n_waiting = 0
 
-    def open_cached(self, path: str) -> MemoryStream | None:
+    def try_open_cached(self, path: str) -> MemoryStream | None:
         """Not at once: every read is a worker thread's."""
         del path
         return None

@@ -10,9 +10,10 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from fileops.core.alignment import MAX_REFINED_BYTES, changes, is_of_word, words_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, changes, is_of_word, words_of
 from fileops.core.text import decode_part, line_start, newline_of
-from fileops.model import Span, Splice, TextFormat
+from fileops.model.edits import Span, Splice
+from fileops.model.files import TextFormat
 
 
 class Typed(Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from fileops.errors import OutsideRoots
+from fileops.model.errors import OutsideRoots
 
 
 class Roots(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fileops.model import Splice
+from fileops.model.edits import Splice
 
 _NOTHING = memoryview(b"")
 

@@ -1,6 +1,6 @@
 """What a stamp can prove. Pure; the filesystems and the tracker decide by it alike."""
 
-from fileops.model import Stamp
+from fileops.model.files import Stamp
 
 SECOND_NS = 1_000_000_000
 # FAT keeps even seconds, HFS+ and some network filesystems whole ones; git and gopls keep the same margin.

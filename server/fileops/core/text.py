@@ -11,8 +11,8 @@ from array import array
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from typing import Literal
 
-from fileops.errors import NotEncodable
-from fileops.model import Encoding, NewlineStyle, Text, TextFormat
+from fileops.model.errors import NotEncodable
+from fileops.model.files import Encoding, NewlineStyle, Text, TextFormat
 
 SNIFF_BYTES = 8192  # how much of a file's head decides whether it is binary (semantics: "first 8 KB")
 _BLOCK_BYTES = 1 << 16  # wide encodings are decoded in blocks of this size to count their newlines

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file
-from fileops.model import Source, StaleReason, Stamp
+from fileops.model.files import Source, StaleReason, Stamp
 
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):

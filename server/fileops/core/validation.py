@@ -10,8 +10,9 @@ from typing import Protocol, cast
 from msgspec import Struct
 
 from fileops.core import splices, text
-from fileops.errors import FileOpsError, PluginFailed, ValidationFailed
-from fileops.model import Plan, TextFormat
+from fileops.model.edits import Plan
+from fileops.model.errors import FileOpsError, PluginFailed, ValidationFailed
+from fileops.model.files import TextFormat
 
 MAX_REASON_CHARS = 2000
 

@@ -7,8 +7,6 @@ not shown are only counted. Knows nothing of files; the caller opens, feeds, and
 import codecs
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from fileops.core.text import (
     count_newlines,
     cut,
@@ -20,33 +18,13 @@ from fileops.core.text import (
     newline_of,
     style_of,
 )
-from fileops.errors import TooManyChars
-from fileops.model import NewlineStyle, TextFormat
-from fileops.settings import Limits
+from fileops.model.errors import TooManyChars
+from fileops.model.files import TextFormat
+from fileops.model.results import Window
+from fileops.model.settings import Limits
 
 _NUMBERS = tuple(f"\n{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
 _LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes
-
-
-class Window(Struct, frozen=True, kw_only=True):
-    """text: the numbered lines, with the notice of hidden ones, without a final newline; "" where there are none.
-
-    end_line: the last shown; total_lines: None where the end was not seen; next_offset: the first line not shown,
-    None at the end of the file. n_chars: as the limit counts them, over the whole selection. newline: of the
-    selected lines. past_end: the offset lies behind the last line (then total_lines is known).
-    """
-
-    text: str
-    start_line: int
-    end_line: int
-    total_lines: int | None
-    next_offset: int | None
-    n_lines_hidden: int
-    n_chars: int
-    newline: NewlineStyle | None
-    format: TextFormat
-    past_end: bool
-    at_end: bool
 
 
 class WindowReader:

@@ -15,7 +15,8 @@ from io import BytesIO
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
-from fileops.errors import (
+from fileops.model.edits import Splice
+from fileops.model.errors import (
     AlreadyExists,
     FileMissing,
     IoFailure,
@@ -25,8 +26,8 @@ from fileops.errors import (
     PermissionRefused,
     Stale,
 )
-from fileops.fs.locks import LockTable
-from fileops.model import CommitReport, Committed, Snapshot, Source, Splice, Stamp
+from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
@@ -148,7 +149,7 @@ class MemoryFileSystem:
             raise FileMissing
         return MemoryStream(snapshot.data, snapshot.stamp, snapshot.taken_ns)
 
-    def open_cached(self, path: str) -> MemoryStream | None:
+    def try_open_cached(self, path: str) -> MemoryStream | None:
         return self.open(path) if path in self._files else None
 
     def read(self, path: str) -> Snapshot:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from fileops.lsp.client import Client
-from fileops.lsp.person import Person
-from fileops.questions import Always, Decision, Modify, Once, Question, Reject, SomeHunks
+from fileops.lsp.user_prompt import Person
+from fileops.model.approval import Always, Decision, Modify, Once, Question, Reject, SomeHunks
+from fileops.model.requests import CommandRequest
+from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
 
 CONFIRM_EDIT = "fileops/confirmEdit"
@@ -14,10 +16,10 @@ _YES = ("proceed_once", "proceed_always", "modify")  # a tuple: what is compared
 
 
 class LspApprover:
-    """An Approver. falls_back: ask by `window/showMessageRequest` where the client does not know confirmEdit."""
+    """Asks by confirmEdit, or, with use_message_fallback, by `window/showMessageRequest`."""
 
-    def __init__(self, client: Client, *, timeout_s: float, falls_back: bool) -> None:
-        self._person = Person(client, "confirm_edit", timeout_s=timeout_s, falls_back=falls_back)
+    def __init__(self, client: Client, *, timeout_s: float, use_message_fallback: bool) -> None:
+        self._person = Person(client, "confirm_edit", timeout_s=timeout_s, use_message_fallback=use_message_fallback)
 
     @property
     def can_ask(self) -> bool:
@@ -61,3 +63,34 @@ def _some_hunks(chosen: object, hunk_ids: Sequence[str], *, is_always: bool) -> 
     if not known or len(known) != len(wanted) or not all(isinstance(one, str) for one in cast("list[object]", chosen)):
         return Reject()
     return SomeHunks(known, is_always)
+
+
+CONFIRM_COMMAND = "fileops/confirmCommand"
+RUN = "Run"
+_BY_OUTCOME: dict[str, Decision] = {"proceed_once": Once(), "proceed_always": Always()}
+
+
+class LspCommandApprover:
+    """Asks by confirmCommand, or, with use_message_fallback, by `window/showMessageRequest`."""
+
+    def __init__(self, client: Client, *, timeout_s: float, use_message_fallback: bool) -> None:
+        self._person = Person(client, "confirm_command", timeout_s=timeout_s, use_message_fallback=use_message_fallback)
+
+    @property
+    def can_ask(self) -> bool:
+        return self._person.can_ask
+
+    async def decide(self, request: CommandRequest, cwd: str) -> Decision:
+        if not self._person.confirms:
+            why = f"\n{request.description}" if request.description else ""
+            message = f"Run a command for {request.session_id}?\n{request.command}\nin {cwd}{why}"
+            return await self._person.ask_by_message(message, yes=RUN)
+        params = ConfirmCommandParams(
+            command=request.command, cwd=cwd, session_id=request.session_id, description=request.description
+        )
+        return await self._person.ask(CONFIRM_COMMAND, params, _decision_of)
+
+
+def _decision_of(answer: object) -> Decision:
+    outcome = cast("dict[str, object]", answer).get("outcome") if isinstance(answer, dict) else None
+    return _BY_OUTCOME.get(outcome, Reject()) if isinstance(outcome, str) else Reject()

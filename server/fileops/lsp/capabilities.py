@@ -11,7 +11,7 @@ from msgspec import Struct
 from fileops.lsp import methods
 
 if TYPE_CHECKING:
-    from fileops.lsp.documents import PositionEncoding
+    from fileops.model.documents import PositionEncoding
 
 SERVER_NAME = "fileops-server"
 

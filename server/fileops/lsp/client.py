@@ -4,11 +4,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fileops.lsp.capabilities import position_encoding, value_at
-from fileops.lsp.connection import Connection
-from fileops.lsp.questions import ClientGone, ClientRefused
+from fileops.rpc.connection import Connection
+from fileops.rpc.outgoing import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
-    from fileops.lsp.documents import PositionEncoding
+    from fileops.model.documents import PositionEncoding
 
 __all__ = ["Client", "ClientGone", "ClientRefused"]
 
@@ -49,7 +49,7 @@ class Client:
     ) -> object:
         """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
 
-        params: JSON types or a msgspec Struct; None for none. withdrawal: see Questions.ask.
+        params: JSON types or a msgspec Struct; None for none. withdrawal: see OutgoingRequests.ask.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         task = asyncio.current_task()

@@ -6,7 +6,7 @@ from cattrs import ClassValidationError, Converter
 from lsprotocol import types
 from pygls.protocol import default_converter
 
-from fileops.wire.decode import InvalidParams
+from fileops.rpc.decode import InvalidParams
 
 
 def converter_factory() -> Converter:

@@ -3,7 +3,7 @@
 import logging
 
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.questions import Correction, CorrectionQuestion
+from fileops.model.approval import Correction, CorrectionRequest
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +20,8 @@ class LspCorrector:
     def can_ask(self) -> bool:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
-    async def correct(self, question: CorrectionQuestion) -> Correction | None:
-        from fileops.wire.correction_types import correct_edit_params, correction_of
+    async def correct(self, question: CorrectionRequest) -> Correction | None:
+        from fileops.wire.correction import correct_edit_params, correction_of
 
         try:
             answer = await self._client.ask(CORRECT_EDIT, correct_edit_params(question), timeout_s=self._timeout_s)

@@ -14,43 +14,38 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fileops import __version__
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
+from fileops.core.uris import path_of, scheme_of
 from fileops.core.validation import VALIDATORS
-from fileops.events import Event
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
-from fileops.lsp.connection import Connection, Standard
-from fileops.lsp.events import LoopEvents
+from fileops.lsp.notifications import NotificationQueue
+from fileops.lsp.params import STANDARD_PARAMS, DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
-from fileops.lsp.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
-from fileops.lsp.standard import (
-    STANDARD_PARAMS,
-    DidChangeWorkspaceFoldersParams,
-    InitializeParams,
-    ProgressCancelParams,
-)
-from fileops.model import DEFAULT_SESSION
+from fileops.model.events import Event
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.settings import Settings
 from fileops.ports import Events
-from fileops.settings import Settings
+from fileops.rpc.connection import Connection, Standard
+from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.convert import notification_of
-from fileops.wire.decode import InvalidParams, decode
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
-from fileops.wire.uris import path_of, scheme_of
 
 if TYPE_CHECKING:
-    from fileops.service import FileOps
+    from fileops.service.fileops import FileOps
 
 log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
 
 
-class Wiring(Struct, frozen=True, kw_only=True):
+class ClientContext(Struct, frozen=True, kw_only=True):
     """What the composition root needs of this connection to build the service.
 
-    folders: absolute paths of the workspace folders. add_standard: see FileOpsServer.add_standard. listen: to what the
-    client is told, on the loop and after it. less_work: to be called when requests begin to wait for somebody else.
+    folders: absolute paths of the workspace folders. add_standard: see LspServer.add_standard. listen: to what the
+    client is told, on the loop and after it. on_request_done: to be called when requests begin to wait for somebody else.
     """
 
     settings: Settings
@@ -61,13 +56,13 @@ class Wiring(Struct, frozen=True, kw_only=True):
     progress: ProgressTokens
     add_standard: "Callable[..., None]"
     listen: "Callable[[Callable[[Event], None]], None]"
-    less_work: Callable[[], None]
+    on_request_done: Callable[[], None]
 
 
-Build = Callable[[Wiring], "FileOps"]
+Build = Callable[[ClientContext], "FileOps"]
 
 
-class FileOpsServer:
+class LspServer:
     """on_parent: called at `initialize` with the process to live no longer than."""
 
     def __init__(self, build: Build) -> None:
@@ -77,7 +72,7 @@ class FileOpsServer:
         self.client = Client(self.connection)
         self._progress = ProgressTokens(self.client)
         self._build = build
-        self._events: LoopEvents | None = None
+        self._events: NotificationQueue | None = None
         self._listeners: list[Callable[[Event], None]] = []
         self._features: dict[str, Feature] = {}
         self._folders: dict[str, str] = {}
@@ -150,7 +145,7 @@ class FileOpsServer:
         self.client.begin(checked.capabilities)
         self.close_service()
         self._listeners.clear()
-        self._events = LoopEvents(asyncio.get_running_loop(), self._tell)
+        self._events = NotificationQueue(asyncio.get_running_loop(), self._tell)
         self.service = self._build(self._wiring(decoded, self._events))
         if self.service.bash is not None:
             self.add_request(BASH)
@@ -165,17 +160,17 @@ class FileOpsServer:
         """Raises: ImportError."""
         gc.disable()  # as at the start: classes by the thousand, and none of them is garbage
         try:
-            protocol = await asyncio.to_thread(importlib.import_module, "fileops.lsp.protocol")
+            protocol = await asyncio.to_thread(importlib.import_module, "fileops.lsp.pygls_server")
         finally:
             gc.freeze()
             gc.enable()
         return protocol.load(self.connection, self._features, self.client.capabilities)
 
-    def _wiring(self, decoded: DecodedOptions, events: Events) -> Wiring:
-        return Wiring(
+    def _wiring(self, decoded: DecodedOptions, events: Events) -> ClientContext:
+        return ClientContext(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
-            listen=self._listeners.append, less_work=self.connection.less_work,
+            listen=self._listeners.append, on_request_done=self.connection.on_request_done,
         )  # fmt: skip
 
     def _warn_of(self, ignored: tuple[str, ...]) -> None:

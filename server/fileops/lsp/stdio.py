@@ -13,11 +13,11 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from fileops.lsp.frame_writer import FrameWriter
-from fileops.lsp.framing import BadFrame, StreamBroken
-from fileops.lsp.inbox import Inbox
 from fileops.lsp.parent import ParentWatch
-from fileops.lsp.server import FileOpsServer
+from fileops.lsp.server import LspServer
+from fileops.rpc.framing import BadFrame, StreamBroken
+from fileops.rpc.reader import MessageReader
+from fileops.rpc.writer import FrameWriter
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ MAX_WAITING = 1024
 BROKEN = 1  # exit status of an end that nobody asked for
 
 
-def serve_stdio(server: FileOpsServer, *, watch_parent: bool = True) -> int:
+def serve_stdio(server: LspServer, *, watch_parent: bool = True) -> int:
     """Serve until the end; the exit status. watch_parent: False where the client lives on another machine."""
     for stream, name in ((sys.__stdin__, "stdin"), (sys.__stdout__, "stdout")):
         if stream is None:  # its number may be another file's by now
@@ -94,7 +94,7 @@ class _Signals:
 
 
 class _Connection:
-    def __init__(self, server: FileOpsServer, for_reading: int, for_writing: int, *, watch_parent: bool) -> None:
+    def __init__(self, server: LspServer, for_reading: int, for_writing: int, *, watch_parent: bool) -> None:
         self._server = server
         self._connection = server.connection
         self._for_reading = for_reading
@@ -105,7 +105,7 @@ class _Connection:
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[int] = loop.create_future()
         self._room = asyncio.Event()
-        self._inbox = Inbox(
+        self._inbox = MessageReader(
             loop, self._for_reading, self._take, lambda: self._connection.is_settled, self._connection.together
         )
         parent = ParentWatch(loop, lambda: self._end_with(BROKEN, "the client's process is gone"))
@@ -179,7 +179,7 @@ class _Connection:
 
     async def _run_dry(self, code: int, reason: str) -> None:
         """No more input: what was asked is still answered, if that needs nothing of the client."""
-        self._connection.questions.lose_client()
+        self._connection.questions.disconnect()
         if in_flight := self._connection.in_flight():
             await asyncio.wait(in_flight, timeout=FINISH_S)
         if self._connection.is_shut_down:
@@ -191,7 +191,7 @@ class _Connection:
 
     async def _finish(self, code: int) -> None:
         """Nothing half done is left: no temporary file, no lock, no answer or notification unsent."""
-        self._connection.questions.lose_client()
+        self._connection.questions.disconnect()
         in_flight = self._connection.in_flight()
         for future in in_flight:
             future.cancel()

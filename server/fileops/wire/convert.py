@@ -8,22 +8,19 @@ from typing import assert_never
 
 import msgspec
 
-from fileops import errors
-from fileops.core import outputs
-from fileops.core.matching import EXACT, STRATEGIES
-from fileops.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
-from fileops.model import DEFAULT_SESSION, Change, CommitReport, Edit, Hunk
-from fileops.questions import Question
-from fileops.requests import (
-    EditOutcome,
-    EditRequest,
-    Picture,
-    ReadOutcome,
-    ReadRequest,
-)
-from fileops.settings import ApprovalMode
+from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.presentation import outputs
+from fileops.model import errors
+from fileops.model.approval import Question
+from fileops.model.edits import Change, Edit, Hunk
+from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
+from fileops.model.files import CommitReport
+from fileops.model.requests import EditRequest, ReadRequest
+from fileops.model.results import EditResult, ImageContent, ReadResult
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.settings import ApprovalMode
+from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.decode import InvalidParams
 
 # --- params → requests -------------------------------------------------------------------------------------------
 
@@ -80,14 +77,14 @@ def _strategy(name: str | None, path: str) -> str:
 # --- outcomes → results ------------------------------------------------------------------------------------------
 
 
-def read_result(outcome: ReadOutcome) -> wire.ToolResult:
+def read_result(outcome: ReadResult) -> wire.ToolResult:
     if outcome.picture is not None:
         return _image_result(outcome, outcome.picture)
     details = {} if outcome.window is None else _read_details(outcome)
     return tool_result(outcome.output, outcome.error, None, details)
 
 
-def _image_result(outcome: ReadOutcome, picture: Picture) -> wire.ToolResult:
+def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult:
     attachment = wire.Attachment(
         mime_type=picture.mime_type, data=picture.data, width=picture.width, height=picture.height
     )
@@ -103,7 +100,7 @@ def _image_result(outcome: ReadOutcome, picture: Picture) -> wire.ToolResult:
     return msgspec.structs.replace(tool_result(outcome.output, None, None, details), attachments=[attachment])
 
 
-def edit_result(outcome: EditOutcome, file_path: str) -> wire.ToolResult:
+def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     """file_path: as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
     details = _edit_details(outcome) if outcome.error is None else failure_details(outcome.error)
@@ -123,7 +120,7 @@ def tool_result(
     return wire.ToolResult(status="error", output=output, error=told, ui_extra=None, details=details)
 
 
-def _read_details(outcome: ReadOutcome) -> wire.JsonObject:
+def _read_details(outcome: ReadResult) -> wire.JsonObject:
     window, fmt = outcome.window, outcome.format
     assert window is not None and fmt is not None
     return {
@@ -142,7 +139,7 @@ def _read_details(outcome: ReadOutcome) -> wire.JsonObject:
     }
 
 
-def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
+def _edit_details(outcome: EditResult) -> wire.JsonObject:
     details: wire.JsonObject = {
         "replacements": sum(outcome.n_replaced),
         "created": outcome.created,
@@ -164,7 +161,7 @@ def _edit_details(outcome: EditOutcome) -> wire.JsonObject:
     return details
 
 
-def _step_results(outcome: EditOutcome) -> list[wire.JsonObject]:
+def _step_results(outcome: EditResult) -> list[wire.JsonObject]:
     """Of each step of a multi edit what came of it; after a failure none was applied, however well it went."""
     if outcome.error is None:
         steps = zip(outcome.n_replaced, outcome.matches, outcome.match_lines, strict=True)

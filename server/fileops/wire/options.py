@@ -8,8 +8,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from fileops.settings import Limits, Settings
-from fileops.wire.decode import InvalidParams, decode
+from fileops.model.settings import Limits, Settings
+from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 
 

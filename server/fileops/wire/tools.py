@@ -20,21 +20,21 @@ class Guideline(Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class ToolMetadata(Struct, frozen=True, kw_only=True):
     method: str
     label: str
     prompt_snippet: str
     guidelines: tuple[Guideline, ...]
 
 
-class _Ordered(msgspec.Struct, frozen=True):
+class _ToolSpec(msgspec.Struct, frozen=True):
     name: str
     description: str
     input_schema: JsonObject
 
 
-SURROUNDINGS: dict[str, Surroundings] = {
-    "Read": Surroundings(
+TOOL_METADATA: dict[str, ToolMetadata] = {
+    "Read": ToolMetadata(
         method="fileops/read",
         label="read",
         prompt_snippet="Read file contents",
@@ -45,7 +45,7 @@ SURROUNDINGS: dict[str, Surroundings] = {
             ),
         ),
     ),
-    "Edit": Surroundings(
+    "Edit": ToolMetadata(
         method="fileops/edit",
         label="edit",
         prompt_snippet="Replace exact text in a file, or create one",
@@ -56,14 +56,14 @@ SURROUNDINGS: dict[str, Surroundings] = {
             ),
         ),
     ),
-    "MultiEdit": Surroundings(
+    "MultiEdit": ToolMetadata(
         method="fileops/multiEdit",
         label="multi edit",
         prompt_snippet="Make several exact replacements in one file, all or none",
         guidelines=(Guideline(text="Each edit of a MultiEdit works on the result of the one before it."),),
     ),
 }
-ALL_TOOLS: tuple[str, ...] = tuple(SURROUNDINGS)
+ALL_TOOLS: tuple[str, ...] = tuple(TOOL_METADATA)
 
 
 BASH = "Bash"  # not of the order; there where the client asked for it
@@ -83,7 +83,7 @@ _BASH_DESCRIPTION = (
     "killed after a timeout, and everything it started ends with it. No state is kept between commands: neither the "
     "working directory nor variables. Of more than 512 KB of output only the beginning and the end are returned."
 )
-_BASH = Surroundings(
+_BASH = ToolMetadata(
     method="fileops/bash",
     label="bash",
     prompt_snippet="Run shell commands",
@@ -97,15 +97,15 @@ _BASH = Surroundings(
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
     """In the ordered sequence. enabled: tool names."""
     found = [
-        _definition(ordered, SURROUNDINGS[ordered.name], enabled) for ordered in _ordered() if ordered.name in enabled
+        _definition(ordered, TOOL_METADATA[ordered.name], enabled) for ordered in _ordered() if ordered.name in enabled
     ]
     if BASH in enabled:
-        bash = _Ordered(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
+        bash = _ToolSpec(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
         found.append(_definition(bash, _BASH, enabled))
     return found
 
 
-def _definition(ordered: _Ordered, around: Surroundings, enabled: Collection[str]) -> ToolDefinition:
+def _definition(ordered: _ToolSpec, around: ToolMetadata, enabled: Collection[str]) -> ToolDefinition:
     return ToolDefinition(
         name=ordered.name,
         method=around.method,
@@ -118,8 +118,8 @@ def _definition(ordered: _Ordered, around: Surroundings, enabled: Collection[str
 
 
 @cache
-def _ordered() -> list[_Ordered]:
+def _ordered() -> list[_ToolSpec]:
     from importlib.resources import files  # 4 ms of a start that most clients spare themselves
 
     text = (files("fileops.wire") / "tool_definitions.json").read_bytes()
-    return msgspec.json.decode(text, type=list[_Ordered])
+    return msgspec.json.decode(text, type=list[_ToolSpec])

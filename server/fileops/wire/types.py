@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model import HunkLine
+from fileops.model.edits import HunkLine
 
 SessionId = str
 AtLeastOne = Annotated[int, Meta(ge=1)]

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 
-from fileops.__main__ import main
+from fileops.cli import main
 from fileops.core import splices
-from fileops.model import Splice
+from fileops.model.edits import Splice
 
 
 def apply_nothing(data: bytes, _splices: Sequence[Splice]) -> bytes:

@@ -15,19 +15,21 @@ from typing import Any
 import pytest
 
 from core_models import LIMITS, snapshot_of
-from fileops.core import approval, strategies
-from fileops.core import edit as core_edit
-from fileops.core.correction import correct
-from fileops.core.diff import change_of
-from fileops.core.linediff import changed_ranges
-from fileops.core.matching import find
-from fileops.core.nearest import nearest
+from fileops.core import plan as core_edit
+from fileops.core.decision import hunk_splices, modified_splices
+from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.unified import change_of
+from fileops.core.matching import strategies
+from fileops.core.matching.correction import correct
+from fileops.core.matching.exact import find
+from fileops.core.matching.nearest import nearest
 from fileops.core.text import detect_format
 from fileops.core.window import WindowReader
-from fileops.errors import FileOpsError
-from fileops.lsp.documents import DocumentText
-from fileops.lsp.textedits import document_edits, encode_document
-from fileops.model import Edit, Splice, Text
+from fileops.fs.overlay.text_document import TextDocument
+from fileops.fs.overlay.text_edits import document_edits, encode_document
+from fileops.model.edits import Edit, Splice
+from fileops.model.errors import FileOpsError
+from fileops.model.files import Text
 
 assert strategies.STRATEGIES  # regex and block are registered by the import
 
@@ -87,7 +89,7 @@ def compared(old: list[str], new: list[str]) -> Work:
 
 def decided(data: bytes, person_text: str) -> Work:
     text = text_of(data)
-    return lambda: approval.modified_splices(text, person_text)
+    return lambda: modified_splices(text, person_text)
 
 
 def shown(data: bytes, changes: list[Splice]) -> Work:
@@ -101,11 +103,11 @@ def hunks_chosen(data: bytes, old: str, new: str) -> Work:
         snapshot_of(data), detect_format(data), [Edit(old_string=old, new_string=new, replace_all=True)], limits=LIMITS
     )
     ids = [hunk.id for hunk in plan.change.hunks][::2]
-    return lambda: approval.hunk_splices(plan, ids)
+    return lambda: hunk_splices(plan, ids)
 
 
 def for_an_editor(text: str, changes: Callable[[bytes], list[Splice]]) -> Work:
-    document, fmt = DocumentText(text), detect_format(b"")
+    document, fmt = TextDocument(text), detect_format(b"")
     data = encode_document(text, fmt)
     wanted = changes(data)
     return lambda: document_edits(document, data, fmt, wanted, "utf-16")

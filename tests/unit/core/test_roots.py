@@ -1,7 +1,7 @@
 import pytest
 
 from fileops.core.roots import Roots
-from fileops.errors import OutsideRoots
+from fileops.model.errors import OutsideRoots
 
 INSIDE = [
     (("/home/a",), "/home/a"),

@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file, is_unmoved
-from fileops.model import Stamp
+from fileops.model.files import Stamp
 
 SECOND = 1_000_000_000
 MS = 1_000_000

@@ -5,10 +5,10 @@ import itertools
 import pytest
 
 from core_models import FORMATS, text_of
-from fileops import errors
 from fileops.core import text as rules
-from fileops.core.digest import content_digest
-from fileops.model import NewlineStyle, TextFormat
+from fileops.model import errors
+from fileops.model.digest import content_digest
+from fileops.model.files import NewlineStyle, TextFormat
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, FileTracker, Seen, assess
-from fileops.model import Stamp
+from fileops.model.files import Stamp
 
 SECOND = 1_000_000_000
 STAMP = Stamp(

@@ -4,10 +4,11 @@ import tracemalloc
 
 import pytest
 
-from fileops.core.window import Window, WindowReader
-from fileops.errors import TooManyChars
-from fileops.model import TextFormat
-from fileops.settings import Limits
+from fileops.core.window import WindowReader
+from fileops.model.errors import TooManyChars
+from fileops.model.files import TextFormat
+from fileops.model.results import Window
+from fileops.model.settings import Limits
 
 LIMITS = Limits()
 

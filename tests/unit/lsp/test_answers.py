@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.lsp.approver import decision_of
+from fileops.lsp.approver import LspCommandApprover, decision_of
 from fileops.lsp.client import Client
-from fileops.lsp.command_approver import LspCommandApprover
-from fileops.lsp.person import Person
-from fileops.lsp.questions import ClientRefused, Questions
-from fileops.questions import Always, Modify, Once, Reject, SomeHunks
-from fileops.requests import CommandRequest
-from fileops.wire.correction_types import correction_of
+from fileops.lsp.user_prompt import Person
+from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
+from fileops.model.requests import CommandRequest
+from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
+from fileops.wire.correction import correction_of
 
 HUNKS = ["1-a", "2-b"]
 ODD: list[Any] = [0, 1.5, True, [], [[]], {}, {"a": []}, ["proceed_once"], {"title": "Apply"}]  # null means absent
@@ -110,13 +109,13 @@ class Answering(Client):
 )
 @pytest.mark.parametrize("confirms", [True, False])
 async def test_answer_about_a_command_of_another_kind_is_a_no(answer: Any, *, confirms: bool) -> None:
-    approver = LspCommandApprover(Answering(answer, confirms=confirms), timeout_s=10, falls_back=True)
+    approver = LspCommandApprover(Answering(answer, confirms=confirms), timeout_s=10, use_message_fallback=True)
     assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Reject()
 
 
 @pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)
 async def test_answer_to_a_message_of_another_kind_is_a_no(answer: Any) -> None:
-    person = Person(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, falls_back=True)
+    person = Person(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, use_message_fallback=True)
     assert await person.ask_by_message("Apply?", yes="Apply") == Reject()
 
 
@@ -132,7 +131,7 @@ def nested(depth: int) -> Any:
 )
 async def test_error_of_another_kind_is_a_refusal(error: Any) -> None:
     sent: list[dict[str, object]] = []
-    questions = Questions(sent.append, lambda: questions.take_reply(sent[0]["id"], {"error": error}))
+    questions = OutgoingRequests(sent.append, lambda: questions.take_reply(sent[0]["id"], {"error": error}))
     with pytest.raises(ClientRefused) as refusal:
         await questions.ask("fileops/confirmEdit", {}, timeout_s=10)
     assert refusal.value.code is None

@@ -9,8 +9,8 @@ import pytest
 from pygls.protocol import default_converter
 
 from fileops.lsp.capabilities import Feature, server_capabilities
-from fileops.lsp.connection import Connection
-from fileops.lsp.protocol import Protocol, load
+from fileops.lsp.pygls_server import Protocol, load
+from fileops.rpc.connection import Connection
 
 VS_CODE = json.loads((Path(__file__).parents[2] / "bench" / "vscode_capabilities.json").read_text(encoding="utf-8"))
 SYNC: dict[str, dict[str, object] | None] = {

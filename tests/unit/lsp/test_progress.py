@@ -24,11 +24,11 @@ class FakeClient(Client):
         self.asked: list[Any] = []
         self.refuses = False
         self.messages: list[str] = []
-        self.is_behind = False
+        self.is_outdated = False
 
     @property
     def lags(self) -> bool:
-        return self.is_behind
+        return self.is_outdated
 
     def capability(self, dotted: str) -> object:
         return self._shows_progress if dotted == "window.workDoneProgress" else None
@@ -116,13 +116,13 @@ async def test_reports_to_a_client_that_lags_become_one(monkeypatch: pytest.Monk
     with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
         assert say is not None
         say("one\n")
-        client.is_behind = True
+        client.is_outdated = True
         assert [await next_of(client) for _ in range(2)] == [("mine", "begin"), ("mine", "report")]
         for number in range(3):
             say(f"{number}\n")
             await asyncio.sleep(SHORT_S * 3)
         assert client.told.empty()
-        client.is_behind = False
+        client.is_outdated = False
         assert await next_of(client) == ("mine", "report")
         say("two\n")
         assert client.messages == ["one\n", "0\n1\n2\n", "two\n"]
@@ -131,7 +131,7 @@ async def test_reports_to_a_client_that_lags_become_one(monkeypatch: pytest.Monk
 
 async def test_of_reports_that_become_too_long_the_end_stays_and_what_is_left_out_is_counted():
     client = FakeClient(shows_progress=False)
-    client.is_behind = True
+    client.is_outdated = True
     with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
         assert say is not None
         say("a" * progress.MAX_REPORT_CHARS)

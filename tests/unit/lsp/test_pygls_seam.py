@@ -7,8 +7,8 @@ import pytest
 from lsprotocol import types
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 
-from fileops.lsp.connection import Connection
-from fileops.lsp.protocol import Protocol, load
+from fileops.lsp.pygls_server import Protocol, load
+from fileops.rpc.connection import Connection
 
 
 class _NoLifecycle:

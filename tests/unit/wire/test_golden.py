@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from fileops import errors
-from fileops.core.window import Window
-from fileops.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
-from fileops.model import Change, CommitReport, Hunk, HunkLine, LineRange, Nearest, TextFormat
-from fileops.requests import EditOutcome, ReadOutcome
-from fileops.wire import codec, convert
+from fileops.model import errors
+from fileops.model.edits import Change, Hunk, HunkLine, LineRange, Nearest
+from fileops.model.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
+from fileops.model.files import CommitReport, TextFormat
+from fileops.model.results import EditResult, ReadResult, Window
+from fileops.rpc.json import dumps
+from fileops.wire import convert
 from fileops.wire import types as wire
 from fileops.wire.tools import tool_definitions
 
@@ -48,11 +49,11 @@ NEAREST = Nearest(start_line=3, end_line=4, similarity=0.93, diff="@@ -1 +1 @@\n
 
 
 def read(**fields: object) -> object:
-    return convert.read_result(ReadOutcome(output="text for the model", **fields))  # pyright: ignore[reportArgumentType]
+    return convert.read_result(ReadResult(output="text for the model", **fields))  # pyright: ignore[reportArgumentType]
 
 
 def edit(**fields: object) -> object:
-    return convert.edit_result(EditOutcome(output="text for the model", **fields), PATH)  # pyright: ignore[reportArgumentType]
+    return convert.edit_result(EditResult(output="text for the model", **fields), PATH)  # pyright: ignore[reportArgumentType]
 
 
 def window(**fields: object) -> Window:
@@ -123,7 +124,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("name", MESSAGES)
 def test_message_is_as_golden(name: str) -> None:
     golden = GOLDEN / f"{name}.json"
-    shown = json.dumps(json.loads(codec.dumps(MESSAGES[name]())), indent=2, ensure_ascii=False) + "\n"
+    shown = json.dumps(json.loads(dumps(MESSAGES[name]())), indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("FILEOPS_WRITE_GOLDEN"):
         golden.write_text(shown, encoding="utf-8")
     assert shown == golden.read_text(encoding="utf-8")

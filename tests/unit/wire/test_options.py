@@ -2,8 +2,8 @@
 
 import pytest
 
-from fileops.settings import Limits, Settings
-from fileops.wire.decode import InvalidParams
+from fileops.model.settings import Limits, Settings
+from fileops.rpc.decode import InvalidParams
 from fileops.wire.options import decode_options
 
 REFUSED: list[tuple[object, str]] = [

@@ -3,7 +3,7 @@
 import json
 from importlib.resources import files
 
-from fileops.wire import codec
+from fileops.rpc.json import dumps
 from fileops.wire.tools import ALL_TOOLS, tool_definitions
 from fileops.wire.types import ToolsResult
 
@@ -13,7 +13,7 @@ ORDERED = (files("fileops.wire") / "tool_definitions.json").read_bytes()
 # R-TOOLS-1
 def test_descriptions_and_schemas_are_the_ordered_bytes() -> None:
     """Key order included: the ordered file, cut down to nothing but its three keys, comes out again."""
-    on_the_wire = json.loads(codec.dumps(ToolsResult(tools=tool_definitions())))["tools"]
+    on_the_wire = json.loads(dumps(ToolsResult(tools=tool_definitions())))["tools"]
     parts = [{key: tool[key] for key in ("name", "description", "input_schema")} for tool in on_the_wire]
     assert json.dumps(parts) == json.dumps(json.loads(ORDERED))
 

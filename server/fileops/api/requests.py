@@ -1,0 +1,145 @@
+"""The table of `fileops/*` requests: method, params, handler. A further request is one line here.
+
+What the server announces at `initialize` is read off these tables.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fileops.api import sessions, views
+from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import commands, convert
+from fileops.wire import types as wire
+from fileops.wire.sessions import FileParams, SessionFilesParams
+from fileops.wire.views import DescribeParams, RenderParams
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+P = TypeVar("P", bound=wire.Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[P]):
+    """handle: gets the service and the decoded params; what it returns is the JSON-RPC result.
+
+    One that `speaks` gets a third argument: what to tell while it works, None where the client did not ask for it.
+    at_once: tried first, on the spot; None where something has to be waited for, and then nothing has happened.
+    """
+
+    method: str
+    params: type[P]
+    handle: "Callable[..., Awaitable[object]]"
+    speaks: bool = False
+    at_once: "Callable[[FileOps, P], object | None] | None" = None
+
+
+def read_at_once(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
+    outcome = service.read_at_once(convert.read_request(params))
+    return None if outcome is None else convert.read_result(outcome)
+
+
+async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
+    return convert.read_result(await service.read(convert.read_request(params)))
+
+
+async def edit(service: "FileOps", params: wire.EditParams) -> wire.ToolResult:
+    return convert.edit_result(await service.edit(convert.edit_request(params)), params.file_path)
+
+
+async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.ToolResult:
+    return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
+
+
+async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
+    if service.bash is None:
+        raise RuntimeError("commands are not served")
+    from fileops.wire.commands import command_request, command_result
+
+    return command_result(await service.bash.run(command_request(params), say))
+
+
+async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
+    from fileops.wire import tools
+
+    there = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
+    enabled = there if params.enabled is None else params.enabled
+    for index, name in enumerate(enabled):
+        if name not in there:
+            raise InvalidParams(f"no such tool; there are {', '.join(there)}", f".enabled[{index}]")
+    return wire.ToolsResult(tools=tools.tool_definitions(enabled))
+
+
+async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
+    return convert.tracked_result(await service.tracked(convert.session_of(params)))
+
+
+async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> None:
+    service.close_session(params.session_id)
+
+
+async def approval_mode(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalModeResult:
+    session_id = convert.session_of(params)
+    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+
+
+async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModeParams) -> wire.ApprovalModeResult:
+    session_id = convert.session_of(params)
+    service.set_approval_mode(session_id, params.mode)
+    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+
+
+async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
+    from fileops.wire.history import history_request, history_result
+
+    return history_result(await service.history(history_request(params)))
+
+
+async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
+    from fileops.wire.history import undo_request, undo_result
+
+    return undo_result(await service.undo(undo_request(params)))
+
+
+async def stats(service: "FileOps", params: wire.SessionParams) -> object:
+    from fileops.wire.stats import stats_result
+
+    return stats_result(await service.stats(params.session_id))
+
+
+REQUESTS: tuple[Request[Any], ...] = (
+    Request("fileops/read", wire.ReadParams, read, at_once=read_at_once),
+    Request("fileops/edit", wire.EditParams, edit),
+    Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
+    Request("fileops/tools", wire.ToolsParams, list_tools),
+    Request("fileops/tracked", wire.SessionParams, tracked),
+    Request("fileops/closeSession", wire.CloseSessionParams, close_session),
+    Request("fileops/approvalMode", wire.SessionParams, approval_mode),
+    Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
+    Request("fileops/recordRead", FileParams, sessions.record_read),
+    Request("fileops/forget", FileParams, sessions.forget),
+    Request("fileops/conflicts", wire.SessionParams, sessions.conflicts),
+    Request("fileops/sessionFiles", SessionFilesParams, sessions.session_files),
+    Request("fileops/resetSession", wire.SessionParams, sessions.reset_session),
+    Request("fileops/stats", wire.SessionParams, stats),
+    Request("fileops/describe", DescribeParams, views.describe),
+    Request("fileops/render", RenderParams, views.render),
+    Request("fileops/history", wire.HistoryParams, history),
+    Request("fileops/undo", wire.UndoParams, undo),
+)
+BASH = Request("fileops/bash", commands.BashParams, bash, speaks=True)  # where the client asked for it
+NOTIFICATIONS: tuple[str, ...] = (
+    "fileops/didBecomeStale",
+    "fileops/didRead",
+    "fileops/didEdit",
+    "fileops/didConflict",
+    "fileops/watcherHealth",
+    "fileops/approvalMode",
+)
+
+
+def strategies() -> list[str]:
+    """The names that `strategy` of an edit may have."""
+    return [EXACT, *STRATEGIES]

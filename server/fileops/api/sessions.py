@@ -1,0 +1,43 @@
+"""Handlers of what a session knows of its files, and of its reset."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fileops.core.presentation.outputs import failure_message
+from fileops.model.requests import ReadRequest
+from fileops.wire import sessions as wire
+from fileops.wire.convert import session_of
+from fileops.wire.types import ErrorInfo, SessionParams
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+
+async def record_read(service: "FileOps", params: wire.FileParams) -> wire.RecordReadResult:
+    outcome = await service.record_read(ReadRequest(file_path=params.file_path, session_id=session_of(params)))
+    failure = outcome.error
+    return wire.RecordReadResult(
+        recorded=failure is None,
+        error=None if failure is None else ErrorInfo(code=failure.code, message=failure_message(failure)),
+        size_bytes=outcome.size_bytes,
+        mtime=None if outcome.mtime_ns is None else outcome.mtime_ns / 1e9,
+    )
+
+
+async def forget(service: "FileOps", params: wire.FileParams) -> wire.ForgetResult:
+    return wire.ForgetResult(forgotten=await service.files.forget(session_of(params), params.file_path))
+
+
+async def conflicts(service: "FileOps", params: SessionParams) -> wire.ConflictsResult:
+    found = await service.files.conflicts(session_of(params))
+    return wire.ConflictsResult(conflicts=msgspec.convert(found, list[wire.Conflict], from_attributes=True))
+
+
+async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
+    files = await service.files.worked_on(session_of(params), params.limit)
+    return wire.SessionFilesResult(files=msgspec.convert(files, list[wire.SessionFile], from_attributes=True))
+
+
+async def reset_session(service: "FileOps", params: SessionParams) -> None:
+    service.files.reset(session_of(params))

@@ -1,0 +1,36 @@
+"""Handlers of what only shows: `fileops/describe`, `fileops/render`. Their rooms are loaded at the first use."""
+
+from typing import TYPE_CHECKING
+
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.wire import views as wire
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+
+async def describe(service: "FileOps", params: wire.DescribeParams) -> wire.DescribeResult:
+    from fileops.core.presentation import titles
+    from fileops.wire.views import describe_result
+
+    arguments = params.arguments
+    old_string = titles.first_old_string(params.method, arguments)
+    path, session_id = titles.text_of(arguments, "file_path"), titles.text_of(arguments, "session_id")
+    line = await service.line_of(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
+    told = titles.describe(params.method, arguments, service.folders, edit_line=line)
+    return describe_result(told)
+
+
+async def render(service: "FileOps", params: wire.RenderParams) -> wire.RenderResult:
+    from fileops.core.presentation.render import render as draw
+    from fileops.wire.views import render_result, shown_result
+
+    view = draw(
+        params.method,
+        params.arguments,
+        service.folders,
+        result=None if params.result is None else shown_result(params.result),
+        is_partial=params.is_partial,
+        expanded=params.expanded,
+    )
+    return render_result(view)

@@ -1,0 +1,109 @@
+"""The one race of a cancel with a commit, decided once, and what every commit does under it.
+
+Until the commit begins, a cancel wins and nothing is written; from then on the commit wins and the caller gets its
+true result. Where the file moved between look and commit, everything is tried again from the look.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from fileops.model.errors import Cancelled, IoFailure, PathMoved, Stale
+from fileops.model.files import Committed
+
+T = TypeVar("T")
+
+MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
+
+
+class CancelToken:
+    """Shared by the event loop (which cancels) and one worker thread (which commits)."""
+
+    __slots__ = ("_lock", "_state", "_was_late", "_withdraw", "leaves_traces")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.leaves_traces = False  # until the worker thread has ended its work
+        self._withdraw: Callable[[], None] | None = None
+        self._was_late = False
+        self._state: Literal["open", "cancelled", "committing"] = "open"
+
+    def cancel(self) -> bool:
+        """Whether the cancel came in time. One that did not may still withdraw the commit: then the worker says so."""
+        with self._lock:
+            if self._state != "committing":
+                self._state = "cancelled"
+                return True
+            self._was_late, withdraw = True, self._withdraw
+        if withdraw is not None:
+            withdraw()
+        return False
+
+    def on_late_cancel(self, withdraw: Callable[[], None]) -> None:
+        """The commit that has begun waits for another, who can be asked to give up. `withdraw` must not block."""
+        with self._lock:
+            self._withdraw, was_late = withdraw, self._was_late
+        if was_late:
+            withdraw()
+
+    def check(self) -> None:
+        """Raises: Cancelled."""
+        if self._state == "cancelled":
+            raise Cancelled
+
+    def prepare(self) -> None:
+        """From here on something may stand in a folder that goes again where no commit comes. Raises: Cancelled.
+
+        A cancel still comes in time, but nothing has happened only once the worker thread has cleared up.
+        """
+        with self._lock:
+            self.check()
+            self.leaves_traces = True
+
+    def begin_commit(self) -> None:
+        """From here on a cancel comes too late. Raises: Cancelled."""
+        with self._lock:
+            if self._state == "cancelled":
+                raise Cancelled
+            self._state = "committing"
+
+    def abandon_commit(self) -> None:
+        """The commit was not made after all (the file had moved): a cancel counts again."""
+        with self._lock:
+            if self._state == "committing":
+                self._state = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitGuard:
+    """CommitHooks that tie the commit to the cancel and to the trackers, inside the file's lock."""
+
+    token: CancelToken
+    on_committed: Callable[[Committed], None]
+
+    def prepare(self) -> None:
+        self.token.prepare()
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.token.on_late_cancel(withdraw)
+
+    def after(self, committed: Committed) -> None:
+        self.on_committed(committed)
+
+
+def retry_while_stale(token: CancelToken, attempt: Callable[[], T]) -> T:
+    """What the first attempt gives during which the file did not move. Each attempt begins with the look.
+
+    Raises: Cancelled, IoFailure (the file never rests).
+    """
+    for _ in range(MAX_TRIES):
+        token.check()
+        try:
+            return attempt()
+        except (Stale, PathMoved):
+            token.abandon_commit()
+    raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")

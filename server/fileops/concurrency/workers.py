@@ -1,0 +1,238 @@
+"""A few threads for disk work, and the shortest way there and back. Apart from them, some for each whom work waits for.
+
+Leaner than an executor of asyncio, whose futures take three turns of the loop for one answer: a small read costs
+less than they do. Threads start when they are needed and stay.
+"""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import partial
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+from fileops.concurrency import deferred, shares
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.shares import LOCAL, PLUGIN, NeedsShare, Share
+from fileops.model.errors import Cancelled
+
+T = TypeVar("T")
+
+N_LOCAL = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
+N_OF_A_SHARE = 8  # an editor, a mapped host, an undo: more at once would not be served faster
+N_FOR_PLUGINS = 4  # each may keep a process of its own
+MAX_QUEUED = 256  # of one share; further ones fail at once
+CLEAR_UP_S = 4.0  # for what a cancelled job has made: many syncs of a busy disk; less than the end of a daemon waits
+
+
+class _Job(Generic[T]):
+    __slots__ = ("_failure", "_is_done", "_loop", "_result", "_token", "_waiter", "_work")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, token: CancelToken, work: Callable[[], T]) -> None:
+        self._loop = loop
+        self._token = token
+        self._work = work
+        self._result: T | None = None
+        self._failure: BaseException | None = None
+        self._is_done = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    def run(self, *, is_wanted: bool) -> None:
+        """In a worker thread. `tell` has to follow."""
+        try:
+            if not is_wanted:
+                raise Cancelled
+            self._token.check()  # it may have been cancelled while it was queued
+            self._result = self._work()
+        except BaseException as failure:  # noqa: BLE001 - whatever it is belongs to him who waits
+            self._failure = failure
+
+    def tell(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._settle)
+
+    def _settle(self) -> None:
+        self._is_done = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Cancelling the wait leaves the job alone; it can be waited for again."""
+        if not self._is_done:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+    async def wait_in_any_case(self, timeout_s: float) -> None:
+        """However often the caller is cancelled; not longer than that."""
+        until = self._loop.time() + timeout_s
+        while not self._is_done and (rest_s := until - self._loop.time()) > 0:
+            with suppress(TimeoutError, asyncio.CancelledError):
+                async with asyncio.timeout(rest_s):
+                    await self.wait()
+
+    def result(self) -> T:
+        if self._failure is not None:
+            raise self._failure
+        return self._result  # pyright: ignore[reportReturnType] - None is a T where that is what `work` returned
+
+
+class WorkerPool:
+    """allowed: who may be waited for in these threads; None: everybody."""
+
+    def __init__(self, n_threads: int, allowed: frozenset[Share] | None = LOCAL) -> None:
+        self._n_max = n_threads
+        self._allowed = allowed
+        self._share = "any-" if allowed is None else "".join(f"{share}-" for share in sorted(allowed))
+        self._threads: list[threading.Thread] = []
+        self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._n_idle = 0  # threads without a job, less jobs without a thread
+        self.is_closed = False
+
+    async def run(self, token: CancelToken, work: Callable[[], T]) -> T:
+        """The result of `work` from a worker thread; a cancel either prevents its commit or is overtaken by it.
+
+        What a prevented one has made by then is gone when this returns, unless the disk takes longer than CLEAR_UP_S.
+        Raises: CancelledError, and what `work` raises.
+        """
+        job = _Job(asyncio.get_running_loop(), token, work)
+        self._submit(job)
+        while True:
+            try:
+                await job.wait()
+                return job.result()
+            except asyncio.CancelledError:
+                if token.cancel():
+                    if token.leaves_traces:
+                        await job.wait_in_any_case(CLEAR_UP_S)
+                    raise
+                # Too late: the commit has begun, and its true result is what the caller gets.
+            except Cancelled:
+                raise asyncio.CancelledError from None
+
+    @property
+    def n_queued(self) -> int:
+        """Jobs that wait for a thread, about."""
+        return self._jobs.qsize()
+
+    def close(self) -> None:
+        """Finish what has begun; what is still queued is cancelled. Blocks."""
+        with self._lock:
+            self.is_closed = True
+            threads = list(self._threads)
+        for _ in threads:
+            self._jobs.put(None)
+        for thread in threads:
+            thread.join()
+
+    def _submit(self, job: "_Job[T]") -> None:
+        with self._lock:
+            if self.is_closed:
+                raise asyncio.CancelledError
+            self._n_idle -= 1
+            if self._n_idle < 0 and len(self._threads) < self._n_max:
+                self._n_idle += 1
+                name = f"fileops-worker-{self._share}{len(self._threads)}"
+                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        self._jobs.put(job)  # pyright: ignore[reportArgumentType] - a job of T is a job of object to the queue
+
+    def _work(self) -> None:
+        deferred.begin()
+        shares.enter(self._allowed)
+        while (job := self._jobs.get()) is not None:
+            job.run(is_wanted=not self.is_closed)
+            is_through = not deferred.is_pending()
+            if is_through:
+                self._count_idle()  # before the answer is told: the next job may come at once
+            job.tell()
+            del job  # a result may be large, and the next job may be long in coming
+            if not is_through:  # it may be long as well, and the next job is another thread's
+                deferred.catch_up()
+                self._count_idle()
+
+    def _count_idle(self) -> None:
+        with self._lock:
+            self._n_idle += 1
+
+
+class SharedWorkers:
+    """Worker threads by whom their work waits for: nobody but the disk, an editor, a mapped host, a plugin.
+
+    Work begins among those for the disk. Where it finds that it needs somebody else (`shares.require`), it is begun
+    anew in a share of that one's; where it needs two, in a share of both. Belongs to the event loop. on_moved: called
+    when work has left the threads for the disk.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[frozenset[Share] | None, WorkerPool] = {LOCAL: WorkerPool(N_LOCAL)}
+        self._elsewhere: Counter[str] = Counter()
+        self._is_closed = False
+        self.on_moved: Callable[[], None] = lambda: None
+
+    async def run(self, token: CancelToken, work: Callable[[], T], place: str = "") -> T:
+        """See WorkerPool.run. place: where others may wait in turn behind this work."""
+        try:
+            return await self._pool(LOCAL).run(token, work)
+        except NeedsShare as found:
+            first = found.share
+        with self._counted(place):
+            return await self._run_elsewhere(first, token, work)
+
+    async def run_apart(self, token: CancelToken, work: Callable[[], T]) -> T:
+        """For work that cannot be begun anew half-way: in threads of its own, where it may wait for everybody."""
+        with self._counted(""):
+            return await self._pool(None).run(token, work)
+
+    async def _run_elsewhere(self, share: Share, token: CancelToken, work: Callable[[], T]) -> T:
+        needs, full = LOCAL, LOCAL
+        while True:
+            if self._pool(needs | {share}).n_queued >= MAX_QUEUED:
+                full |= {share}
+            else:
+                needs |= {share}
+            try:
+                return await self._pool(needs).run(token, partial(_refused, full, work))
+            except NeedsShare as found:
+                share = found.share
+
+    @contextmanager
+    def _counted(self, place: str) -> Generator[None]:
+        self._elsewhere[place] += 1
+        self.on_moved()
+        try:
+            yield
+        finally:
+            self._elsewhere[place] -= 1
+            if not self._elsewhere[place]:
+                del self._elsewhere[place]
+
+    def n_elsewhere(self, n_behind: Callable[[str], int]) -> int:
+        """Jobs that wait for somebody else, and what waits behind them: `n_behind` of each one's place."""
+        return self._elsewhere.total() + sum(map(n_behind, self._elsewhere))
+
+    def close(self) -> None:
+        """See WorkerPool.close; all of them at once."""
+        self._is_closed = True
+        closing = [threading.Thread(target=pool.close, daemon=True) for pool in self._pools.values()]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
+
+    def _pool(self, needs: frozenset[Share] | None) -> WorkerPool:
+        pool = self._pools.get(needs)
+        if pool is None:
+            if self._is_closed:
+                raise asyncio.CancelledError
+            n_threads = N_FOR_PLUGINS if needs is not None and PLUGIN in needs else N_OF_A_SHARE
+            pool = self._pools[needs] = WorkerPool(n_threads, needs)
+        return pool
+
+
+def _refused(full: frozenset[Share], work: Callable[[], T]) -> T:
+    with shares.refusing(full):
+        return work()

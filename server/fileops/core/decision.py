@@ -1,0 +1,227 @@
+"""When a person is asked before a write, and what his answer makes of the proposal.
+
+Pure: knows no client. A person's own text and a choice of hunks both become splices over the same snapshot,
+so bytes that he did not touch survive here too.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Sequence
+
+from fileops.core import text
+from fileops.core.diff.contents import Line, lines_of
+from fileops.core.diff.lines import changed_ranges
+from fileops.core.splices import apply
+from fileops.core.text import newline_of, return_of
+from fileops.model.edits import Plan, Splice
+from fileops.model.errors import Rejected
+from fileops.model.files import Encoding, Text, TextFormat
+
+_N_LIKE = 16  # lines before and behind its counterpart from which a changed line may take invalid bytes
+_PIECE_BYTES = 256
+_DECODE: dict[Encoding, Callable[[bytes, str, bool], tuple[str, int]]] = {
+    "utf-8": codecs.utf_8_decode,
+    "utf-16-le": codecs.utf_16_le_decode,
+    "utf-16-be": codecs.utf_16_be_decode,
+    "utf-32-le": codecs.utf_32_le_decode,
+    "utf-32-be": codecs.utf_32_be_decode,
+}
+
+
+def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:
+    """Splices over the plan's snapshot that make the chosen hunks and no other.
+
+    Raises: Rejected (an id that the proposal does not have).
+    """
+    wanted = set(hunk_ids)
+    if not wanted <= {hunk.id for hunk in plan.change.hunks}:
+        raise Rejected
+    if not plan.change.truncated and len(wanted) == len(plan.change.hunks):
+        return plan.splices
+    before, fmt = plan.snapshot.data, plan.format
+    after = apply(before, plan.splices)
+    after_format = text.detect_format(after)
+    old, new = lines_of(before, fmt), lines_of(after, after_format)
+    chosen: list[Splice] = []
+    for hunk in plan.change.hunks:
+        if hunk.id in wanted:
+            start, stop = _extent(old, hunk.old_start, hunk.old_lines)
+            new_start, new_stop = _extent(new, hunk.new_start, hunk.new_lines)
+            chosen.extend(_by_lines(before[start:stop], after[new_start:new_stop], start, fmt))
+    return tuple(chosen)
+
+
+def _extent(lines: Sequence[Line], first_line: int, n_lines: int) -> tuple[int, int]:
+    """Bytes of `n_lines` lines; of none: the place behind line `first_line`."""
+    if not n_lines:
+        at = lines[first_line - 1].stop if first_line else lines[0].start
+        return at, at
+    return lines[first_line - 1].start, lines[first_line + n_lines - 2].stop
+
+
+def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
+    bare = TextFormat(encoding=fmt.encoding)
+    old_lines, new_lines = lines_of(old, bare), lines_of(new, bare)
+    old_parts = [old[line.start : line.stop] for line in old_lines]
+    new_parts = [new[line.start : line.stop] for line in new_lines]
+    result: list[Splice] = []
+    stop, at = offset, 0
+    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
+        start = stop + sum(map(len, old_parts[at:i]))
+        stop, at = start + sum(map(len, old_parts[i:i_stop])), i_stop
+        result.append(Splice(start, stop, b"".join(new_parts[j:j_stop])))
+    return result
+
+
+# --- a person's own text ------------------------------------------------------------------------------------
+
+
+def modified_splices(content: Text, person_text: str) -> tuple[Splice, ...]:
+    """Splices that turn `content` into what the person wrote, line by line.
+
+    Lines that read the same keep their bytes, invalid ones included; a changed line keeps the line end of the
+    line it replaces, a new one takes that of the line before. Raises: NotEncodable.
+    """
+    data, fmt = content.data, content.format
+    if person_text.startswith("\ufeff") and fmt.bom:
+        person_text = person_text[1:]
+    old = lines_of(data, fmt)
+    old_texts = [_decoded(data[line.start : line.end], fmt) for line in old]
+    pieces: list[str] = re.split(r"(\r?\n)", person_text)
+    new_texts, new_ends = pieces[::2], pieces[1::2]
+    result: list[Splice] = []
+    for i, i_stop, j, j_stop in changed_ranges(old_texts, new_texts):
+        before = _pieces(data, old, i, i_stop)
+        ends = _line_ends(data, old, new_ends, fmt, i, i_stop, j, j_stop)
+        contents = [
+            _encoded(part, data, old[max(i, at - _N_LIKE) : max(i, min(i_stop, at + _N_LIKE))], fmt)
+            for at, part in enumerate(new_texts[j:j_stop], i)
+        ]
+        left = data[old[i - 1].start : old[i - 1].end] if i else None
+        after = _with_ends(left, contents, ends, fmt)
+        start = old[i - 1].end if i else len(fmt.bom)
+        result.extend(_paired(before, after, start))
+    return tuple(result)
+
+
+def _pieces(data: bytes, lines: Sequence[Line], i: int, i_stop: int) -> list[bytes]:
+    """The bytes of a gap, from the line end before it: line ends and contents in turn."""
+    result = [data[lines[i - 1].end : lines[i - 1].stop]] if i else []
+    for at in range(i, i_stop):
+        result.append(data[lines[at].start : lines[at].end])
+        if at < len(lines) - 1:
+            result.append(data[lines[at].end : lines[at].stop])
+    return result
+
+
+def _line_ends(
+    data: bytes, old: Sequence[Line], given: Sequence[str], fmt: TextFormat,
+    i: int, i_stop: int, j: int, j_stop: int,
+) -> list[bytes]:  # fmt: skip
+    """A line end for each place of the gap that needs one, the one before the gap's first line included."""
+    first = next((data[line.end : line.stop] for line in old if line.stop > line.end), None)
+    result: list[bytes] = []
+    for at in range(j - 1 if i else j, min(j_stop, len(given))):
+        counterpart = i + at - j
+        if first is None:
+            result.append(given[at].encode(fmt.encoding))
+        elif counterpart < i_stop and counterpart < len(old) - 1:
+            result.append(data[old[counterpart].end : old[counterpart].stop])
+        elif result:
+            result.append(result[-1])
+        elif i and old[i - 1].stop > old[i - 1].end:
+            result.append(data[old[i - 1].end : old[i - 1].stop])
+        elif i > 1:
+            result.append(data[old[i - 2].end : old[i - 2].stop])
+        else:
+            result.append(first)
+    return result
+
+
+def _with_ends(left: bytes | None, contents: Sequence[bytes], ends: Sequence[bytes], fmt: TextFormat) -> list[bytes]:
+    """Line ends and contents in turn; `left` is the line that stays in front, None at the start."""
+    rest = iter(ends)
+    result: list[bytes] = []
+    for content in contents if left is None else (left, *contents):
+        result.append(content)
+        if end := next(rest, b""):
+            if end == newline_of(fmt) and content.endswith(return_of(fmt)):
+                end = return_of(fmt) + end  # else the content's own carriage return would become part of the line end
+            result.append(end)
+    return result if left is None else result[1:]
+
+
+def _paired(before: Sequence[bytes], after: Sequence[bytes], start: int) -> list[Splice]:
+    """Piece by piece where both sides have as many, else one splice without the ends that both share."""
+    if len(before) == len(after):
+        result: list[Splice] = []
+        at = start
+        for old, new in zip(before, after, strict=True):
+            if old != new:
+                result.append(Splice(at, at + len(old), new))
+            at += len(old)
+        return result
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    at = start + sum(map(len, before[:head]))
+    size = sum(map(len, before[head : len(before) - tail]))
+    return [Splice(at, at + size, b"".join(after[head : len(after) - tail]))]
+
+
+def _decoded(data: bytes, fmt: TextFormat) -> str:
+    return data.decode(fmt.encoding, "replace")
+
+
+def _encoded(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -> bytes:
+    """In the file's encoding; what the line shares with a replaced one keeps that one's invalid bytes."""
+    if "\ufffd" in line:
+        best, head, tail = b"", 0, 0
+        for old in replaced:
+            raw = data[old.start : old.end]
+            n_head, n_tail = _shared_ends(_characters(raw, fmt), line)
+            if n_head + n_tail > head + tail:
+                best, head, tail = raw, n_head, n_tail
+        if head + tail:
+            characters = _characters(best, fmt)
+            middle = text.encode(line[head : len(line) - tail], fmt)
+            return (
+                b"".join(raw for _, raw in characters[:head])
+                + middle
+                + b"".join(raw for _, raw in characters[len(characters) - tail :])
+            )
+    return text.encode(line, fmt)
+
+
+def _shared_ends(characters: Sequence[tuple[str, bytes]], line: str) -> tuple[int, int]:
+    shorter = min(len(characters), len(line))
+    head = 0
+    while head < shorter and characters[head][0] == line[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and characters[-1 - tail][0] == line[-1 - tail]:
+        tail += 1
+    return head, tail
+
+
+def _characters(data: bytes, fmt: TextFormat) -> list[tuple[str, bytes]]:
+    """Each character as it is shown, with its bytes; an invalid run is one U+FFFD, as in decoding."""
+    result: list[tuple[str, bytes]] = []
+    decode = _DECODE[fmt.encoding]
+    at = 0
+    while at < len(data):
+        piece = data[at : at + _PIECE_BYTES]  # short: a failure costs a copy of what is decoded
+        try:
+            valid, n_valid = decode(piece, "strict", at + len(piece) == len(data))
+            bad = b""
+        except UnicodeDecodeError as error:
+            valid, n_valid = decode(piece[: error.start], "strict", True)
+            bad = piece[error.start : error.end]
+        result.extend((character, character.encode(fmt.encoding)) for character in valid)
+        if bad:
+            result.append(("\ufffd", bad))
+        at += n_valid + len(bad)
+    return result

@@ -1,0 +1,164 @@
+"""From one whole content to another: the splices between them, line by line and word by word.
+
+For what was not made by our own splices: a person's text in the place of a proposal, a file that went on
+after an edit. What our own edits changed is known from their splices and never compared.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fileops.core.diff.lines import changed_ranges
+from fileops.core.text import find_aligned, newline_of, return_of
+from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
+
+MAX_REFINED_BYTES = 4_096  # of one side of a changed block that is compared word by word
+_PIECE_BYTES = 256  # that a word is looked for in at once
+_WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
+_IN_WORDS = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F)
+
+
+class Line(Struct, frozen=True):
+    """Byte offsets: the content is [start, end), its line end (LF, CRLF or nothing) is [end, stop)."""
+
+    start: int
+    end: int
+    stop: int
+
+
+def lines_of(data: bytes, fmt: TextFormat) -> list[Line]:
+    """All lines, in order. A final newline starts one more line, an empty one; the BOM belongs to no line."""
+    newline, carriage_return, unit = newline_of(fmt), return_of(fmt), fmt.unit_bytes
+    lines: list[Line] = []
+    start = len(fmt.bom)
+    while (at := find_aligned(data, newline, fmt, start)) >= 0:
+        has_return = at - unit >= start and data[at - unit : at] == carriage_return
+        lines.append(Line(start, at - unit if has_return else at, at + unit))
+        start = at + unit
+    lines.append(Line(start, len(data), len(data)))
+    return lines
+
+
+def changes(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
+    """Splices over `before` that give `after`: line by line, and word by word inside small changed blocks."""
+    if before == after:
+        return ()
+    old, new = lines_of(before, fmt), lines_of(after, fmt)
+    if fmt.bom and not after.startswith(fmt.bom):
+        return (Splice(0, len(before), after),)
+    old_parts = [before[line.start : line.stop] for line in old]
+    new_parts = [after[line.start : line.stop] for line in new]
+    result: list[Splice] = []
+    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
+        start, stop = _extent(old, i, i_stop, len(before))
+        new_start, new_stop = _extent(new, j, j_stop, len(after))
+        result.extend(_refined(before[start:stop], after[new_start:new_stop], start, fmt))
+    return tuple(result)
+
+
+def _extent(lines: Sequence[Line], first: int, stop: int, size: int) -> tuple[int, int]:
+    start = lines[first].start if first < len(lines) else size
+    return start, lines[stop - 1].stop if stop > first else start
+
+
+def words_of(data: bytes, fmt: TextFormat) -> list[bytes]:
+    """Words, runs of blanks, and single other characters; joined they are the data again. No BOM, on code units."""
+    unit = fmt.unit_bytes
+    if unit == 1:
+        return _WORDS.findall(data)
+    order = "little" if fmt.encoding.endswith("le") else "big"
+    n_units = len(data) // unit
+    units = (int.from_bytes(data[at : at + unit], order) for at in range(0, n_units * unit, unit))
+    shadow = bytes(min(value, 0x80) for value in units)  # one byte for each unit: what is not ASCII is in words
+    words = [data[match.start() * unit : match.end() * unit] for match in _WORDS.finditer(shadow)]
+    return words if n_units * unit == len(data) else [*words, data[n_units * unit :]]
+
+
+def is_inside_word(data: bytes, at: int, fmt: TextFormat) -> bool:
+    """Whether a word goes on at this place, which is on a code unit. The BOM belongs to no word."""
+    if not len(fmt.bom) < at < len(data):
+        return False
+    return is_of_word(data, at - fmt.unit_bytes, fmt) and is_of_word(data, at, fmt)
+
+
+def word_start(data: bytes, at: int, fmt: TextFormat) -> int:
+    """Where the word begins that ends at this place, or goes on there; the place itself if none does."""
+    floor, unit = min(len(fmt.bom), at), fmt.unit_bytes
+    while unit == 1 and at > floor:
+        piece = data[max(floor, at - _PIECE_BYTES) : at]
+        n_other = len(piece.rstrip(_IN_WORDS))
+        at -= len(piece) - n_other
+        if n_other:
+            return at
+    while at > floor and is_of_word(data, at - unit, fmt):
+        at -= unit
+    return at
+
+
+def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
+    """Where the word ends that begins at this place, or goes on there; the place itself if none does."""
+    unit = fmt.unit_bytes
+    while unit == 1 and len(fmt.bom) <= at < len(data):
+        piece = data[at : at + _PIECE_BYTES]
+        n_other = len(piece.lstrip(_IN_WORDS))
+        at += len(piece) - n_other
+        if n_other:
+            return at
+    while len(fmt.bom) <= at < len(data) and is_of_word(data, at, fmt):
+        at += unit
+    return min(at, len(data))
+
+
+def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:
+    """Whether the code unit at this place is part of a word."""
+    unit = data[at : at + fmt.unit_bytes]
+    if not fmt.encoding.endswith("le"):
+        unit = unit[::-1]
+    return any(unit[1:]) or unit[:1] in _IN_WORDS
+
+
+def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
+    if not old or not new or max(len(old), len(new)) > MAX_REFINED_BYTES:
+        return [_trimmed(old, new, offset, fmt)]
+    old_words, new_words = words_of(old, fmt), words_of(new, fmt)
+    starts, new_starts = _starts(old_words), _starts(new_words)
+    return [
+        Splice(offset + starts[i], offset + starts[i_stop], new[new_starts[j] : new_starts[j_stop]])
+        for i, i_stop, j, j_stop in changed_ranges(old_words, new_words)
+    ]
+
+
+def _starts(words: Sequence[bytes]) -> list[int]:
+    result = [0]
+    for word in words:
+        result.append(result[-1] + len(word))
+    return result
+
+
+def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
+    """One splice without the whole words that both sides share at their ends."""
+    bare, unit = TextFormat(encoding=fmt.encoding), fmt.unit_bytes
+    shorter = min(len(old), len(new))
+    head = _common_head(old, new, shorter) // unit * unit
+    if is_inside_word(old, head, bare) or is_inside_word(new, head, bare):
+        head = word_start(old, head, bare)
+    is_whole = len(old) % unit == len(new) % unit == 0  # else the ends are on no code unit
+    tail = _common_head(old[::-1], new[::-1], shorter - head) // unit * unit if is_whole else 0
+    if is_inside_word(old, len(old) - tail, bare) or is_inside_word(new, len(new) - tail, bare):
+        tail = min(tail, len(old) - word_stop(old, len(old) - tail, bare))
+    return Splice(offset + head, offset + len(old) - tail, new[head : len(new) - tail])
+
+
+def _common_head(a: bytes, b: bytes, limit: int) -> int:
+    low, high = 0, limit
+    if a[:limit] == b[:limit]:
+        return limit
+    while high - low > 1:  # the first `low` bytes agree, the first `high` do not
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low

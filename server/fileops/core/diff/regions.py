@@ -1,0 +1,88 @@
+"""From splices to whole lines: which lines go and which come. Nothing is decoded here.
+
+The cost follows the splices: only the lines that they touch are looked at, and the newlines before them counted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fileops.core.diff.lines import CostBudget, changed_ranges, positional_ranges
+from fileops.core.text import count_newlines, line_end, line_start, split_lines
+from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
+
+CONTEXT_LINES = 3  # around a change, in diff, hunks and snippet
+MANY_SPLICES = 64  # beyond, each splice's lines are compared one by one: a search in each would add up
+
+
+@dataclass(slots=True, kw_only=True)
+class Region:
+    """Lines that go and lines that come. old_at, new_at: 0-based line where they stand; start, end: bytes of data.
+
+    in_pairs: each line stands for the one at its place on the other side, and some are equal.
+    """
+
+    old_at: int
+    new_at: int
+    start: int
+    end: int
+    old: Sequence[bytes]
+    new: Sequence[bytes]
+    in_pairs: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class _Block:
+    """Whole lines [start, end) of the data that one or more splices touch, and what becomes of them."""
+
+    start: int
+    end: int
+    pieces: list[bytes]
+    reached: int  # end of the last splice; the data up to `end` follows it
+
+
+def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[Region]:
+    """In order. first_line: 1-based line on which the first splice begins, None to count it."""
+    counted_at, old_at, shift = 0, 0, 0
+    if first_line is not None and splices:
+        counted_at, old_at = line_start(data, fmt, splices[0].start), first_line - 1
+    is_many = len(splices) > MANY_SPLICES
+    effort = CostBudget(50_000) if is_many else CostBudget()
+    for block in _blocks(data, fmt, splices):
+        old_at += count_newlines(data, fmt, counted_at, block.start)
+        counted_at = block.start
+        old = split_lines(data[block.start : block.end], fmt)
+        new = split_lines(b"".join((*block.pieces, data[block.reached : block.end])), fmt)
+        in_pairs = is_many and len(old) == len(new)
+        if in_pairs:
+            ranges = positional_ranges(old, new, max_gap=2 * CONTEXT_LINES)
+        else:
+            ranges = changed_ranges(old, new, effort)
+        start, at = block.start, 0
+        for a, a_end, b, b_end in ranges:
+            start += sum(map(len, old[at:a]))
+            end = start + sum(map(len, old[a:a_end]))
+            yield Region(
+                old_at=old_at + a, new_at=old_at + shift + b, start=start, end=end,
+                old=old[a:a_end], new=new[b:b_end], in_pairs=in_pairs,
+            )  # fmt: skip
+            start, at = end, a_end
+        shift += len(new) - len(old)
+
+
+def _blocks(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[_Block]:
+    """Always up to the end of the line in which a splice ends: the text behind it may join another line."""
+    block: _Block | None = None
+    for splice in splices:
+        if block is not None and (splice.start < block.end or block.end == len(data)):
+            block.pieces += (data[block.reached : splice.start], splice.new)
+        else:
+            if block is not None:
+                yield block
+            start = line_start(data, fmt, splice.start)
+            block = _Block(start=start, end=start, pieces=[data[start : splice.start], splice.new], reached=start)
+        block.reached = splice.end
+        if splice.end >= block.end:
+            block.end = line_end(data, fmt, splice.end)
+    if block is not None:
+        yield block

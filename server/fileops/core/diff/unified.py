@@ -1,0 +1,291 @@
+"""What splices do to a text, for people: hunks, the unified diff, the snippet of an edit's answer.
+
+Derived from the splices: only the lines that they touch, and three lines around, are ever decoded. Line numbers
+cost one count of the newlines before the last change. Lines are split in bytes, at newlines only.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import eq
+from typing import Literal
+
+import xxhash
+
+from fileops.core.diff.lines import positional_ranges
+from fileops.core.diff.regions import CONTEXT_LINES, Region, regions
+from fileops.core.pausing import Check, unchecked
+from fileops.core.text import cut, decode_part, line_end, line_start, numbered, split_lines
+from fileops.model.edits import Change, Hunk, HunkLine, Splice
+from fileops.model.files import TextFormat
+from fileops.model.settings import Limits
+
+MAX_LINE_CHARS = 2000  # of a line in diff and hunks; fixed, so that `limits` cannot make a diff that does not apply
+
+Kind = Literal[" ", "-", "+"]
+
+
+def change_of(
+    data: bytes,
+    fmt: TextFormat,
+    splices: Sequence[Splice],
+    *,
+    file_path: str,
+    operation: Literal["create", "modify"],
+    limits: Limits,
+    max_diff_bytes: int = 1_000_000,
+    with_snippet: bool = True,
+    first_line: int | None = None,
+    check: Check = unchecked,
+) -> Change:
+    """What the splices do to the data.
+
+    file_path: as it is to stand in the diff's head. Past max_diff_bytes diff and hunks are cut; the counts of
+    lines and the snippet are not. first_line: 1-based line on which the first splice begins, where it is known
+    already, so that it need not be counted again. Raises: what the check raises.
+    """
+    page = _DiffBuilder(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
+    for region in regions(data, fmt, splices, first_line):
+        check()
+        page.add(region)
+    return page.change(file_path=file_path, operation=operation)
+
+
+class _DiffBuilder:
+    """Takes regions in order, builds hunks until the diff is full, and counts on.
+
+    A hunk is built while its regions come, so that one that never ends costs no more than the diff may hold.
+    """
+
+    def __init__(
+        self, data: bytes, fmt: TextFormat, limits: Limits, max_diff_bytes: int, *, with_snippet: bool
+    ) -> None:
+        self._data = data
+        self._fmt = fmt
+        self._max_line_chars = limits.max_line_chars
+        self._left = max_diff_bytes
+        self._with_snippet = with_snippet
+        self._exact = fmt.encoding == "utf-8"
+        self._truncated = False
+        self._is_full = False
+        self._hunks: list[Hunk] = []
+        self._snippet: list[str] = []
+        self._n_added = self._n_removed = 0
+        self._first_changed = 0
+        # the hunk being built: its lines, where it begins, its last region's end, the next line's number
+        self._is_open = False
+        self._lines: list[HunkLine] = []
+        self._digest = xxhash.xxh3_64()
+        self._old_at = self._new_at = 0
+        self._end_bytes = self._old_end = 0
+        self._number = 0
+
+    def add(self, region: Region) -> None:
+        n_equal = sum(map(eq, region.old, region.new)) if region.in_pairs else 0
+        self._n_removed += len(region.old) - n_equal
+        self._n_added += len(region.new) - n_equal
+        self._first_changed = self._first_changed or _first_line(self._data, region)
+        if self._is_full and not self._with_snippet:
+            return
+        if self._is_open and region.old_at - self._old_end > 2 * CONTEXT_LINES:
+            self._close()
+        if self._is_open:
+            self._put(" ", split_lines(self._data[self._end_bytes : region.start], self._fmt))
+        else:
+            self._open(region)
+        if region.in_pairs:
+            self._put_pairs(region)
+        else:
+            self._put("-", region.old)
+            self._put("+", region.new)
+        self._end_bytes = region.end
+        self._old_end = region.old_at + len(region.old)
+
+    def change(self, *, file_path: str, operation: Literal["create", "modify"]) -> Change:
+        if self._is_open:
+            self._close()
+        return Change(
+            operation=operation,
+            unified=unified_diff(self._hunks, file_path=file_path, creates=operation == "create"),
+            exact=self._exact,
+            truncated=self._truncated,
+            hunks=tuple(self._hunks),
+            n_added=self._n_added,
+            n_removed=self._n_removed,
+            first_changed_line=max(1, self._first_changed),
+            snippet="\n".join(self._snippet),
+        )
+
+    def _open(self, region: Region) -> None:
+        above: list[bytes] = []
+        start = region.start
+        while start and len(above) < CONTEXT_LINES:
+            line = line_start(self._data, self._fmt, start - self._fmt.unit_bytes)
+            above.insert(0, self._data[line:start])
+            start = line
+        self._is_open = True
+        self._old_at, self._new_at = region.old_at - len(above), region.new_at - len(above)
+        self._number = self._new_at
+        self._put(" ", above)
+
+    def _close(self) -> None:
+        end, data = self._end_bytes, self._data
+        below: list[bytes] = []
+        while end < len(data) and len(below) < CONTEXT_LINES:
+            line = line_end(data, self._fmt, end)
+            below.append(data[end:line])
+            end = line
+        self._put(" ", below)
+        self._is_open = False
+        lines, self._lines = self._lines, []
+        digest, self._digest = self._digest, xxhash.xxh3_64()
+        if not lines:
+            return
+        kinds = [line.kind for line in lines]
+        n_old, n_new = len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")
+        self._hunks.append(
+            Hunk(
+                id=f"{len(self._hunks) + 1}-{digest.hexdigest()}",
+                old_start=self._old_at + bool(n_old),
+                old_lines=n_old,
+                new_start=self._new_at + bool(n_new),
+                new_lines=n_new,
+                lines=tuple(lines),
+            )
+        )
+
+    def _put(self, kind: Kind, lines: Sequence[bytes]) -> None:
+        is_numbered = self._with_snippet and kind != "-"
+        if not lines or (self._is_full and not is_numbered):
+            return
+        joined = lines[0] if len(lines) == 1 else b"".join(lines)
+        text = decode_part(joined, self._fmt)
+        if is_numbered:
+            self._number_lines(text)
+        if self._is_full:
+            return
+        n_bytes = len(joined) + len(lines)
+        if n_bytes > self._left:
+            self._is_full = self._truncated = True
+            joined = b"".join(self._fitting(lines))
+            if not joined:
+                return
+            text = decode_part(joined, self._fmt)
+        self._left -= n_bytes
+        self._lines += self._rows(kind, joined, text)
+        self._digest.update(kind.encode() + joined)
+
+    def _number_lines(self, text: str) -> None:
+        """Whole lines, as the snippet shows them."""
+        texts = text.split("\n")
+        last = texts.pop()
+        if "\r" in text:
+            texts = [line.removesuffix("\r") for line in texts]
+        if last:
+            texts.append(last)
+        if self._number == 0 and self._fmt.bom:
+            texts[0] = texts[0].removeprefix("\ufeff")  # the byte order mark is not shown
+        self._snippet += [numbered(n, line, self._max_line_chars) for n, line in enumerate(texts, self._number + 1)]
+        self._number += len(texts)
+
+    def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
+        """Whole lines, and how they read."""
+        if self._exact and "\ufffd" in text and text.encode() != lines:
+            self._exact = False
+        texts = text.split("\n")
+        last = texts.pop()
+        if len(text) > MAX_LINE_CHARS and max(map(len, texts), default=0) > MAX_LINE_CHARS:
+            texts = [self._fitting_line(line) for line in texts]
+        rows = [HunkLine(kind, line) for line in texts]
+        if last:
+            rows.append(HunkLine(kind, self._fitting_line(last), no_newline=True))
+        return rows
+
+    def _fitting_line(self, line: str) -> str:
+        self._truncated = self._truncated or len(line) > MAX_LINE_CHARS
+        return cut(line, MAX_LINE_CHARS)
+
+    def _put_pairs(self, region: Region) -> None:
+        """Equal lines as context, and what changed between two of them as a block."""
+        old, new = b"".join(region.old), b"".join(region.new)
+        equal = list(map(eq, region.old, region.new))
+        n_bytes = len(old) + len(new) + len(region.old) + len(region.new)
+        n_bytes -= sum(map(len, compress(region.new, equal))) + sum(equal)
+        old_rows = self._rows("-", old, decode_part(old, self._fmt)) if n_bytes <= self._left else []
+        if self._with_snippet or not old_rows:
+            for kind, lines in _runs(region.old, region.new):
+                self._put(kind, lines)
+            return
+        self._left -= n_bytes
+        self._digest.update(old + new)
+        gone: list[HunkLine] = []
+        come: list[HunkLine] = []
+        new_rows = self._rows("+", new, decode_part(new, self._fmt))
+        for old_row, new_row, is_equal in zip(old_rows, new_rows, equal, strict=True):
+            if is_equal:
+                self._lines += gone + come
+                self._lines.append(HunkLine(" ", old_row.text, old_row.no_newline))
+                gone, come = [], []
+            else:
+                gone.append(old_row)
+                come.append(new_row)
+        self._lines += gone + come
+
+    def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:
+        left = self._left
+        for index, line in enumerate(lines):
+            left -= len(line) + 1
+            if left < 0:
+                return lines[:index]
+        return lines
+
+
+def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Sequence[bytes]]]:
+    """Two sides of equal length as runs of equal, removed and added lines."""
+    at = 0
+    for start, end, _, _ in positional_ranges(old, new):
+        yield " ", old[at:start]
+        yield "-", old[start:end]
+        yield "+", new[start:end]
+        at = end
+    yield " ", old[at:]
+
+
+def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False, removes: bool = False) -> str:
+    """As GNU patch takes it; "" without hunks."""
+    if not hunks:
+        return ""
+    name = diff_name(file_path)
+    pieces = [f"--- {'/dev/null' if creates else name}\n+++ {'/dev/null' if removes else name}\n"]
+    for hunk in hunks:
+        old, new = _range(hunk.old_start, hunk.old_lines), _range(hunk.new_start, hunk.new_lines)
+        pieces.append(f"@@ -{old} +{new} @@\n")
+        for line in hunk.lines:
+            pieces += (line.kind, line.text, "\n")
+            if line.no_newline:
+                pieces.append("\\ No newline at end of file\n")
+    return "".join(pieces)
+
+
+def diff_name(path: str) -> str:
+    """A path as the head of a diff can carry it: quoted as git does where it holds what would end the name."""
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path + "\t" if " " in path else path
+    quoted = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}"
+        for byte in path.encode("utf-8", "surrogateescape" if _is_escaped_name(path) else "surrogatepass")
+    )
+    return f'"{quoted}"'
+
+
+def _range(start: int, n_lines: int) -> str:
+    return str(start) if n_lines == 1 else f"{start},{n_lines}"
+
+
+def _first_line(data: bytes, region: Region) -> int:
+    """1-based; behind a deletion at the end of the text, its last line."""
+    gone_at_end = not region.new and region.end == len(data)
+    return max(1, region.new_at + (not gone_at_end))
+
+
+def _is_escaped_name(path: str) -> bool:
+    return all(not 0xD800 <= ord(char) <= 0xDFFF or 0xDC80 <= ord(char) <= 0xDCFF for char in path)

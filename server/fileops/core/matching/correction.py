@@ -1,0 +1,254 @@
+r"""Deterministic corrections of a text that does not stand in the file as given. Opt-in; never by similarity.
+
+Tiers, in this order: line ends, over-escaped text (`\\n`, `\\"`), trailing blanks, uniform indentation, Unicode
+look-alikes. A tier counts only where it finds exactly one place, and only that place's bytes are replaced. What the
+new text leaves as the old one had it keeps the file's own characters.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.core.linefeeds import Walk
+from fileops.core.matching.exact import Step
+from fileops.core.text import count_newlines, encode, to_lf
+from fileops.model.edits import Edit, Splice
+from fileops.model.files import Text, TextFormat
+
+Tier = Literal["line_ends", "escapes", "trailing_blanks", "indentation", "lookalikes"]
+
+MAX_CORRECTED_BYTES = 4_000_000  # beyond, decoding the file for a guess costs more than the retry it saves
+BY_CLIENT = "client"  # the match of a text that the client's model proposed
+SENTENCES: dict[str, str] = {
+    "line_ends": "old_string matched after taking other line separators as newlines.",
+    "escapes": "old_string matched after removing one level of backslash escapes; new_string was treated alike.",
+    "trailing_blanks": "old_string matched after ignoring blanks at the ends of lines.",
+    "indentation": "old_string matched after a uniform change of indentation; new_string was indented alike.",
+    "lookalikes": "old_string matched after taking look-alike quotes, dashes or blanks as the same.",
+    BY_CLIENT: "old_string was not found as given; a corrected old_string and new_string were used instead.",
+}
+
+_NEWLINES = re.compile("\r\n|[\r\x85\u2028\u2029]")  # what is taken as "\n" besides it
+_LOOKALIKES = (
+    "'\u2018\u2019\u201a\u201b\u2032\u02bc\uff07`\u00b4",
+    '"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02',
+    "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d",
+    " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+)
+_PLAIN = str.maketrans({char: group[0] for group in _LOOKALIKES for char in group[1:]})
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "`": "`", "\\": "\\", "\n": "\n"}
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    """Characters [start, end) of the decoded content, and what is to stand there."""
+
+    start: int
+    end: int
+    new: str
+
+
+def correct(content: Text, edit: Edit) -> Step | None:
+    """The edit at the one place that the first fitting tier finds, or None. Raises: NotEncodable."""
+    if len(content.data) > MAX_CORRECTED_BYTES or not edit.old_string.strip():
+        return None
+    decoded = _decoded(content)
+    if decoded is None:
+        return None
+    for tier, find in _TIERS.items():
+        found = find(decoded, edit)
+        if found is not None:
+            return _step(content, decoded, found, tier)
+    return None
+
+
+# --- the tiers ------------------------------------------------------------------------------------------------
+#
+# Each makes the content and the wanted text alike, in one pass over each, and searches one in the other: the time is
+# linear whatever they are. A pattern of the caller's text would be tried anew at every place, with the interpreter's
+# lock held.
+
+
+def _by_line_ends(content: str, edit: Edit) -> _Found | None:
+    seen, wanted = _NEWLINES.sub("\n", content), _NEWLINES.sub("\n", edit.old_string)
+    start = _only(f"{seen}\n" if wanted.endswith("\n") else seen, wanted)  # the last line may have no end
+    if start < 0:
+        return None
+    found = _in_original(content, start, min(start + len(wanted), len(seen)))
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+
+
+def _by_escapes(content: str, edit: Edit) -> _Found | None:
+    old, new = to_lf(_unescaped(edit.old_string)), _unescaped(edit.new_string)
+    if old in {to_lf(edit.old_string), to_lf(new)}:
+        return None
+    start = _only(to_lf(content), old)
+    if start < 0:
+        return None
+    found = _in_original(content, start, start + len(old))
+    return _Found(start=found[0], end=found[1], new=new)
+
+
+def _by_trailing_blanks(content: str, edit: Edit) -> _Found | None:
+    lines = _Lines(content)
+    seen = "\n".join(line.rstrip(" \t") for line in lines.bodies)
+    wanted = "\n".join(line.rstrip(" \t\r") for line in edit.old_string.split("\n"))
+    to_line_end = edit.old_string.endswith((" ", "\t"))
+    start = _only(f"{seen}\n", f"{wanted}\n") if to_line_end else _only(seen, wanted)
+    if start < 0:
+        return None
+    end = start + len(wanted)
+    first = seen.count("\n", 0, start)
+    last = first + wanted.count("\n")
+    found_start = lines.begin(first) + start - seen.rfind("\n", 0, start) - 1
+    in_last = len(lines.bodies[last]) if to_line_end else end - seen.rfind("\n", 0, end) - 1
+    found = found_start, lines.begin(last) + in_last
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+
+
+def _by_indentation(content: str, edit: Edit) -> _Found | None:
+    """Whole lines only."""
+    lines, old_lines = _Lines(content), to_lf(edit.old_string).split("\n")
+    seen = "\n" + "\n".join(line.lstrip(" \t") for line in lines.bodies)
+    wanted = "\n" + "\n".join(line.lstrip(" \t") for line in old_lines)
+    has_end = not old_lines[-1]  # of the last line; the next one is not a part of the place then
+    start = _only(seen, wanted) if has_end else _only(f"{seen}\n", f"{wanted}\n")
+    if start < 0:
+        return None
+    first = seen.count("\n", 0, start)
+    last = first + len(old_lines) - 1
+    there = lines.bodies[first : last + 1]
+    for change in _indentation_changes(old_lines, there):
+        if all(change(line) == other for line, other in zip(old_lines, there, strict=True) if line.strip()):
+            new = "\n".join(change(line) if line.strip() else line for line in edit.new_string.split("\n"))
+            end = lines.begin(last) + (0 if has_end else len(lines.bodies[last]))
+            return _Found(start=lines.begin(first), end=end, new=new)
+    return None
+
+
+def _by_lookalikes(content: str, edit: Edit) -> _Found | None:
+    wanted = to_lf(edit.old_string).translate(_PLAIN)
+    start = _only(to_lf(content).translate(_PLAIN), wanted)
+    if start < 0:
+        return None
+    found = _in_original(content, start, start + len(wanted))
+    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+
+
+_TIERS: dict[Tier, Callable[[str, Edit], _Found | None]] = {
+    "line_ends": _by_line_ends,
+    "escapes": _by_escapes,
+    "trailing_blanks": _by_trailing_blanks,
+    "indentation": _by_indentation,
+    "lookalikes": _by_lookalikes,
+}
+
+
+# --- helpers --------------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """bodies: the lines without their ends, LF or CRLF."""
+
+    def __init__(self, content: str) -> None:
+        self._pieces = content.split("\n")
+        self.bodies = [piece.removesuffix("\r") for piece in self._pieces[:-1]]
+        self.bodies.append(self._pieces[-1])
+
+    def begin(self, number: int) -> int:
+        """Where a line begins in the content; from 0."""
+        return sum(map(len, self._pieces[:number])) + number
+
+
+def _only(seen: str, wanted: str) -> int:
+    """The one place where it stands; -1 for no place or several."""
+    first = seen.find(wanted)
+    return -1 if first < 0 or seen.find(wanted, first + 1) >= 0 else first
+
+
+def _in_original(content: str, start: int, end: int) -> tuple[int, int]:
+    """Of a place in the content with LF line ends."""
+    walk = Walk(content, "\r\n")
+    return walk.to(start), walk.to(end)
+
+
+def _as_it_was(content: str, found: tuple[int, int], edit: Edit) -> str:
+    """The new text; at both ends, as far as it equals the old one, with the file's own characters."""
+    there = content[found[0] : found[1]]
+    old, new = to_lf(edit.old_string), edit.new_string
+    if len(there) != len(old):  # blanks differ: the characters do not pair up
+        return new
+    limit = min(len(old), len(new))
+    head = next((n for n in range(limit) if old[n] != new[n]), limit)
+    tail = next((n for n in range(limit - head) if old[-1 - n] != new[-1 - n]), limit - head)
+    return there[:head] + new[head : len(new) - tail] + there[len(there) - tail :]
+
+
+def _indentation_changes(lines: list[str], there: list[str]) -> list[Callable[[str], str]]:
+    """Ways in which the first line that is not blank may have become the one that stands there."""
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    old, new = _indentation(lines[first]), _indentation(there[first])
+    changes: list[Callable[[str], str]] = []
+    if new.endswith(old):
+        prefix = new[: len(new) - len(old)]
+        changes.append(lambda line: prefix + line)
+    if new.startswith(old):
+        suffix = new[len(old) :]
+        changes.append(lambda line: _indentation(line) + suffix + line.lstrip(" \t"))
+    if old.endswith(new):
+        removed = old[: len(old) - len(new)]
+        changes.append(lambda line: line.removeprefix(removed))
+    for width in (4, 2, 8, 3):
+        changes += (partial(_reindented, old=" " * width, new="\t"), partial(_reindented, old="\t", new=" " * width))
+    return changes
+
+
+def _reindented(line: str, *, old: str, new: str) -> str:
+    return _indentation(line).replace(old, new) + line.lstrip(" \t")
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unescaped(string: str) -> str:
+    r"""One level of backslash escapes less: `\\n` becomes a newline, `\\"` a quote."""
+    return re.sub(r"\\([ntr\"'`\\\n])", lambda found: _ESCAPES[found[1]], string)
+
+
+def _decoded(content: Text) -> str | None:
+    """Reversible, so that offsets can be told back; None where it cannot be."""
+    body = content.data[len(content.format.bom) :]
+    try:
+        return body.decode(content.format.encoding, _errors(content.format))
+    except UnicodeDecodeError:
+        return None
+
+
+def _errors(fmt: TextFormat) -> str:
+    return "surrogateescape" if fmt.encoding == "utf-8" else "surrogatepass"
+
+
+def _step(content: Text, decoded: str, found: _Found, tier: Tier) -> Step:
+    fmt = content.format
+
+    def encoded(part: str) -> bytes:
+        return part.encode(fmt.encoding, _errors(fmt))
+
+    start = len(fmt.bom) + len(encoded(decoded[: found.start]))
+    there = decoded[found.start : found.end]
+    new = found.new
+    if "\r\n" in there or ("\n" not in there and "\r\n" in decoded):
+        new = to_lf(new).replace("\n", "\r\n")
+    elif "\n" in decoded:
+        new = to_lf(new)
+    encode(re.sub("[\udc80-\udcff]", "", new), fmt)  # raises NotEncodable for what the caller gave
+    splice = Splice(start, start + len(encoded(there)), encoded(new))
+    return Step(
+        splices=(splice,),
+        n_replacements=1,
+        match=tier,
+        match_lines=(1 + count_newlines(content.data, fmt, 0, start),),
+    )

@@ -1,0 +1,74 @@
+"""In what a text differs from the one that it most likely meant, in words that its caller can act on."""
+
+import re
+from collections.abc import Callable
+from typing import get_args
+
+from fileops.core.matching.similarity import (
+    Wanted,
+    pairs_of,
+    ratio_of,
+    unescaped,
+    visible,
+    with_plain_quotes,
+    without_blanks,
+)
+from fileops.model.edits import DiffersIn
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+ALL_KINDS: tuple[DiffersIn, ...] = get_args(DiffersIn)
+_FOLDS: tuple[tuple[DiffersIn, Callable[[str], str]], ...] = (
+    ("invisible", visible),
+    ("quotes", with_plain_quotes),
+    ("escapes", unescaped),
+    ("case", str.casefold),
+    ("line_ends", lambda text: text.replace("\r", "")),
+)
+
+
+def differences(wanted: Wanted, there: tuple[str, ...]) -> set[DiffersIn]:
+    kinds: set[DiffersIn] = set()
+    for old, new in pairs_of(wanted, there):
+        if old != new:
+            kinds |= _kinds(old, new)
+    return kinds
+
+
+def _kinds(old: str, new: str) -> set[DiffersIn]:
+    kinds: set[DiffersIn] = set()
+    old_body, new_body = old.strip(" \t\r"), new.strip(" \t\r")
+    if not old_body and not new_body:
+        return {"trailing_blanks"}
+    if not old_body or not new_body:
+        return {"words"}
+    old_tail, new_tail = old[len(old.rstrip(" \t\r")) :], new[len(new.rstrip(" \t\r")) :]
+    if old_tail != new_tail:
+        kinds.add("line_ends" if "\r" in old_tail + new_tail else "trailing_blanks")
+    old_indent, new_indent = old[: len(old) - len(old.lstrip(" \t"))], new[: len(new) - len(new.lstrip(" \t"))]
+    if old_indent != new_indent:
+        kinds.add("tabs" if ("\t" in old_indent) != ("\t" in new_indent) else "indentation")
+    if old_body != new_body:
+        kinds |= _body_kinds(old_body, new_body)
+    return kinds
+
+
+def _body_kinds(old: str, new: str) -> set[DiffersIn]:
+    """Which folds it takes to make the two the same; "words" where none do, beside those that bring them nearer."""
+    kinds: set[DiffersIn] = set()
+    if "\ufffd" in new and _NOT_ASCII.search(old):
+        kinds.add("invalid_bytes")
+        old, new = _NOT_ASCII.sub("?", old), _NOT_ASCII.sub("?", new)
+    for kind, fold in _FOLDS:
+        folded = fold(old), fold(new)
+        if old != new and folded != (old, new) and (folded[0] == folded[1] or ratio_of(*folded) > ratio_of(old, new)):
+            kinds.add(kind)
+            old, new = folded
+    if old != new:
+        kinds.add("tabs" if without_blanks(old) == without_blanks(new) and "\t" in old + new else "words")
+    return kinds
+
+
+def unseen(there: tuple[str, ...]) -> DiffersIn:
+    """What differs where the decoded text is the same."""
+    return "invalid_bytes" if any("\ufffd" in line for line in there) else "line_ends"

@@ -1,0 +1,236 @@
+r"""Ways to name a place other than by its literal text: `regex`, `block`, and what plugins bring.
+
+All look at the text with LF line ends and answer with places and new text; what becomes of a file is a list of
+splices, made and checked here. `regex` runs on RE2, whose time is linear in the text whatever the pattern.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+from msgspec import Struct
+
+from fileops.core.matching.exact import STRATEGIES, Step
+from fileops.core.matching.normalized import NormalizedText, body_of
+from fileops.core.matching.replacement import LineEnds, replacement_at
+from fileops.core.pausing import Check, checked, unchecked
+from fileops.core.text import count_newlines, encode, is_inside_character
+from fileops.model.edits import Edit, Splice
+from fileops.model.errors import (
+    CountMismatch,
+    FileOpsError,
+    InvalidPattern,
+    MultipleMatches,
+    NoMatch,
+    PluginFailed,
+    StrategyFailed,
+)
+from fileops.model.files import Text
+
+MAX_PLACES = 1_000_000  # of one edit, an object each; a plugin that never ends must not eat the memory
+MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
+_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # in a pattern; what \Q quotes are no escapes
+
+
+class Place(Struct, frozen=True):
+    """Bytes [start, end) of the body, and the text that is to stand there."""
+
+    start: int
+    end: int
+    new: str
+
+
+Finder = Callable[[NormalizedText, Edit], Iterable[Place]]
+
+
+class FinderStrategy(Struct, frozen=True):
+    """A strategy made of a function that finds places; the rules of uniqueness and of line ends are the core's."""
+
+    name: str
+    find: Finder
+
+    def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
+        """Raises: see Strategy; InvalidPattern, StrategyFailed."""
+        encode(edit.new_string, text.format)
+        body = body_of(text)
+        found = checked(self._bounded(body, edit), check) if body else ()
+        places = sorted(found, key=lambda place: (place.start, place.end))
+        if body is None or not places:
+            raise NoMatch(old_string=edit.old_string)
+        spans = body.spans_in_source((place.start, place.end) for place in places)
+        self._require_apart(spans, len(text.data))
+        lines = _lines_at(text, [start for start, _ in spans])
+        if len(places) > 1 and not edit.replace_all and edit.expected_replacements is None:
+            raise MultipleMatches(old_string=edit.old_string, n_matches=len(places), lines=lines)
+        if edit.expected_replacements not in {None, len(places)}:
+            raise CountMismatch(n_expected=edit.expected_replacements or 0, n_found=len(places), lines=lines)
+        line_ends = LineEnds(text)
+        splices = tuple(
+            Splice(start, end, replacement_at(line_ends, start, end, place.new))
+            for (start, end), place in checked(zip(spans, places, strict=True), check)
+        )
+        return Step(splices=splices, n_replacements=len(places), match=self.name, match_lines=lines)
+
+    def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[Place]:
+        """Raises: StrategyFailed, and what the finder raises."""
+        for number, place in enumerate(self.find(body, edit), 1):
+            if number == MAX_PLACES:
+                raise StrategyFailed(strategy=self.name, reason="it names a million places or more")
+            yield place
+
+    def _require_apart(self, spans: Sequence[tuple[int, int]], size: int) -> None:
+        at = 0
+        for start, end in spans:
+            if not at <= start <= end <= size:
+                raise StrategyFailed(strategy=self.name, reason="its places overlap or lie outside the text")
+            at = end
+
+
+def _lines_at(text: Text, offsets: Sequence[int]) -> tuple[int, ...]:
+    lines: list[int] = []
+    line, at = 1, 0
+    for offset in offsets:
+        line += count_newlines(text.data, text.format, at, offset)
+        at = offset
+        lines.append(line)
+    return tuple(lines)
+
+
+# --- regex ------------------------------------------------------------------------------------------------------
+
+
+def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+    r"""old_string is a pattern of RE2's syntax, new_string may name groups: `\1`, `\g<name>`, `\\` for a backslash."""
+    import re2  # compiled; loaded by those who use it
+
+    options = re2.Options()
+    options.max_mem = MAX_PATTERN_MEMORY_BYTES
+    options.log_errors = False
+    try:
+        pattern = re2.compile(edit.old_string.replace("\r\n", "\n").encode(), options)
+    except UnicodeEncodeError:  # lone surrogates, which stand nowhere
+        return
+    except re2.error as error:
+        raise InvalidPattern(reason=_text_of(error.args[0] if error.args else error)) from error
+    if any(found[1] == "C" for found in _ESCAPED.finditer(edit.old_string)):
+        raise InvalidPattern(reason=r"\C matches bytes, and would cut characters. Use . instead")
+    template = _template(
+        edit.new_string, {_text_of(name): number for name, number in pattern.groupindex.items()}, pattern.groups
+    )
+    last_end = -1
+    for found in pattern.finditer(body.data):
+        start, end = found.span()
+        if start == end == last_end:  # an empty match right behind a match is part of it
+            continue
+        if start == end and is_inside_character(body.data, start):  # RE2 steps byte by byte
+            continue
+        last_end = end
+        groups = [_shown(found.group(n)) for n in range(pattern.groups + 1)]
+        yield Place(start, end, "".join(groups[part] if isinstance(part, int) else part for part in template))
+
+
+def _shown(group: bytes | None) -> str:
+    return (group or b"").decode("utf-8", "surrogateescape")
+
+
+def _template(new: str, names: dict[str, int], n_groups: int) -> list[str | int]:
+    """Literal pieces and group numbers. Raises: InvalidPattern."""
+    parts: list[str | int] = []
+    for piece in re.split(r"(\\g<[^>\\]*>|\\\d{1,2}|\\\\)", new):
+        reference = re.fullmatch(r"\\g<([^>]*)>|\\(\d{1,2})", piece)
+        if piece == "\\\\":
+            parts.append("\\")
+        elif reference is None:
+            parts.append(piece)
+        else:
+            name: str = reference[1] or reference[2]
+            number = int(name) if name.isdecimal() else names.get(name, -1)
+            if not 0 <= number <= n_groups:
+                raise InvalidPattern(reason=f"new_string names a group that the pattern has not: {piece}")
+            parts.append(number)
+    return parts
+
+
+def _text_of(words: object) -> str:
+    return words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+
+
+# --- block ------------------------------------------------------------------------------------------------------
+
+
+def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+    """From the line that reads as old_string's first to the next one that reads as its last, both included.
+
+    Blanks around a line do not count; lines of old_string between the two are not looked at.
+    """
+    wanted = edit.old_string.replace("\r\n", "\n").strip("\n").split("\n")
+    try:
+        first, last = wanted[0].strip(" \t").encode(), wanted[-1].strip(" \t").encode()
+    except UnicodeEncodeError:
+        return
+    opened: int | None = None
+    at, behind = 0, 0
+    for line in body.data.split(b"\n"):
+        read = line.strip(b" \t")
+        if opened is None and read == first and first and at >= behind:
+            opened = at
+            if len(wanted) > 1:
+                at += len(line) + 1
+                continue
+        if opened is not None and read == last:
+            behind = at + len(line)
+            yield Place(opened, behind, edit.new_string)
+            opened = None
+        at += len(line) + 1
+
+
+# --- plugins ----------------------------------------------------------------------------------------------------
+
+
+class StrategyPlugin(Protocol):
+    """What a package offers under the entry point group `fileops.strategies`."""
+
+    def __call__(self, text: str, old_string: str, new_string: str, /) -> Iterable[tuple[int, int, str]]:
+        """Places as (start, end, new text), in characters of `text`, whose line ends are LF."""
+        ...
+
+
+def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStrategy:
+    """`load` is called at the first use. Whatever the plugin does wrong becomes StrategyFailed, and no edit."""
+
+    def find(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+        errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
+        text = body.data.decode("utf-8", errors)
+        try:
+            given = islice(_called(load, text, edit), MAX_PLACES)
+            found = sorted((int(start), int(end), str(new)) for start, end, new in given)
+        except PluginFailed as failure:
+            raise StrategyFailed(strategy=name, reason=failure.reason) from failure
+        except FileOpsError:
+            raise
+        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
+            raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
+        if len(found) == MAX_PLACES:
+            raise StrategyFailed(strategy=name, reason="it names a million places or more")
+        at_char, at_byte = 0, 0
+        for start, end, new in found:
+            if not at_char <= start <= end <= len(text):
+                raise StrategyFailed(strategy=name, reason="its places overlap or lie outside the text")
+            start_byte = at_byte + len(text[at_char:start].encode("utf-8", errors))
+            at_char, at_byte = end, start_byte + len(text[start:end].encode("utf-8", errors))
+            yield Place(start_byte, at_byte, new)
+
+    return FinderStrategy(name, find)
+
+
+def _called(load: Callable[[], StrategyPlugin], text: str, edit: Edit) -> Iterable[tuple[int, int, str]]:
+    return load()(text, edit.old_string, edit.new_string)
+
+
+def register(strategy: FinderStrategy) -> None:
+    STRATEGIES[strategy.name] = strategy
+
+
+register(FinderStrategy("regex", find_regex))
+register(FinderStrategy("block", find_block))

@@ -1,0 +1,226 @@
+"""What taking back edits of one file comes to. Pure: it is given contents and says what should stand.
+
+An edit is kept as its reverse: splices over the content that it left. They are rebased over what happened since, so
+that only the edit's own part is taken back. Edits that follow each other are taken back as one, and in halves only
+where that meets a conflict; so many edits cost little more than one.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from msgspec import Struct
+
+from fileops.core import splices as splicing
+from fileops.core.diff.contents import changes, is_of_word, words_of
+from fileops.core.merge.rebase import follow, minimal, rebase, whole_words
+from fileops.core.text import count_newlines, decode_part, detect_format
+from fileops.model.digest import content_digest
+from fileops.model.edits import LineRange, Span, Splice
+from fileops.model.errors import UndoConflict
+from fileops.model.files import TextFormat
+from fileops.model.history import AppliedEdit
+
+
+class Undone(Struct, frozen=True, kw_only=True):
+    """What should stand instead of the present content. content: None for no file.
+
+    splices: over the present content (empty where there is none, or is to be none). edit_ids: newest first.
+    """
+
+    content: bytes | None
+    splices: tuple[Splice, ...]
+    edit_ids: tuple[str, ...]
+
+
+def undo_edits(
+    edits: Sequence[AppliedEdit], present: bytes | None, content_after: Callable[[str], bytes | None]
+) -> Undone:
+    """Edits of one file, newest first. present: None where no file stands.
+
+    content_after: by edit id, None where it is not known any more. Raises: UndoConflict, with lines of `present`.
+    """
+    current, splices = present, tuple[Splice, ...]()
+    for run in _runs(edits):
+        try:
+            current, step = _step_back(run, current, content_after)
+        except _Conflict as conflict:
+            places, seen = conflict.places, conflict.content
+            places = follow(places, seen, present) if seen is not None and present is not None else ()
+            raise UndoConflict(ranges=_lines(present, places), reason=conflict.reason) from None
+        splices = splicing.compose(splices, step)
+    if present is not None and current is not None:
+        splices = splicing.effective(present, splices)
+    return Undone(
+        content=current,
+        splices=splices if present is not None and current is not None else (),
+        edit_ids=tuple(edit.edit_id for edit in edits),
+    )
+
+
+class _Conflict(Exception):
+    """places: in that content."""
+
+    def __init__(self, reason: str, content: bytes | None, places: Sequence[Span] = ()) -> None:
+        super().__init__(reason)
+        self.reason, self.content, self.places = reason, content, places
+
+
+_Step = tuple[bytes | None, tuple[Splice, ...]]
+_ContentAfter = Callable[[str], bytes | None]
+
+
+def _runs(edits: Sequence[AppliedEdit]) -> Iterator[Sequence[AppliedEdit]]:
+    """Modifications each of which left what the next newer one found; others by themselves."""
+    start = 0
+    for n in range(1, len(edits) + 1):
+        is_run = (
+            n < len(edits) and edits[n - 1].kind == edits[n].kind == "modify" and edits[n - 1].before == edits[n].after
+        )
+        if not is_run:
+            yield edits[start:n]
+            start = n
+
+
+def _step_back(run: Sequence[AppliedEdit], current: bytes | None, content_after: _ContentAfter) -> _Step:
+    edit = run[0]
+    match edit.kind:
+        case "create":
+            if current is None or content_digest(current) == edit.after:
+                return None, ()
+            raise _Conflict("the file was changed after it was created", current, (Span(0, len(current)),))
+        case "delete":
+            if current is None:
+                return splicing.apply(b"", edit.reverse), ()
+            raise _Conflict("another file stands there now", current, (Span(0, len(current)),))
+        case "modify":
+            if current is None:
+                raise _Conflict("the file does not exist any more", None)
+            return _unmodified(run, current, content_after)
+
+
+def _unmodified(
+    run: Sequence[AppliedEdit], current: bytes, content_after: _ContentAfter
+) -> tuple[bytes, tuple[Splice, ...]]:
+    n_undone = _n_undone(run, content_digest(current))
+    if n_undone is not None:
+        splices = splicing.compose_all([edit.reverse for edit in run[n_undone:]])
+        return _checked(current, splices, run), splices
+    base = content_after(run[0].edit_id)
+    if base is None:
+        if len(run) > 1:
+            return _in_halves(run, current, content_after)
+        raise _unknown(current)
+    splices = splicing.compose_all([edit.reverse for edit in run])
+    before = _checked(base, splices, run)
+    rebased = rebase(splices, base, current)
+    if not rebased.conflicts and not (len(run) > 1 and _goes_back(run, splices, rebased.later, base)):
+        return splicing.apply(current, rebased.splices), rebased.splices
+    conflict = _Conflict("later changes overlap it", current, rebased.conflicts)
+    if len(run) == 1:
+        raise conflict
+    content, splices = _in_halves(run, current, content_after)
+    if _doubles(before, base, current, content):
+        raise conflict
+    return content, splices
+
+
+def _goes_back(run: Sequence[AppliedEdit], touched: Sequence[Splice], later: Sequence[Splice], base: bytes) -> bool:
+    """Whether later changes, where the run was at work, may have brought back what stood in the middle of it.
+
+    Taken as one, the run knows nothing of what came and went inside it.
+    """
+    fmt = detect_format(base)
+    places = whole_words(touched, base, fmt)
+    ends = [place.end for place in places]
+
+    def is_at_work(change: Splice) -> bool:
+        n = bisect_left(ends, change.start)
+        return n < len(ends) and places[n].start <= change.end
+
+    typed = {word for change in later if is_at_work(change) for word in words_of(change.new, fmt)}
+    typed = {word for word in typed if not _is_blank(word, fmt)}
+    if not typed:
+        return False
+    went = [words_of(splice.new, fmt) for edit in run for splice in edit.reverse if splice.new]
+    parts = {word for words in went for word in (words[0], words[-1]) if not _is_blank(word, fmt)}  # of cut words
+    return not typed.isdisjoint(chain.from_iterable(went)) or any(part in word for part in parts for word in typed)
+
+
+def _is_blank(data: bytes, fmt: TextFormat) -> bool:
+    return not decode_part(data, fmt).strip()
+
+
+def _in_halves(
+    run: Sequence[AppliedEdit], current: bytes, content_after: _ContentAfter
+) -> tuple[bytes, tuple[Splice, ...]]:
+    middle = len(run) // 2
+    between, newer = _unmodified(run[:middle], current, content_after)
+    content, older = _unmodified(run[middle:], between, content_after)
+    return content, splicing.compose(newer, older)
+
+
+def _n_undone(run: Sequence[AppliedEdit], present: bytes) -> int | None:
+    """How many of the newest are taken back already, if what stands is just what one of the run left or found."""
+    if run[0].after == present:
+        return 0
+    return next((n for n, edit in enumerate(run, 1) if edit.before == present), None)
+
+
+def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[AppliedEdit]) -> bytes:
+    """What stood before the run. Raises: _Conflict, where the splices do not lead there: they were kept on a disk."""
+    before = splicing.apply(content, splices)
+    if content_digest(before) != run[-1].before:
+        raise _unknown(content)
+    return before
+
+
+def _unknown(current: bytes) -> _Conflict:
+    return _Conflict("what the edit left is not known any more", current, (Span(0, len(current)),))
+
+
+def _doubles(before: bytes, base: bytes, present: bytes, result: bytes) -> bool:
+    """Whether words that a person put back stand there twice: both brought them, and now there are too many.
+
+    before, base: what stood before and after the edits. Step by step that cannot be seen: a word that was put back in
+    one step's place can have come from another.
+    """
+    fmt = detect_format(base)
+    shared = _brought(base, present, fmt) & _brought(present, result, fmt)
+    if not any(shared.values()):
+        return False
+    allowed, there = Counter(words_of(before, fmt)), Counter(words_of(result, fmt))
+    return any(there[word] > allowed[word] for word in shared)
+
+
+def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
+    """Words, without blanks and signs, of which there are more."""
+    came, went = Counter[bytes](), Counter[bytes]()
+    for splice in changes(before, after, fmt):
+        came.update(word for word in words_of(splice.new, fmt) if is_of_word(word, 0, fmt))
+        went.update(words_of(before[splice.start : splice.end], fmt))
+    return came - went
+
+
+def current_ranges(edit: AppliedEdit, base: bytes, present: bytes) -> tuple[Span, ...]:
+    """Where the edit's part lies in the present content. base: the content after the edit."""
+    if edit.kind == "create":
+        return (Span(0, len(present)),)
+    reverse = minimal(edit.reverse, base, detect_format(base))
+    return follow([Span(splice.start, splice.end) for splice in reverse], base, present)
+
+
+def _lines(data: bytes | None, places: Sequence[Span]) -> tuple[LineRange, ...]:
+    if data is None:
+        return ()
+    fmt = detect_format(data)
+    unit = fmt.unit_bytes
+
+    def line_at(offset: int) -> int:
+        return count_newlines(data, fmt, 0, offset // unit * unit) + 1
+
+    return tuple(
+        LineRange(start_line=line_at(place.start), end_line=line_at(max(place.start, place.end - unit)))
+        for place in places
+    )

@@ -1,0 +1,185 @@
+"""An edit from wish to plan: the ordered `valid` and `execute`, and the sequence of a multi edit over them.
+
+Knows nothing of files, sessions or freshness: it is given bytes and says which bytes to replace.
+"""
+
+from collections.abc import Sequence
+
+from fileops.core import splices as splicing
+from fileops.core.diff.unified import change_of
+from fileops.core.matching.correction import BY_CLIENT, correct
+from fileops.core.matching.exact import EXACT, STRATEGIES, Step, find, lines_of
+from fileops.core.matching.replacement import splices_for
+from fileops.core.pausing import Check, unchecked
+from fileops.core.text import detect_format, encode
+from fileops.model.edits import Edit, Plan, Splice
+from fileops.model.errors import (
+    AlreadyExists,
+    CountMismatch,
+    FileMissing,
+    FileOpsError,
+    InvalidPattern,
+    MultipleMatches,
+    NoChange,
+    NoMatch,
+    NotEncodable,
+    StrategyFailed,
+)
+from fileops.model.files import Snapshot, Text, TextFormat
+from fileops.model.settings import Limits
+
+MAX_MATCH_LINES = 100_000  # line numbers that an answer may carry
+
+
+def valid(content: Text, old_string: str, new_string: str, replace_all: bool) -> FileOpsError | None:
+    """The ordered check: why this edit cannot be made, or None."""
+    try:
+        execute(content, old_string, new_string, replace_all)
+    except FileOpsError as failure:
+        return failure
+    return None
+
+
+def execute(content: Text, old_string: str, new_string: str, replace_all: bool) -> Text:
+    """The ordered change: the new content. Raises what `valid` returns."""
+    step = resolve(content, Edit(old_string=old_string, new_string=new_string, replace_all=replace_all))
+    if not splicing.effective(content.data, step.splices):
+        raise NoChange(same_strings=False)
+    return _after(content, step.splices)
+
+
+def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = unchecked) -> Step:
+    """The splices that one edit asks for; they may leave the bytes as they are.
+
+    correction: whether a text that does not stand as given may be corrected (core/correction.py).
+    Raises: AlreadyExists (empty old_string), NoChange (equal strings), NoMatch, MultipleMatches, CountMismatch,
+    NotEncodable.
+    """
+    if not edit.old_string:
+        raise AlreadyExists
+    if edit.strategy != EXACT:
+        step = STRATEGIES[edit.strategy].resolve(text, edit, check)
+        splicing.validate(step.splices, len(text.data))
+        return step
+    if edit.old_string == edit.new_string:
+        raise NoChange(same_strings=True)
+    matches = find(text, edit.old_string, check)
+    if not matches:
+        corrected = correct(text, edit) if correction and not edit.is_proposed else None
+        if corrected is not None:
+            return corrected
+        raise _no_match(text, edit)
+    takes_all = edit.replace_all or edit.expected_replacements is not None
+    if matches.n_positions > 1 and not takes_all:
+        raise MultipleMatches(
+            old_string=edit.old_string,
+            n_matches=matches.n_positions,
+            lines=lines_of(text, matches.candidates[:MAX_MATCH_LINES]),
+        )
+    lines = lines_of(text, matches.starts[:MAX_MATCH_LINES])
+    if edit.expected_replacements not in (None, len(matches)):
+        raise CountMismatch(n_expected=edit.expected_replacements, n_found=len(matches), lines=lines)
+    return Step(
+        splices=splices_for(text, matches, edit.new_string, check),
+        n_replacements=len(matches),
+        match=BY_CLIENT if edit.is_proposed else matches.match,
+        match_lines=lines,
+    )
+
+
+def plan(
+    snapshot: Snapshot,
+    fmt: TextFormat,
+    edits: Sequence[Edit],
+    *,
+    limits: Limits,
+    file_path: str | None = None,
+    is_multi: bool | None = None,
+    fill_empty: bool = False,
+    correction: bool = False,
+    check: Check = unchecked,
+) -> Plan:
+    """Edits in order, each on the result of the one before, composed into splices over the snapshot.
+
+    file_path: as the caller gave it, for the diff; else the canonical one. is_multi: whether a change without
+    net effect is a success, as a multi edit's is (default: more than one edit). fill_empty: an empty old_string
+    may fill a file of 0 bytes. check: asked now and then whether the plan is still wanted. A failure carries the index
+    of its edit.
+    Raises: what `resolve` raises, FileMissing (no file, and the first edit does not create one).
+    """
+    is_multi = len(edits) > 1 if is_multi is None else is_multi
+    creates = not snapshot.exists
+    fills = creates or (fill_empty and not snapshot.data)
+    if creates and edits[0].old_string:
+        raise FileMissing
+    text = Text(data=snapshot.data, format=fmt)
+    steps: list[Step] = []
+    composed: tuple[Splice, ...] = ()
+    for index, edit in enumerate(edits):
+        check()
+        try:
+            is_filling = fills and index == 0 and not edit.old_string
+            step = _filling(edit) if is_filling else resolve(text, edit, correction=correction, check=check)
+        except _OF_ONE_EDIT as failure:
+            failure.edit_index = index
+            raise
+        steps.append(step)
+        composed = splicing.compose(composed, step.splices)
+        if index + 1 < len(edits) or fills:
+            text = _after(text, step.splices)
+        if fills and index == 0:
+            fmt = detect_format(text.data)
+            text = Text(data=text.data, format=fmt)
+    composed = splicing.effective(snapshot.data, composed)
+    if not composed and not creates and not is_multi:
+        raise NoChange(same_strings=edits[0].old_string == edits[0].new_string)
+    return Plan(
+        snapshot=snapshot,
+        format=fmt,
+        splices=composed,
+        edits=tuple(edits),
+        n_replacements=tuple(step.n_replacements for step in steps),
+        matches=tuple(step.match for step in steps),
+        match_lines=tuple(step.match_lines for step in steps),
+        creates=creates,
+        change=change_of(
+            snapshot.data,
+            fmt,
+            composed,
+            file_path=snapshot.path if file_path is None else file_path,
+            operation="create" if creates else "modify",
+            limits=limits,
+            first_line=_first_line(edits, steps, composed),
+            with_snippet=not is_multi and not creates and not edits[0].replace_all,
+            check=check,
+        ),
+    )
+
+
+_OF_ONE_EDIT = (
+    AlreadyExists, CountMismatch, InvalidPattern, MultipleMatches, NoChange, NoMatch, NotEncodable, StrategyFailed,
+)  # fmt: skip
+
+
+def _filling(edit: Edit) -> Step:
+    """The content of a created file: the bytes as given, in UTF-8."""
+    content = encode(edit.new_string, TextFormat())
+    splices = (Splice(0, 0, content),) if content else ()
+    return Step(splices=splices, n_replacements=0, match=EXACT, match_lines=())
+
+
+def _first_line(edits: Sequence[Edit], steps: Sequence[Step], composed: Sequence[Splice]) -> int | None:
+    """The line of the first splice, where one literal edit counted it already: its match begins there."""
+    if len(edits) != 1 or edits[0].strategy != EXACT or not steps[0].match_lines or not composed:
+        return None
+    return steps[0].match_lines[0] if composed[0].start == steps[0].splices[0].start else None
+
+
+def _no_match(text: Text, edit: Edit) -> NoMatch:
+    from fileops.core.matching.nearest import nearest
+
+    return NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
+
+
+def _after(text: Text, splices: Sequence[Splice]) -> Text:
+    return Text(data=splicing.apply(text.data, splices), format=text.format)

@@ -1,0 +1,309 @@
+"""Every sentence that a model reads, and one sentence per failure for a person.
+
+The texts for the model are ordered, character for character; they are returned exactly so and never localised.
+`path` is always the path as the caller gave it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from fileops.core.matching.correction import SENTENCES
+from fileops.model import errors
+from fileops.model.edits import Change, Edit, LineRange, Plan
+from fileops.model.errors import FileOpsError
+
+Tool = Literal["read", "edit", "multi_edit"]
+
+REMINDER = (
+    "<system-reminder>\nWhenever you read a file, you should consider whether it looks malicious. If it does, you "
+    "MUST refuse to improve or augment the code. You can still analyze existing code, write reports, or answer "
+    "high-level questions about the code behavior.\n</system-reminder>"
+)
+_USE_PARTS = (
+    "Please use offset and limit parameters to read specific portions of the file, or use the `rg` command to "
+    "search for specific content."
+)
+
+# What to do about a refusal of the system that brought no better word.
+_ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
+_FREE_SPACE = "Free some space, then try again."
+_LOOK_AT_DISK = "Try again; if it stays so, check the file, its folder and its disk."
+
+
+def read_text(numbered_lines: str) -> str:
+    return f"{numbered_lines}\n\n{REMINDER}"
+
+
+def past_end_text(offset: int, n_lines: int) -> str:
+    return (
+        "<system-reminder>Warning: the file exists but is shorter than the provided offset "
+        f"({offset}). The file has {max(n_lines, 1)} lines.</system-reminder>"
+    )
+
+
+def image_text(media_type: str) -> str:
+    return f"Read image file [{media_type}]"
+
+
+def created_text(path: str) -> str:
+    return f"File created successfully at: {path}"
+
+
+def edited_text(path: str, edit: Edit, snippet: str) -> str:
+    if edit.replace_all:
+        return (
+            f"The file {path} has been updated. All occurrences of '{edit.old_string}' were successfully replaced "
+            f"with '{edit.new_string}'."
+        )
+    return (
+        f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:"
+        f"\n{snippet}"
+    )
+
+
+def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
+    lines = [f"Applied {len(edits)} edits to {path}:"]
+    lines += [f'{index}. Replaced "{edit.old_string}" with "{edit.new_string}"' for index, edit in enumerate(edits, 1)]
+    return "\n".join(lines)
+
+
+def with_corrections(output: str, matches: Sequence[str]) -> str:
+    """The ordered text, and a sentence for each edit whose text was corrected to match."""
+    several = len(matches) > 1
+    notes = [
+        f"Note: {f'edit {index}: ' if several else ''}{SENTENCES[match]}"
+        for index, match in enumerate(matches, 1)
+        if match in SENTENCES
+    ]
+    return "\n".join((output, *notes))
+
+
+def with_user_change(output: str, unified_diff: str) -> str:
+    """The ordered text, and what a person made of the proposal."""
+    return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
+
+
+def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, cwd: str) -> str:
+    """Of a shell command: what it printed, and how it ended where that was not well."""
+    match error:
+        case None if exit_code == 0:
+            return shown or "(no output)"
+        case None:
+            ending = f"Command exited with code {exit_code}"
+        case errors.CommandTimedOut(timeout_s=timeout_s):
+            ending = f"Command timed out after {timeout_s:g} seconds"
+        case _:
+            return f"<tool_use_error>{_told(error, 'read', cwd)}</tool_use_error>"
+    return f"{shown}\n\n{ending}" if shown else ending
+
+
+def question_texts(path: str, plan: Plan) -> tuple[str, str]:
+    """Title and description of a proposal put before a person."""
+    change = plan.change
+    name = path.rpartition("/")[2]
+    if plan.creates:
+        return f"Confirm Edit: create {name}", f"{path}: a new file of {_counted(change.n_added, 'line')}"
+    n_places = sum(plan.n_replacements)
+    counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}"
+
+
+def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, str]:
+    """Title and description of an undo put before a person."""
+    counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    return f"Confirm Undo: {path.rpartition('/')[2]}", f"{path}: {_counted(n_edits, 'edit')} taken back, {counts}"
+
+
+def undone_text(
+    path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"], *, is_dry: bool
+) -> str:
+    """For the model, of one file."""
+    done = "would be" if is_dry else "has been" if n_edits == 1 else "have been"
+    told = f"{_counted(n_edits, 'edit')} of {path} {done} undone."
+    match outcome:
+        case "removed":
+            return f"{told} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
+        case "created":
+            return f"{told} The file {'would stand' if is_dry else 'stands'} again."
+        case "modified" if change.snippet or change.hunks:
+            return f"{told} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
+        case "modified":
+            return f"{told} Nothing of it was left in the file."
+
+
+def undo_failure_note(path: str, left: Sequence[str]) -> str:
+    """Of an undo over several files that failed at `path`. left: files that stay undone all the same."""
+    if not left:
+        return f"It was {path}. No file was changed."
+    return (
+        f"It was {path}. Undone all the same, and not to be put back: {', '.join(left)}. "
+        "All other files are as they were. Read them again before going on."
+    )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
+    """What the model is told."""
+    match error:
+        case errors.NotRead():
+            return "File has not been read yet. Read it first before writing to it."
+        case errors.ModifiedExternally():
+            return "File has been modified externally. Either by user or a linter. Read it first before writing to it."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"File content ({size / 1024:.1f}KB) exceeds maximum allowed size ({max_kb}KB). {_USE_PARTS}"
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {_USE_PARTS}"
+        case _:
+            return f"<tool_use_error>{_told(error, tool, path)}</tool_use_error>"
+
+
+def _told(error: FileOpsError, tool: Tool, path: str) -> str:
+    match error:
+        case errors.FileMissing():
+            return "File does not exist."
+        case errors.IsDirectory():
+            return f"Illegal operation on a directory. {tool}"
+        case errors.NoMatch(old_string=old):
+            return f"String to replace not found in file.\nString: {old}"
+        case errors.NoChange():
+            return "No changes to make: old_string and new_string are exactly the same."
+        case errors.AlreadyExists():
+            return "Cannot create new file - file already exists."
+        case errors.MultipleMatches(n_matches=n, old_string=old):
+            return (
+                f"Found {n} matches of the string to replace, but replace_all is false. To replace all occurrences, "
+                "set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
+                f"identify the instance.\nString: {old}"
+            )
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"Failed to edit, expected {expected} occurrence(s) but found {found}."
+        case errors.NotAbsolute():
+            return f"File path must be absolute: {path}"
+        case errors.OutsideRoots():
+            return f"File path must be within the root directory: {path}"
+        case errors.BinaryFile():
+            return "Cannot edit binary files."
+        case errors.NotebookFile():
+            return "File is a Jupyter Notebook. Use NotebookEdit tool instead."
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
+        case _:
+            return " ".join(filter(None, (failure_message(error), _advice(error))))
+
+
+def _advice(error: FileOpsError) -> str:
+    """What a model had better do next, where the failure's own sentence does not say it."""
+    match error:
+        case errors.NotRegularFile():
+            return "Only regular files can be read and edited."
+        case errors.NotEncodable():
+            return "Nothing was written. Use characters that the encoding has."
+        case errors.InvalidPattern():
+            return "The syntax is RE2's, without lookaround and without backreferences in the pattern."
+        case errors.StrategyFailed():
+            return "Nothing was written. Use another strategy, or the exact text."
+        case errors.Rejected(what="command"):
+            return "It was not run. Do not try the same again: ask the user what is wanted instead."
+        case errors.Rejected():
+            return "Nothing was written. Do not try the same again: ask the user what is wanted instead."
+        case errors.ApprovalTimedOut(what="command"):
+            return "It was not run. Try again when the user is there."
+        case errors.ApprovalTimedOut():
+            return "Nothing was written. Try again when the user is there."
+        case errors.ApplyRefused():
+            return "Read the file again before the next try, or ask the user to save it."
+        case errors.DocumentUnknown():
+            return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
+        case errors.UndoConflict(ranges=ranges) if ranges:
+            return f"Read {_lines_named(ranges)} and edit what is to go."
+        case _:
+            return ""
+
+
+def _lines_named(ranges: Sequence[LineRange]) -> str:
+    named = ", ".join(
+        str(one.start_line) if one.start_line == one.end_line else f"{one.start_line}-{one.end_line}" for one in ranges
+    )
+    return f"line {named}" if named.isdecimal() else f"lines {named}"
+
+
+def failure_message(error: FileOpsError) -> str:
+    """One sentence for a person."""
+    match error:
+        case errors.FileMissing():
+            return "The file does not exist."
+        case errors.IsDirectory():
+            return "The path is a directory."
+        case errors.NotAbsolute():
+            return "The path is not absolute."
+        case errors.OutsideRoots():
+            return "The path lies outside the workspace folders."
+        case errors.PermissionRefused(reason=reason, hint=hint):
+            return f"The operating system refused access: {reason}. {hint or _ASK_FOR_PERMISSION}"
+        case errors.NotRegularFile(kind=kind):
+            return f"Not a regular file but a {kind}."
+        case errors.BinaryFile():
+            return "The file is binary."
+        case errors.ImageUnreadable(reason=reason):
+            return f"The image cannot be read: {reason}."
+        case errors.NotebookFile():
+            return "The file is a Jupyter notebook, which is not edited as text."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"The selected lines have {n} characters; {max_chars} may be read at once."
+        case errors.NotRead():
+            return "The file was not read in this session before the edit."
+        case errors.ModifiedExternally():
+            return "The file changed since it was read."
+        case errors.NoMatch():
+            return "The text to replace does not stand in the file."
+        case errors.MultipleMatches(n_matches=n):
+            return f"The text to replace stands in {n} places."
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"The text to replace stands in {found} places, not in the expected {expected}."
+        case errors.NoChange(same_strings=True):
+            return "The old and the new text are the same."
+        case errors.NoChange():
+            return "The edit would leave every byte as it is."
+        case errors.AlreadyExists():
+            return "The file already exists."
+        case errors.NotEncodable(encoding=encoding, characters=characters):
+            return f"The file's encoding {encoding} cannot hold {characters!a}."
+        case errors.InvalidPattern(reason=reason):
+            return f"The pattern cannot be used: {reason}."
+        case errors.StrategyFailed(strategy=strategy, reason=reason):
+            return f"The strategy {strategy} failed: {reason}."
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
+        case errors.Rejected(what=what):
+            return f"The proposed {what} was rejected."
+        case errors.CommandTimedOut(timeout_s=timeout_s):
+            return f"The command was ended after {timeout_s:g} seconds, with all that it had started."
+        case errors.CommandNotStarted(reason=reason):
+            return f"The command could not be started: {reason}."
+        case errors.ApprovalTimedOut(timeout_s=timeout_s, what=what):
+            return f"Nobody answered the proposed {what} within {timeout_s:g} seconds."
+        case errors.ApplyRefused(reason=reason):
+            return f"The editor did not apply the edit: {reason}."
+        case errors.DocumentUnknown(reason=reason):
+            return f"What the editor shows of the file is not known: {reason}."
+        case errors.UndoConflict(reason=reason, ranges=ranges):
+            loss = " without losing later changes" if ranges else ""
+            return f"The edit cannot be taken back{loss}{_after_colon(reason)}."
+        case errors.DiskFull(reason=reason, hint=hint):
+            return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
+        case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):
+            advice = "Whether the edit was made is not known: read the file again." if is_unsure else "Try again."
+            return f"There is no connection to {where}: {reason}. {advice}"
+        case errors.IoFailure(reason=reason, hint=hint):
+            return f"The file could not be read or written: {reason}. {hint or _LOOK_AT_DISK}"
+        case _:
+            raise TypeError(type(error).__name__)
+
+
+def _after_colon(reason: str) -> str:
+    return f": {reason}" if reason else ""

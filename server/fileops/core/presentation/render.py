@@ -1,0 +1,146 @@
+"""A call and its result as a pane shows them: one line, the result's first lines, a diff as rows. Pure.
+
+What comes out is a view model: texts without colours or escapes, numbers beside them. Nothing here is for a model.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.core.presentation.outputs import REMINDER
+from fileops.core.presentation.titles import METHODS, Arguments, line_range, one_line, steps_of, subject_of, text_of
+from fileops.model.edits import Hunk
+
+N_COLLAPSED_LINES = 10
+MAX_CALL_PATH_CHARS = 60
+MAX_CALL_CHARS = 120
+
+_NUMBERED = re.compile(r" *(\d+)→(.*)", re.DOTALL)
+_NAMES = {method: {"MultiEdit": "multi_edit"}.get(tool, tool.lower()) for tool, method in METHODS.items()}
+
+
+class ShownResult(Struct, frozen=True, kw_only=True):
+    """Of a tool's answer, what is drawn. message: of a failure. hunks: None where the answer carries no change."""
+
+    is_error: bool
+    output: str
+    message: str = ""
+    operation: Literal["create", "modify"] = "modify"
+    hunks: tuple[Hunk, ...] | None = None
+    n_added: int = 0
+    n_removed: int = 0
+    is_cut: bool = False
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """number: of the file's line, None for a line that is of no file."""
+
+    number: int | None
+    text: str
+
+
+class DiffRow(Struct, frozen=True, kw_only=True):
+    """old_line, new_line: None on the side where the line does not stand. A "hunk" row parts what lies apart."""
+
+    kind: Literal["hunk", " ", "-", "+"]
+    old_line: int | None
+    new_line: int | None
+    text: str
+    no_newline: bool = False
+
+
+class DiffView(Struct, frozen=True, kw_only=True):
+    """is_cut: the answer itself did not carry the whole diff."""
+
+    title: str
+    operation: Literal["create", "modify"]
+    n_added: int
+    n_removed: int
+    rows: tuple[DiffRow, ...]
+    is_cut: bool
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """n_more: lines or rows that are not shown. more: a line that says so, "" where all are shown."""
+
+    call: str
+    state: Literal["pending", "success", "error"]
+    lines: tuple[Line, ...]
+    diff: DiffView | None
+    n_more: int
+    more: str
+
+
+def render(
+    method: str,
+    arguments: Arguments,
+    folders: Iterable[str],
+    *,
+    result: ShownResult | None = None,
+    is_partial: bool = False,
+    expanded: bool = False,
+) -> View:
+    """is_partial: the arguments, or the result, are still coming in."""
+    method = METHODS.get(method, method)
+    folders = tuple(folders)
+    call = render_call(method, arguments, folders)
+    if result is None:
+        return View(call=call, state="pending", lines=(), diff=None, n_more=0, more="")
+    state = "error" if result.is_error else "pending" if is_partial else "success"
+    n_shown = None if expanded else N_COLLAPSED_LINES
+    if result.hunks is not None and not result.is_error:
+        rows = tuple(_rows(result.hunks))
+        diff = DiffView(
+            title=one_line(subject_of(method, arguments, folders, MAX_CALL_PATH_CHARS)),
+            operation=result.operation, n_added=result.n_added, n_removed=result.n_removed,
+            rows=rows[:n_shown], is_cut=result.is_cut,
+        )  # fmt: skip
+        n_more = len(rows) - len(diff.rows)
+        return View(call=call, state=state, lines=(), diff=diff, n_more=n_more, more=more_text(n_more))
+    lines = tuple(_lines(method, result))
+    n_more = len(lines[n_shown:]) if n_shown is not None else 0
+    return View(call=call, state=state, lines=lines[:n_shown], diff=None, n_more=n_more, more=more_text(n_more))
+
+
+def render_call(method: str, arguments: Arguments, folders: Iterable[str]) -> str:
+    """`read src/x.py:10-50`; `read ...` as long as no path has come."""
+    name = _NAMES.get(method, method.removeprefix("fileops/"))
+    if method == "fileops/bash":
+        return one_line(f"{name} {text_of(arguments, 'command') or '...'}")[:MAX_CALL_CHARS]
+    path = subject_of(method, arguments, folders, MAX_CALL_PATH_CHARS)
+    more = line_range(arguments) if method == "fileops/read" else ""
+    steps = steps_of(method, arguments)
+    if method == "fileops/multiEdit" and steps:
+        more = f" ({len(steps)} edit{'s' if len(steps) != 1 else ''})"
+    return one_line(f"{name} {path}{more}")
+
+
+def more_text(n_more: int) -> str:
+    return "" if not n_more else f"... ({n_more} more line{'s' if n_more != 1 else ''})"
+
+
+def _lines(method: str, result: ShownResult) -> Iterator[Line]:
+    if result.is_error:
+        yield Line(number=None, text=result.message or result.output)
+        return
+    output = result.output.removesuffix(f"\n\n{REMINDER}")
+    is_read = method == "fileops/read"
+    for text in output.removesuffix("\n").split("\n"):
+        numbered = _NUMBERED.fullmatch(text) if is_read else None
+        yield Line(number=int(numbered[1]), text=numbered[2]) if numbered else Line(number=None, text=text)
+
+
+def _rows(hunks: Sequence[Hunk]) -> Iterator[DiffRow]:
+    for hunk in hunks:
+        header = f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@"
+        yield DiffRow(kind="hunk", old_line=None, new_line=None, text=header)
+        old, new = hunk.old_start, hunk.new_start
+        for line in hunk.lines:
+            is_old, is_new = line.kind != "+", line.kind != "-"
+            yield DiffRow(
+                kind=line.kind, old_line=old if is_old else None, new_line=new if is_new else None, text=line.text,
+                no_newline=line.no_newline,
+            )  # fmt: skip
+            old, new = old + is_old, new + is_new

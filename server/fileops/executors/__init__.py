@@ -1,1 +1,0 @@
-"""Where shell commands run."""

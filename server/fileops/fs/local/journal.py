@@ -1,0 +1,233 @@
+"""The record that makes a write in place undoable: what stood in the region that is about to be overwritten.
+
+Layout: one line of JSON (target, its inode, where the region starts, sizes), the region's old bytes, its new bytes,
+and a digest of all that. Written and synced before the first byte of the target changes, removed after the last is
+synced. Hence the files alone tell what happened:
+
+- no valid digest at the end: the target was never touched; the journal goes.
+- target equals old or equals new: nothing is torn; the journal goes.
+- target is a mix of old and new: it is brought back to old; the journal goes.
+- target is anything else: somebody wrote it since, it is left alone; the journal goes.
+
+It lies beside the target, or in the state folder (`default_state_folder`) where that is not writable.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import xxhash
+
+from fileops.fs.local.temp_files import OwnFile, done_with, new_name
+from fileops.platform import descriptors, sync
+from fileops.platform.locks import try_lock
+from fileops.platform.private_files import NotPrivate, open_private
+
+_MAGIC = "fileops journal 1"
+_SECTOR_BYTES = 512  # the smallest unit that a disk writes whole
+_MAX_HEADER_BYTES = 65536
+_MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes [start, end_old) of the old file become [start, end_new) of the new one; before it nothing changes.
+
+    Behind it neither: it reaches to the end of the file unless both ends are equal.
+    """
+
+    start: int
+    end_old: int
+    end_new: int
+    size_old: int
+    size_new: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    magic: str
+    target: str  # a name in the journal's own folder, or an absolute path in the state folder; as latin-1
+    ino: int
+    mtime_ns: int
+    start: int
+    end_old: int
+    end_new: int
+    size_old: int
+    size_new: int
+
+
+def default_state_folder() -> str:
+    """`$XDG_STATE_HOME/fileops-server/journals`, by default under `~/.local/state`."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fileops-server", "journals")
+
+
+class Journal:
+    """An open journal. Its lock says that its maker is at work."""
+
+    def __init__(self, fd: int, dir_fd: int, name: str) -> None:
+        self.fd = fd
+        self.dir_fd = dir_fd
+        self.name = name
+
+    @classmethod
+    def create(cls, dir_fd: int) -> "Journal":
+        """Raises OSError where no file can be made in the folder."""
+        name = new_name("journal")
+        try:
+            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+        except OSError:
+            done_with(name)
+            raise
+        journal = cls(fd, dir_fd, name)
+        try_lock(fd)
+        return journal
+
+    def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
+        """Durable when it returns. old, new: the whole contents; only the region is copied."""
+        header = _Header(
+            _MAGIC, os.fsencode(target).decode("latin-1"), status.st_ino, status.st_mtime_ns,
+            region.start, region.end_old, region.end_new, region.size_old, region.size_new,
+        )  # fmt: skip
+        line = json.dumps(asdict(header)).encode("ascii") + b"\n"
+        pieces = (line, old[region.start : region.end_old], new[region.start : region.end_new])
+        digest = xxhash.xxh3_128()
+        for piece in pieces:
+            digest.update(piece)
+        total = sum(len(piece) for piece in pieces) + digest.digest_size
+        sync.reserve(self.fd, 0, total)
+        for piece in (*pieces, digest.digest()):
+            sync.write_all(self.fd, piece)
+        sync.sync(self.fd)
+        sync.sync_folder(self.dir_fd)
+
+    def remove(self) -> bool:
+        """False where it has to stay; it settles as "nothing is torn"."""
+        try:
+            os.unlink(self.name, dir_fd=self.dir_fd)
+        except OSError:
+            return False
+        sync.sync_folder(self.dir_fd)
+        return True
+
+    def close(self) -> None:
+        done_with(self.name)
+        descriptors.close(self.fd)
+
+
+def put_back(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
+    """Old bytes, old size, old time, synced. old: the region's bytes. Raises OSError."""
+    sync.write_at(fd, old, region.start)
+    if os.fstat(fd).st_size != region.size_old:
+        os.ftruncate(fd, region.size_old)
+    os.utime(fd, ns=(os.fstat(fd).st_atime_ns, mtime_ns))
+    sync.sync(fd)
+
+
+def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+    """Finish what a dead process (or an earlier failure of this one) left. True when the journal is settled.
+
+    open_target: a descriptor for reading and writing of the header's target, links refused.
+    """
+    try:
+        fd = open_private(leftover.name, dir_fd)  # one unpacked from somebody's archive must not make us write
+    except (OSError, NotPrivate):
+        return False
+    try:
+        if leftover.is_in_use or not try_lock(fd):
+            return False
+        entry = _parse(fd)
+        if entry is not None and not _settle(entry, dir_fd, open_target):
+            return False
+        os.unlink(leftover.name, dir_fd=dir_fd)
+    except OSError:
+        return False
+    finally:
+        descriptors.close(fd)
+    return True
+
+
+def _parse(fd: int) -> tuple[_Header, bytes] | None:
+    """The header and both regions; None for a journal that was never complete."""
+    head = os.pread(fd, _MAX_HEADER_BYTES, 0)
+    line, newline, _ = head.partition(b"\n")
+    if not newline:
+        return None
+    try:
+        header = _Header(**cast("dict[str, Any]", json.loads(line)))
+    except (ValueError, TypeError, RecursionError):  # the last: of many brackets
+        return None
+    if not _is_sane(header):
+        return None
+    n_old, n_new = header.end_old - header.start, header.end_new - header.start
+    body_start = len(line) + 1
+    digest = xxhash.xxh3_128(line + b"\n")
+    body = sync.read_at(fd, body_start, n_old + n_new)
+    digest.update(body)
+    if len(body) != n_old + n_new or os.pread(fd, 64, body_start + len(body)) != digest.digest():
+        return None
+    return header, body
+
+
+def _is_sane(header: _Header) -> bool:
+    texts = (header.magic, header.target)
+    numbers = (header.ino, header.mtime_ns, header.start, header.end_old, header.end_new)
+    sizes = (header.size_old, header.size_new)
+    if not all(type(text) is str for text in texts) or not all(type(n) is int for n in (*numbers, *sizes)):
+        return False
+    return (
+        header.magic == _MAGIC
+        and "\0" not in header.target
+        and max(abs(header.mtime_ns), header.size_old, header.size_new) <= _MAX_NUMBER
+        and max(map(ord, header.target), default=256) < 256
+        and 0 <= header.start <= header.end_old <= header.size_old
+        and header.start <= header.end_new <= header.size_new
+    )
+
+
+def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+    header, body = entry
+    region = Region(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
+    old, new = memoryview(body)[: region.end_old - region.start], memoryview(body)[region.end_old - region.start :]
+    try:
+        fd = open_target(os.fsdecode(header.target.encode("latin-1")), dir_fd)
+    except FileNotFoundError:
+        return True
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_ino != header.ino:
+            return True
+        if not try_lock(fd):
+            return False
+        if _is_torn(fd, status.st_size, region, old, new):
+            put_back(fd, region, old, header.mtime_ns)
+    finally:
+        descriptors.close(fd)
+    return True
+
+
+def _is_torn(fd: int, size: int, region: Region, old: memoryview, new: memoryview) -> bool:
+    """Whether the file is a mix of old and new that our own write explains, and neither of the two."""
+    if not min(region.size_old, region.size_new) <= size <= max(region.size_old, region.size_new):
+        return False
+    end = min(size, max(region.end_old, region.end_new))
+    now = sync.read_at(fd, region.start, end - region.start)
+    if (size, now) in {(region.size_new, bytes(new)), (region.size_old, bytes(old))}:
+        return False
+    first = -region.start % _SECTOR_BYTES  # sectors are counted from the file's start
+    ends = [*range(first or _SECTOR_BYTES, len(now), _SECTOR_BYTES), len(now)]
+    return all(
+        _is_explained(now[at:end], bytes(old[at:end]), bytes(new[at:end]))
+        for at, end in zip([0, *ends], ends, strict=False)
+    )
+
+
+def _is_explained(piece: bytes, old: bytes, new: bytes) -> bool:
+    """Old, or new up to some byte and then what stood before: old, and zeros where space was reserved."""
+    if piece == new:
+        return True
+    n_same = next((i for i, (ours, theirs) in enumerate(zip(piece, new, strict=False)) if ours != theirs), len(new))
+    return piece[n_same:] == old[n_same:].ljust(len(piece) - n_same, b"\0")

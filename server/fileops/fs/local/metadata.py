@@ -1,0 +1,116 @@
+"""Everything of a file but its bytes: onto the file that takes its place, or say what cannot be carried over."""
+
+import errno
+import fcntl
+import os
+import stat
+import struct
+
+_NO_ATTRIBUTES_HERE = {errno.EOPNOTSUPP, errno.ENOSYS}
+_GONE = {errno.ENODATA, getattr(errno, "ENOATTR", errno.ENODATA)}
+
+# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. Where another
+# one holds, the calls are unknown, and there is nothing to carry over.
+_LONG = struct.calcsize("l") << 16
+_GET_FLAGS, _SET_FLAGS = 0x80006601 | _LONG, 0x40006602 | _LONG
+_FLAGS = struct.Struct("l")
+_GET_XATTR, _SET_XATTR = 0x801C581F, 0x401C5820
+_XATTR = struct.Struct("=5I8x")  # struct fsxattr: flags, extent size, extents, project id, copy-on-write extent size
+_PROJECT = 3
+# chattr(1): s u c S d A m j t C x. Not i and a, with which nothing is written, nor those of folders and of the kernel.
+_CARRIED_FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x400 | 0x4000 | 0x8000 | 0x800000 | 0x2000000
+
+
+def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None:
+    """Give `fd` the owner, attributes (ACLs among them) and mode of the source; None, or what was refused.
+
+    The order matters: chown clears setuid bits and capabilities, an ACL rewrites the group bits.
+    """
+    made = os.fstat(fd)
+    if (made.st_uid, made.st_gid) != (source.st_uid, source.st_gid):
+        try:
+            os.fchown(fd, source.st_uid, source.st_gid)
+        except OSError:
+            return "owner cannot be kept"
+    refused = _carry_attributes(source_fd, fd)
+    if refused is not None:
+        return f"attribute {refused} cannot be kept"
+    mode = stat.S_IMODE(source.st_mode)
+    try:
+        os.fchmod(fd, mode)
+    except OSError:
+        return "mode cannot be kept"
+    # The kernel drops setgid in silence when the caller is not in the group.
+    return None if stat.S_IMODE(os.fstat(fd).st_mode) == mode else "mode cannot be kept"
+
+
+def carry_flags(source_fd: int, fd: int) -> str | None:
+    """Give the empty file `fd` the inode flags and the project of the source; None, or what was refused.
+
+    Before anything is written: some flags (no copy on write) can be set on an empty file only.
+    """
+    wanted, present = _flags(source_fd), _flags(fd)
+    if wanted is not None and present is not None and (wanted ^ present) & _CARRIED_FLAGS:
+        changed = present & ~_CARRIED_FLAGS | wanted & _CARRIED_FLAGS
+        try:
+            fcntl.ioctl(fd, _SET_FLAGS, _FLAGS.pack(changed))
+        except OSError:
+            return "inode flags cannot be kept"
+        if _flags(fd) != changed:
+            return "inode flags cannot be kept"
+    source, made = _xattr(source_fd), _xattr(fd)
+    if source is not None and made is not None and source[_PROJECT] != made[_PROJECT]:
+        try:
+            fcntl.ioctl(fd, _SET_XATTR, _XATTR.pack(*made[:_PROJECT], source[_PROJECT], *made[_PROJECT + 1 :]))
+        except OSError:
+            return "project cannot be kept"
+    return None
+
+
+def _flags(fd: int) -> int | None:
+    """None where the filesystem has none."""
+    try:
+        return int(_FLAGS.unpack(fcntl.ioctl(fd, _GET_FLAGS, bytes(_FLAGS.size)))[0])
+    except OSError:
+        return None
+
+
+def _xattr(fd: int) -> tuple[int, ...] | None:
+    """None where the filesystem has none."""
+    try:
+        return _XATTR.unpack(fcntl.ioctl(fd, _GET_XATTR, bytes(_XATTR.size)))
+    except OSError:
+        return None
+
+
+def _carry_attributes(source_fd: int, fd: int) -> str | None:
+    """The name of an attribute that could not be carried over. Those that the new file inherited go."""
+    if not hasattr(os, "listxattr"):
+        return None
+    wanted, present = _names(source_fd), _names(fd)
+    for name in wanted:
+        try:
+            value = os.getxattr(source_fd, name)
+            if name in present and os.getxattr(fd, name) == value:
+                continue  # a label that the folder's policy gave already
+            os.setxattr(fd, name, value)
+        except OSError as error:
+            if error.errno not in _GONE:
+                return name
+    for name in present:
+        if name not in wanted:
+            try:
+                os.removexattr(fd, name)
+            except OSError as error:
+                if error.errno not in _GONE:
+                    return name
+    return None
+
+
+def _names(fd: int) -> list[str]:
+    try:
+        return os.listxattr(fd)
+    except OSError as error:
+        if error.errno in _NO_ATTRIBUTES_HERE:
+            return []
+        raise

@@ -1,0 +1,264 @@
+"""From a path to an open file: resolving links in one place, and refusing them everywhere else.
+
+Three ways to open a canonical path, the best that the system has: openat2, a walk with O_NOFOLLOW, and last a
+plain open that is compared with the path afterwards. OSErrors leave this module untranslated.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable
+
+from fileops.model.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile, PathMoved
+from fileops.model.files import Stamp
+from fileops.platform import descriptors, syscalls
+
+LEASE_WAIT_S = 5.0
+MAX_LINKS = 40  # as the kernel has it (path_resolution(7))
+
+O_PATH = getattr(os, "O_PATH", 0)
+CLOEXEC = os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | CLOEXEC
+LOOK = O_PATH | CLOEXEC if O_PATH else READ
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | CLOEXEC
+
+Opener = Callable[[str, int], int]
+
+
+def _open_by_openat2(path: str, flags: int) -> int:
+    return syscalls.open_without_links(os.fsencode(path), flags)
+
+
+def _open_by_walk(path: str, flags: int) -> int:
+    """Each component from the folder before it, so that none can be swapped for a link unseen."""
+    names = [name for name in path.split("/") if name]
+    if not names:
+        return os.open("/", flags)
+    fd = os.open("/", (O_PATH or os.O_RDONLY) | os.O_DIRECTORY | CLOEXEC)
+    for i, name in enumerate(names):
+        wanted = flags if i == len(names) - 1 else (O_PATH or os.O_RDONLY) | os.O_DIRECTORY | CLOEXEC
+        try:
+            below = os.open(name, wanted | os.O_NOFOLLOW, dir_fd=fd)
+            if O_PATH and wanted & O_PATH and stat.S_ISLNK(os.fstat(below).st_mode):
+                descriptors.close(below)  # O_PATH opens a link itself
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        except OSError as error:
+            if error.errno == errno.ENOTDIR and _is_link(name, fd):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+            raise
+        finally:
+            descriptors.close(fd)
+        fd = below
+    return fd
+
+
+def _is_link(name: str, dir_fd: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _open_and_compare(path: str, flags: int) -> int:
+    """For systems without openat. Who swaps a link in and out four times between these calls is not noticed."""
+    while True:
+        try:
+            fd = os.open(path, flags | os.O_NOFOLLOW)
+        except NotADirectoryError as error:  # a link, if a folder was wanted
+            if os.path.islink(path):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+            raise
+        try:
+            opened = os.fstat(fd)
+            before, named, after = os.path.realpath(path), os.lstat(path), os.path.realpath(path)
+            if stat.S_ISLNK(opened.st_mode) or stat.S_ISLNK(named.st_mode) or not before == path == after:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if os.path.samestat(opened, named):
+                return fd
+        except BaseException:
+            descriptors.close(fd)
+            raise
+        descriptors.close(fd)  # swapped for another file in between
+
+
+def best_opener() -> Opener:
+    if syscalls.has_open_without_links():
+        return _open_by_openat2
+    if os.open in os.supports_dir_fd:
+        return _open_by_walk
+    return _open_and_compare
+
+
+OPENERS: dict[str, Opener] = {
+    "openat2": _open_by_openat2,
+    "walk": _open_by_walk,
+    "compare": _open_and_compare,
+}
+
+
+def resolve(path: str, opener: Opener) -> str:
+    """The canonical path: links followed, `.` and `..` gone; what does not exist is taken by its letters.
+
+    Raises: NotAbsolute, FileMissing (a name that no file can have), IoFailure (more than 40 links).
+    """
+    if not path.startswith("/"):
+        raise NotAbsolute(path=path)
+    try:
+        raw = os.fsencode(path)
+    except UnicodeEncodeError as error:  # surrogates that stand for no byte
+        raise FileMissing from error
+    if b"\0" in raw:
+        raise FileMissing
+    names = [name for name in path.split("/") if name and name != "."]
+    if ".." not in names:
+        plain = "/" + "/".join(names)
+        try:
+            descriptors.close(opener(plain, LOOK))
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise FileMissing from error
+        else:
+            return plain
+    return _resolve_by_steps(names)
+
+
+def _resolve_by_steps(names: list[str]) -> str:
+    pending = names[::-1]
+    done = ""
+    n_links = 0
+    while pending:
+        name = pending.pop()
+        if not name or name == ".":
+            continue
+        if name == "..":
+            done = done.rpartition("/")[0]
+            continue
+        here = f"{done}/{name}"
+        try:
+            target = os.readlink(here)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise FileMissing from error
+            done = here  # no link, or nothing there, or not to be seen: the opening will tell
+            continue
+        n_links += 1
+        if n_links > MAX_LINKS:
+            raise IoFailure(reason=os.strerror(errno.ELOOP))
+        if target.startswith("/"):
+            done = ""
+        pending.extend(target.split("/")[::-1])
+    return done or "/"
+
+
+def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
+    """A descriptor for reading and what stands behind it; FIFOs and devices are never opened.
+
+    Raises OSError, IsDirectory, NotRegularFile, PathMoved.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        mode = 0  # the opener says why, and sees whether a link was put in between
+    else:
+        if not stat.S_ISREG(mode):
+            _refuse_irregular(path, opener)
+    return _opened_regular(lambda: opener(path, READ))
+
+
+def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
+    """As `open_regular`, of a name in a folder that is held open. path: the whole, for errors."""
+    try:
+        status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except OSError:
+        pass  # as above
+    else:
+        if stat.S_ISLNK(status.st_mode):
+            raise PathMoved(path=path)
+        require_regular(status)
+    return _opened_regular(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd))
+
+
+def _opened_regular(open_it: Callable[[], int]) -> tuple[int, os.stat_result]:
+    fd = _open_leased(open_it)
+    try:
+        status = os.fstat(fd)
+        require_regular(status, fd)
+    except BaseException:
+        descriptors.close(fd)
+        raise
+    return fd, status
+
+
+def _open_leased(open_it: Callable[[], int]) -> int:
+    """EAGAIN means that a file server lent the file out (fcntl(2), leases) and was asked to give it back."""
+    deadline = None
+    while True:
+        try:
+            return open_it()
+        except BlockingIOError:
+            now = time.monotonic()
+            deadline = deadline or now + LEASE_WAIT_S
+            if now > deadline:
+                raise
+        time.sleep(0.005)
+
+
+def look(path: str, opener: Opener) -> os.stat_result:
+    """What stands at the path, whatever it is. Raises OSError, PathMoved."""
+    fd = opener(path, LOOK)
+    try:
+        return os.fstat(fd)
+    finally:
+        descriptors.close(fd)
+
+
+def require_regular(status: os.stat_result, fd: int | None = None) -> None:
+    mode = status.st_mode
+    if not stat.S_ISREG(mode):
+        if stat.S_ISDIR(mode):
+            raise IsDirectory
+        raise NotRegularFile(kind=_kind(mode))
+    # A file with blocks on a disk is no kernel stream; only the others are worth asking about.
+    if status.st_blocks == 0 and fd is not None and syscalls.is_kernel_stream(fd):
+        raise NotRegularFile(kind="kernel stream")
+
+
+def _refuse_irregular(path: str, opener: Opener) -> None:
+    """Say what stands there without opening it, and without being led astray by a link."""
+    if not O_PATH:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            raise PathMoved(path=path)
+        return require_regular(status)
+    return require_regular(look(path, opener))
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "fifo"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    return "block device" if stat.S_ISBLK(mode) else "character device"
+
+
+def is_unwritten(before: os.stat_result, after: os.stat_result) -> bool:
+    return before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
+
+
+_share = dict[int, int]().setdefault  # numbers of which there are few, in as many stamps as files
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    mtime_ns, ctime_ns = status.st_mtime_ns, status.st_ctime_ns
+    return Stamp(
+        dev=_share(status.st_dev, status.st_dev),
+        ino=status.st_ino,
+        size_bytes=status.st_size,
+        mtime_ns=mtime_ns,
+        ctime_ns=mtime_ns if ctime_ns == mtime_ns else ctime_ns,
+        mode=_share(status.st_mode, status.st_mode),
+        uid=status.st_uid,
+        gid=status.st_gid,
+        n_links=status.st_nlink,
+    )

@@ -1,0 +1,112 @@
+"""A file held for writing: open, named by its folder's handle, and locked, here and against other processes."""
+
+import os
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from fileops.fs.local import nofollow
+from fileops.fs.local.directories import open_folder
+from fileops.fs.local.nofollow import Opener
+from fileops.model.errors import Stale
+from fileops.platform import descriptors
+from fileops.platform.locks import LockTable, lock_between_processes
+
+Inode = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """fd: for reading. status: what stood when it was locked."""
+
+    path: str
+    name: str
+    dir_fd: int
+    fd: int
+    status: os.stat_result
+
+
+def inode_of(status: os.stat_result) -> Inode:
+    return status.st_dev, status.st_ino
+
+
+class WriteTargets:
+    """Locks are taken in the order path, inode, flock; see `locks.py`."""
+
+    def __init__(self, opener: Opener) -> None:
+        self._opener = opener
+        self._locks = LockTable()
+
+    @property
+    def n_locks(self) -> int:
+        return len(self._locks)
+
+    @contextmanager
+    def hold(self, path: str) -> Generator[None]:
+        """Within this process; also where nothing stands."""
+        with self._locks.of(path):
+            while True:
+                inode = self._inode_if_any(path)
+                if inode is None:
+                    yield
+                    return
+                with self._locks.of(inode):
+                    if self._inode_if_any(path) == inode:  # else it was swapped while we waited
+                        yield
+                        return
+
+    def hold_name(self, path: str) -> AbstractContextManager[None]:
+        return self._locks.of(path)
+
+    def hold_new(self, status: os.stat_result) -> AbstractContextManager[None]:
+        """A file that has no name yet, or a temporary one: nobody else can be waiting for it."""
+        return self._locks.of(inode_of(status))
+
+    @contextmanager
+    def locked(self, path: str) -> Generator[Target]:
+        """What stands there, held. Whether it still stands there at the end of the work is to be asked then.
+
+        Raises OSError, PathMoved, and Stale where nothing stands.
+        """
+        folder, _, name = path.rpartition("/")
+        with self._locks.of(path):
+            while True:
+                with self._opened(folder or "/", path) as dir_fd:
+                    try:
+                        fd, status = nofollow.open_regular_in(dir_fd, name, path)
+                    except FileNotFoundError as error:
+                        raise Stale(path=path) from error
+                    try:
+                        with self._locks.of(inode_of(status)):
+                            lock_between_processes(fd)
+                            status = os.fstat(fd)
+                            if status.st_nlink == 0 and self.inode_at(path) != inode_of(status):
+                                continue  # it was swapped while we waited for the lock of the old one
+                            yield Target(path, name, dir_fd, fd, status)
+                            return
+                    finally:
+                        descriptors.unlock_and_close_later(fd)
+
+    @contextmanager
+    def _opened(self, folder: str, path: str) -> Generator[int]:
+        try:
+            dir_fd = open_folder(folder, self._opener)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise Stale(path=path) from error
+        try:
+            yield dir_fd
+        finally:
+            descriptors.close(dir_fd)
+
+    def inode_at(self, path: str) -> Inode | None:
+        """None where nothing stands. Raises OSError."""
+        try:
+            return inode_of(nofollow.look(path, self._opener))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _inode_if_any(self, path: str) -> Inode | None:
+        try:
+            return self.inode_at(path)
+        except OSError:  # what cannot be looked at cannot be committed to either
+            return None

@@ -1,0 +1,60 @@
+"""OSErrors become our failures, here and nowhere else. Knows error numbers and what can be done about each."""
+
+import errno
+import os
+
+from fileops.model.errors import (
+    DiskFull,
+    FileMissing,
+    FileOpsError,
+    IoFailure,
+    IsDirectory,
+    NotRegularFile,
+    PathMoved,
+    PermissionRefused,
+)
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_MISSING = {errno.ENOENT, errno.ENOTDIR}
+_MOVED = {errno.ELOOP, errno.EMLINK}  # O_NOFOLLOW met a link; FreeBSD says EMLINK
+_HINTS = {  # sentences of their own: they are put behind the system's reason
+    errno.ENOSPC: "Free some space on the file's disk, then try again.",
+    errno.EDQUOT: "Free some space of this user's, or have the quota raised, then try again.",
+    errno.EACCES: "Have permission to the file and its folder given to this user, or choose another place.",
+    errno.EPERM: "The owner or a flag of the file or folder forbids it; have that changed, or choose another place.",
+    errno.EROFS: "The filesystem is read-only; have it mounted writable, or choose another place.",
+    errno.EINTR: "The call was interrupted; try again.",
+    errno.ENOENT: "The folder was removed or renamed meanwhile; look where it is, then try again.",
+    errno.ESTALE: "The server of this filesystem forgot the file; try again.",
+    errno.EIO: "The disk or its connection failed; check it before trying again.",
+    errno.EMFILE: "Too many files are open in this process; try again later.",
+    errno.ENFILE: "Too many files are open on this machine; try again later.",
+    errno.EAGAIN: "Another process keeps the file locked; try again.",
+    errno.EFBIG: "The file would be larger than this filesystem or the process's limit allows.",
+    errno.ENAMETOOLONG: "Use a shorter name.",
+    errno.ETXTBSY: "The file is being executed; stop the program first.",
+    errno.EBUSY: "The file is in use by the system; try again later.",
+    errno.ENOTDIR: "A part of the path is a file; choose another folder.",
+}
+
+
+def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOpsError | PathMoved:
+    """is_creating: a missing or over-long name is then a fault of the place, not a missing file."""
+    number = error.errno or 0
+    reason = os.strerror(number) if number else str(error)
+    if number in _MISSING and not is_creating:
+        return FileMissing()
+    if number == errno.ENAMETOOLONG and not is_creating:
+        return FileMissing()
+    if number in _REFUSED:
+        return PermissionRefused(reason=reason, hint=_HINTS[number])
+    if number in _FULL:
+        return DiskFull(reason=reason, hint=_HINTS[number])
+    if number == errno.EISDIR:
+        return IsDirectory()
+    if number in _MOVED:
+        return PathMoved(path=path)
+    if number in {errno.ENXIO, errno.ENODEV}:
+        return NotRegularFile(kind="socket")
+    return IoFailure(reason=reason, hint=_HINTS.get(number, ""))

@@ -1,0 +1,379 @@
+"""A folder far away, under a path prefix of ours, as a FileSystem (see ports.py).
+
+Stamps from far away prove little: another clock, whole seconds, no inode. So each is given as taken in the very moment
+of its mtime, which makes it "too young to be trusted" for good: content decides. The compare and the swap are two
+steps with nothing between them but the way to the far side; what that leaves open is said in docs/REMOTE.md.
+
+SFTP opens by name and follows links. So every folder on the way is looked at before a file is opened and again
+afterwards, when what is open must be what stands there, and once more before a rename.
+"""
+
+import errno
+import os
+import posixpath
+import random
+import zlib
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from stat import S_IFREG
+
+from fileops.core import splices as core_splices
+from fileops.fs.os_errors import translate
+from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
+from fileops.model.edits import Splice
+from fileops.model.errors import (
+    AlreadyExists,
+    ConnectionFailed,
+    FileMissing,
+    FileOpsError,
+    IsDirectory,
+    NotAbsolute,
+    NotRegularFile,
+    OutsideRoots,
+    PathMoved,
+    Stale,
+)
+from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.platform.locks import LockTable
+from fileops.ports import CommitHooks
+
+_MAX_LINKS = 40
+_MAX_NAME_BYTES = 255
+N_LOOKS = 8  # at each step of a path
+
+
+class RemoteStream:
+    """See ports.ContentStream."""
+
+    source: Source = "disk"
+    version: int | None = None
+
+    def __init__(self, path: str, reader: Reader, stamp: Stamp) -> None:
+        self._path, self._reader = path, reader
+        self.stamp = stamp
+        self.taken_ns = stamp.mtime_ns
+
+    def read(self, max_bytes: int) -> bytes:
+        with _translated(self._path):
+            return self._reader.read(max_bytes)
+
+    def seek(self, offset_bytes: int) -> None:
+        self._reader.seek(offset_bytes)
+
+    def __enter__(self) -> "RemoteStream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with suppress(OSError, ConnectionFailed):  # it was only read
+            self._reader.close()
+
+
+class RemoteFileSystem:
+    """prefix: canonical path of ours, not "/". base: the folder on the far side that it stands for, absolute."""
+
+    def __init__(self, prefix: str, base: str, backend: Backend) -> None:
+        self.prefix = prefix
+        self._base = posixpath.normpath(base)
+        self._backend = backend
+        self._dev = zlib.crc32(f"{backend.label} {self._base}".encode("utf-8", "surrogateescape"))
+        self._locks = LockTable()
+
+    @property
+    def label(self) -> str:
+        """The far side, without secrets."""
+        return self._backend.label
+
+    def ssh_host(self, path: str) -> tuple[list[str], str] | None:
+        """The ssh command up to the host, and the path there; None where this is no host."""
+        command = self._backend.ssh_command()
+        return None if command is None else (command, self._far(path))
+
+    # --- paths ------------------------------------------------------------------------------------------------
+
+    def resolve(self, path: str) -> str:
+        """`..` counts before links do. Until the far side was first reached no link is known: the path as it is."""
+        if not path.startswith("/"):
+            raise NotAbsolute(path=path)
+        _require_possible(path)
+        far = self._far(posixpath.normpath("/" + path.lstrip("/")))
+        if not self._backend.was_reached:
+            return self._near(far)
+        n_links = 0
+        with _translated(path):
+            while True:
+                steps = self._steps(far)
+                entries = self._backend.look(steps)
+                link = next((at for at, one in zip(steps, entries, strict=True) if one and one.kind == "link"), None)
+                if link is None:
+                    return self._near(far)
+                n_links += 1
+                if n_links > _MAX_LINKS:
+                    raise OSError(errno.EIO, os.strerror(errno.ELOOP))
+                target = posixpath.join(posixpath.dirname(link), self._backend.link_target(link))
+                far = posixpath.normpath(target + far[len(link) :])
+                if far != self._base and not far.startswith(self._below_base()):
+                    raise OutsideRoots(path=path)
+
+    def _below_base(self) -> str:
+        return self._base.rstrip("/") + "/"
+
+    def _far(self, path: str) -> str:
+        """Of a normal path of ours. Raises: OutsideRoots."""
+        if path == self.prefix:
+            return self._base
+        if not path.startswith(self.prefix + "/"):
+            raise OutsideRoots(path=path)
+        return self._below_base() + path[len(self.prefix) + 1 :]
+
+    def _near(self, far: str) -> str:
+        return self.prefix if far == self._base else f"{self.prefix}/{far[len(self._below_base()) :]}"
+
+    def _steps(self, far: str) -> list[str]:
+        """The path and all folders above it, below the base, topmost first; the base itself where it is that."""
+        names = far[len(self._below_base()) :].split("/") if far != self._base else []
+        steps = [self._below_base() + "/".join(names[: i + 1]) for i in range(len(names))]
+        return steps or [self._base]
+
+    # --- reading ----------------------------------------------------------------------------------------------
+
+    def stat(self, path: str) -> Stamp | None:
+        with _translated(path):
+            entry = self._entry(path)
+        return None if entry is None else self._stamp(entry)
+
+    def open(self, path: str) -> RemoteStream:
+        with _translated(path):
+            before = self._entry(path)
+            if before is None:
+                raise FileMissing
+            reader = self._backend.open(self._far(path))
+            stream = RemoteStream(path, reader, self._stamp(reader.entry))
+            try:
+                self._require_in_place(self._far(path), reader.entry, before)
+            except BaseException:
+                stream.close()
+                raise
+            return stream
+
+    def try_open_cached(self, path: str) -> None:
+        """Never: nothing of another machine is to be had without waiting."""
+
+    def read(self, path: str) -> Snapshot:
+        with _translated(path):
+            entry = self._entry(path)
+            if entry is None:
+                return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
+            stamp = self._stamp(entry)
+            return Snapshot(path=path, stamp=stamp, data=self._content(path, entry), taken_ns=stamp.mtime_ns)
+
+    def _content(self, path: str, before: Entry) -> bytes:
+        """Raises: FileNotFoundError, PathMoved."""
+        data, opened = self._backend.read(self._far(path))
+        self._require_in_place(self._far(path), opened, before)
+        return data
+
+    def _entry(self, path: str) -> Entry | None:
+        """Of a file. Raises: PathMoved, IsDirectory, NotRegularFile."""
+        entries = self._backend.look(self._steps(self._far(path)))
+        if any(entry is not None and entry.kind == "link" for entry in entries):
+            raise PathMoved(path=path)
+        if any(entry is None or entry.kind != "folder" for entry in entries[:-1]):
+            return None
+        entry = entries[-1]
+        if entry is not None and entry.kind == "folder":
+            raise IsDirectory
+        if entry is not None and entry.kind != "file":
+            raise NotRegularFile(kind="device, pipe or socket")
+        return entry
+
+    def _require_in_place(self, far: str, opened: Entry, before: Entry) -> None:
+        """Raises PathMoved unless the open file is that of this name. before: what the name was looked up as.
+
+        SFTP tells of no inode, so owner, mode, time and size have to do. A file that grows while it is read is
+        somewhere between its two looks. The looks go out together, and cost one round trip. They are many and in no
+        order, so that a folder and a link that change places all the time do not keep in step with them.
+        """
+        if not self._backend.has_links:
+            return
+        paths = self._steps(far) * N_LOOKS
+        random.shuffle(paths)
+        for path, entry in zip(paths, self._backend.look(paths), strict=True):
+            if entry is None or entry.kind != ("file" if path == far else "folder"):
+                raise PathMoved(path=self._near(far))
+            if path == far and not (
+                _rights(opened) == _rights(entry) and _age(before) <= _age(opened) <= _age(entry)
+            ):  # fmt: skip
+                raise PathMoved(path=self._near(far))
+
+    def _stamp(self, entry: Entry) -> Stamp:
+        return Stamp(
+            dev=self._dev, ino=0, size_bytes=entry.size_bytes, mtime_ns=entry.mtime_ns,
+            ctime_ns=entry.token or entry.mtime_ns, mode=entry.mode or S_IFREG | 0o644, uid=entry.uid, gid=entry.gid,
+            n_links=1,
+        )  # fmt: skip
+
+    # --- writing ----------------------------------------------------------------------------------------------
+
+    def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+        path = snapshot.path
+        data = core_splices.apply(snapshot.data, splices)
+        with self.hold(path):
+            if snapshot.stamp is None:
+                return self._create(path, data, hooks)
+            with _translated(path):
+                entry = self._require_same(snapshot)
+            if data == snapshot.data:
+                hooks.before()
+                return _told(
+                    self._committed(path, data, entry, CommitReport(method="none", durability="synced")), hooks
+                )
+            hooks.prepare()
+            with ExitStack() as held:
+                with _translated(path):
+                    staged = held.enter_context(self._stage(path, data, entry))
+                hooks.before()
+                with _translated(path):
+                    self._require_same(snapshot)
+                    with self._moved_if_missing(path):
+                        report = staged.publish()
+            return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
+
+    def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
+        path = snapshot.path
+        with self.hold(path):
+            with _translated(path):
+                self._require_same(snapshot)
+            hooks.before()
+            with _translated(path):
+                self._require_same(snapshot)
+                self._backend.remove(self._far(path))
+            gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
+            report = CommitReport(method="delete", durability="not_synced")
+            return _told(Committed(snapshot=gone, report=report), hooks)
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        return self._locks.of(path)
+
+    def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
+        def require_in_place(far: str, opened: Entry) -> None:
+            self._require_in_place(far, opened, opened)
+
+        return self._backend.stage(self._far(path), data, like, require_in_place)
+
+    def _require_same(self, snapshot: Snapshot) -> Entry:
+        """Raises: Stale, PathMoved. The last it does is to look for links."""
+        entry = self._entry(snapshot.path)
+        if entry is None or entry.size_bytes != len(snapshot.data):
+            raise Stale(path=snapshot.path)
+        try:
+            standing = self._content(snapshot.path, entry)
+        except FileNotFoundError as error:
+            raise Stale(path=snapshot.path) from error
+        if standing != snapshot.data:
+            raise Stale(path=snapshot.path)
+        return entry
+
+    def _create(self, path: str, data: bytes, hooks: CommitHooks) -> Committed:
+        with ExitStack() as undo:
+            with _translated(path, is_creating=True):
+                if self._entry(path) is not None:
+                    raise AlreadyExists
+                hooks.prepare()
+                self._make_folders(path, undo)
+                with self._moved_if_missing(path):
+                    staged = undo.enter_context(self._stage(path, data, None))
+            hooks.before()
+            with _translated(path, is_creating=True), self._moved_if_missing(path):
+                if self._backend.has_links and self._entry(path) is not None:
+                    raise AlreadyExists
+                try:
+                    report = staged.publish()
+                except FileExistsError as error:
+                    raise AlreadyExists from error
+            undo.pop_all()
+        return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
+
+    @contextmanager
+    def _moved_if_missing(self, path: str) -> Generator[None]:
+        """For the temporary file of one that is written: where its folder is not found, that was moved away."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            if not self._backend.has_links or len(self._steps(self._far(path))) == 1:
+                raise  # the mapped folder itself is missing
+            raise PathMoved(path=path) from error
+
+    def _written(self, path: str, size_bytes: int) -> Entry:
+        """What stands there after a commit; where that cannot be seen any more, the commit was made all the same."""
+        with suppress(OSError, FileOpsError, PathMoved):
+            if (entry := self._entry(path)) is not None:
+                return entry
+        return Entry(kind="file", size_bytes=size_bytes)
+
+    def _make_folders(self, path: str, undo: ExitStack) -> None:
+        """`undo` takes them away again; one in which something stands stays."""
+        folders = self._steps(self._far(path))[:-1]
+        for folder, entry in zip(folders, self._backend.look(folders), strict=True):
+            if entry is not None and entry.kind == "link":
+                raise PathMoved(path=path)
+            if entry is not None and entry.kind != "folder":
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if entry is None:
+                with suppress(FileExistsError):
+                    self._backend.make_folder(folder)
+                    undo.callback(self._try_to_remove, folder)
+
+    def _try_to_remove(self, folder: str) -> None:
+        """One of ours. Where it is not, a folder above it stands elsewhere and may come back."""
+        for _ in range(MAX_REMOVALS if self._backend.has_links else 1):
+            try:
+                return self._backend.remove_folder(folder)
+            except FileNotFoundError:
+                continue
+            except (OSError, ConnectionFailed):
+                return None
+        return None
+
+    def _committed(self, path: str, data: bytes, entry: Entry, report: CommitReport) -> Committed:
+        stamp = self._stamp(entry)
+        return Committed(snapshot=Snapshot(path=path, stamp=stamp, data=data, taken_ns=stamp.mtime_ns), report=report)
+
+
+def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem | None:
+    """The one with the longest prefix of a canonical path."""
+    fits = [mount for mount in mounts if path == mount.prefix or path.startswith(mount.prefix + "/")]
+    return max(fits, key=lambda mount: len(mount.prefix), default=None)
+
+
+@contextmanager
+def _translated(path: str, *, is_creating: bool = False) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise translate(error, path, is_creating=is_creating) from error
+
+
+def _rights(entry: Entry) -> tuple[int, int, int]:
+    return entry.mode, entry.uid, entry.gid
+
+
+def _age(entry: Entry) -> tuple[int, int]:
+    return entry.mtime_ns, entry.size_bytes
+
+
+def _told(committed: Committed, hooks: CommitHooks) -> Committed:
+    hooks.after(committed)
+    return committed
+
+
+def _require_possible(path: str) -> None:
+    """Raises: FileMissing, for a name that no file can have."""
+    try:
+        raw = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise FileMissing from error
+    if b"\0" in raw or any(len(name) > _MAX_NAME_BYTES for name in raw.split(b"/")):
+        raise FileMissing

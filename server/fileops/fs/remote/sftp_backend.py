@@ -1,0 +1,329 @@
+"""A host reached over SSH, as a Backend.
+
+Writes go to a temporary file beside the old one, are synced there and renamed over it, so that at every moment,
+whatever becomes of the connection (ssh.py), the old file or the new one stands.
+"""
+
+import asyncio
+import errno
+import os
+import secrets
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from fileops.fs.remote.backend import MAX_REMOVALS, Entry, InPlace
+from fileops.fs.remote.ssh_connection import SshConnection
+from fileops.model.errors import ConnectionFailed
+from fileops.model.files import CommitReport
+
+if TYPE_CHECKING:
+    from asyncssh import SFTPAttrs, SFTPClient, SFTPClientFile
+
+T = TypeVar("T")
+
+TEMP_PREFIX, TEMP_SUFFIX = ".fileops-", ".tmp"
+
+
+class SftpBackend:
+    """url: sftp://[user@]host[:port]/folder. options: of `asyncssh.connect`. Host keys are checked by default."""
+
+    def __init__(self, url: str, options: Mapping[str, object]) -> None:
+        self._ssh = SshConnection(url, options, on_made=self._sweep_leftovers)
+        self._leftovers: list[str] = []  # temporary files of writes whose connection was lost
+
+    has_links = True
+
+    @property
+    def label(self) -> str:
+        return self._ssh.label
+
+    @property
+    def was_reached(self) -> bool:
+        return self._ssh.was_made
+
+    def ssh_command(self) -> list[str]:
+        return self._ssh.command()
+
+    # --- looking and reading ----------------------------------------------------------------------------------
+
+    def look(self, paths: Sequence[str]) -> list[Entry | None]:
+        async def look(sftp: "SFTPClient") -> list[Entry | None]:
+            return list(await asyncio.gather(*(_look(sftp, path) for path in paths)))
+
+        return self._ssh.run(look, is_harmless=True)
+
+    def link_target(self, path: str) -> str:
+        async def read(sftp: "SFTPClient") -> str:
+            return os.fsdecode(await sftp.readlink(os.fsencode(path)))
+
+        return self._ssh.run(read, is_harmless=True)
+
+    def open(self, path: str) -> "SftpReader":
+        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+            file = await sftp.open(os.fsencode(path), "rb")
+            return file, _entry(await file.stat())
+
+        self.look([path])  # so that the connection is one that lives
+        connection = self._ssh.current()
+        file, entry = self._ssh.run_on(connection, begin)
+        return SftpReader(self._ssh, connection, file, entry)
+
+    def read(self, path: str) -> tuple[bytes, Entry]:
+        async def read(sftp: "SFTPClient") -> tuple[bytes, Entry]:
+            async with sftp.open(os.fsencode(path), "rb") as file:
+                opened = _entry(await file.stat())
+                return cast("bytes", await file.read()), opened
+
+        return self._ssh.run(read, is_harmless=True, n_bytes=1 << 24)
+
+    # --- writing ----------------------------------------------------------------------------------------------
+
+    def stage(self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace) -> "_Upload":
+        temp = f"{path.rpartition('/')[0]}/{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
+        upload = _Upload(self, self._ssh, path, temp, data, like, require_in_place)
+        try:
+            upload.send()
+        except BaseException:
+            upload.discard()
+            raise
+        return upload
+
+    def make_folder(self, path: str) -> None:
+        async def make(sftp: "SFTPClient") -> None:
+            await sftp.mkdir(os.fsencode(path))
+
+        try:
+            self._ssh.run(make)
+        except OSError:
+            if self.look([path])[0] is not None:  # SFTP has one word for all failures
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+            raise
+
+    def remove_folder(self, path: str) -> None:
+        async def remove(sftp: "SFTPClient") -> None:
+            await sftp.rmdir(os.fsencode(path))
+
+        self._ssh.run(remove)
+
+    def remove(self, path: str) -> None:
+        async def remove(sftp: "SFTPClient") -> None:
+            await sftp.remove(os.fsencode(path))
+
+        self._ssh.run(remove)
+
+    def sweep_up(self, temp: str, *, is_there: bool = False) -> None:
+        """Remove a temporary file now, or after the next connection was made.
+
+        is_there: it was made. Where it is not found, its folder stands elsewhere and may come back.
+        """
+        for _ in range(MAX_REMOVALS if is_there else 1):
+            if not self._ssh.stands:
+                break
+            try:
+                return self.remove(temp)
+            except FileNotFoundError:
+                if not is_there:
+                    return None
+            except (OSError, ConnectionFailed):
+                break
+        self._leftovers.append(temp)
+        return None
+
+    def _sweep_leftovers(self) -> None:
+        leftovers, self._leftovers = self._leftovers, []
+        for temp in leftovers:
+            self.sweep_up(temp)
+
+
+class SftpReader:
+    """See backends.Reader. It lives and dies with the connection on which it was opened."""
+
+    def __init__(self, ssh: SshConnection, connection: Any, file: "SFTPClientFile", entry: Entry) -> None:
+        self._ssh, self._connection, self._file = ssh, connection, file
+        self.entry = entry
+        self._at = 0
+
+    def read(self, max_bytes: int) -> bytes:
+        async def read(_sftp: "SFTPClient") -> bytes:
+            return cast("bytes", await self._file.read(max_bytes, self._at))
+
+        chunk = self._ssh.run_on(self._connection, read, max_bytes)
+        self._at += len(chunk)
+        return chunk
+
+    def seek(self, offset_bytes: int) -> None:
+        self._at = offset_bytes
+
+    def close(self) -> None:
+        async def close(_sftp: "SFTPClient") -> None:
+            await self._file.close()
+
+        if self._ssh.is_current(self._connection):
+            self._ssh.run_on(self._connection, close)
+
+
+class _Upload:
+    """See backends.Staged."""
+
+    def __init__(
+        self,
+        backend: SftpBackend,
+        ssh: SshConnection,
+        path: str,
+        temp: str,
+        data: bytes,
+        like: Entry | None,
+        require_in_place: InPlace,
+    ) -> None:
+        self._backend, self._ssh = backend, ssh
+        self._path, self._temp, self._data, self._like = path, temp, data, like
+        self._require_in_place = require_in_place
+        self._is_made = False
+        self._is_published = False
+        self._is_synced = False
+        self._cannot_swap = False
+        self._reason: str | None = None
+
+    def send(self) -> None:
+        connection = self._ssh.current()
+        file, entry = self._ssh.run_on(connection, self._make)
+        self._is_made = True
+        with self._closed_if_refused(connection, file):
+            self._require_in_place(self._temp, entry)
+            self._ssh.run_on(connection, lambda _sftp: self._fill(file), len(self._data))
+
+    async def _make(self, sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+        from asyncssh import SFTPAttrs
+        from asyncssh.constants import FXF_CREAT, FXF_EXCL, FXF_WRITE
+
+        if self._like is not None:
+            async with sftp.open(os.fsencode(self._path), FXF_WRITE):  # a swap would ask for no permission on the file
+                pass
+        attrs = SFTPAttrs(permissions=0o666 if self._like is None else 0o600)
+        flags = FXF_WRITE | FXF_CREAT | FXF_EXCL
+        file = await sftp.open(os.fsencode(self._temp), flags, attrs, encoding=None)
+        return file, _entry(await file.stat())
+
+    async def _fill(self, file: "SFTPClientFile") -> None:
+        await file.write(self._data)
+        if self._like is not None:
+            await self._make_alike(file, self._like)
+        self._is_synced = await _synced(file)
+        await file.close()
+
+    @contextmanager
+    def _closed_if_refused(self, connection: Any, file: "SFTPClientFile") -> Generator[None]:
+        async def close(_sftp: "SFTPClient") -> None:
+            await file.close()
+
+        try:
+            yield
+        except BaseException:
+            if self._ssh.is_current(connection):
+                with suppress(OSError, ConnectionFailed):  # the failure that led here is the one to tell of
+                    self._ssh.run_on(connection, close)
+            raise
+
+    async def _make_alike(self, file: "SFTPClientFile", like: Entry) -> None:
+        from asyncssh import SFTPError
+
+        own = await file.stat()
+        if (own.uid, own.gid) != (like.uid, like.gid):
+            try:
+                await file.chown(like.uid, like.gid)
+            except SFTPError:
+                self._reason = "the owner of the file could not be kept"
+        await file.chmod(S_IMODE(like.mode))
+
+    def publish(self) -> CommitReport:
+        try:
+            self._ssh.run(self._create if self._like is None else self._swap)
+            if self._cannot_swap:
+                self._write_in_place()
+        except ConnectionFailed as error:
+            raise ConnectionFailed(where=error.where, reason=error.reason, is_unsure=True) from error
+        except OSError as error:
+            if self._like is None and self._backend.look([self._path])[0] is not None:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
+            raise
+        self._is_published = True
+        return CommitReport(
+            method="create" if self._like is None else "remote",
+            durability="file_synced" if self._is_synced else "not_synced",
+            reason=self._reason,
+        )
+
+    async def _create(self, sftp: "SFTPClient") -> None:
+        """SFTP's plain rename puts nothing over a file that is there: OpenSSH links and unlinks."""
+        await sftp.rename(os.fsencode(self._temp), os.fsencode(self._path))
+
+    async def _swap(self, sftp: "SFTPClient") -> None:
+        from asyncssh import SFTPOpUnsupported
+
+        try:
+            await sftp.posix_rename(os.fsencode(self._temp), os.fsencode(self._path))
+        except SFTPOpUnsupported:
+            self._cannot_swap = True
+
+    def _write_in_place(self) -> None:
+        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+            from asyncssh.constants import FXF_WRITE
+
+            file = await sftp.open(os.fsencode(self._path), FXF_WRITE, encoding=None)
+            return file, _entry(await file.stat())
+
+        async def overwrite(file: "SFTPClientFile") -> None:
+            await file.write(self._data)
+            await file.truncate(len(self._data))
+            self._is_synced = await _synced(file)
+            await file.close()
+
+        connection = self._ssh.current()
+        file, entry = self._ssh.run_on(connection, begin)
+        with self._closed_if_refused(connection, file):
+            self._require_in_place(self._path, entry)
+            self._ssh.run_on(connection, lambda _sftp: overwrite(file), len(self._data))
+        self._reason = "written in place: this server cannot rename over a file"
+        self._backend.sweep_up(self._temp, is_there=True)
+
+    def discard(self) -> None:
+        if not self._is_published:
+            self._backend.sweep_up(self._temp, is_there=self._is_made)
+
+    def __enter__(self) -> "_Upload":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.discard()
+
+
+async def _look(sftp: "SFTPClient", path: str) -> Entry | None:
+    from asyncssh import SFTPNoSuchFile, SFTPNoSuchPath
+
+    try:
+        return _entry(await sftp.lstat(os.fsencode(path)))
+    except (SFTPNoSuchFile, SFTPNoSuchPath):
+        return None
+
+
+async def _synced(file: "SFTPClientFile") -> bool:
+    from asyncssh import SFTPConnectionLost, SFTPError
+
+    try:
+        await file.fsync()
+    except SFTPConnectionLost:
+        raise
+    except SFTPError:  # an extension that not every server has
+        return False
+    return True
+
+
+def _entry(attrs: "SFTPAttrs") -> Entry:
+    mode = attrs.permissions or 0
+    kind = "file" if S_ISREG(mode) else "folder" if S_ISDIR(mode) else "link" if S_ISLNK(mode) else "other"
+    return Entry(
+        kind=kind, size_bytes=attrs.size or 0, mtime_ns=int(attrs.mtime or 0) * 1_000_000_000 + (attrs.mtime_ns or 0),
+        mode=mode, uid=attrs.uid or 0, gid=attrs.gid or 0,
+    )  # fmt: skip

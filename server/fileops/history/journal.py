@@ -1,0 +1,264 @@
+"""What was applied and how to take it back: the journal of edits, bounded by bytes, the oldest forgotten first.
+
+An edit is kept as reverse splices. The content that the newest edit of a file left is kept whole; those of earlier
+ones follow from it splice by splice, and are kept themselves (compressed) only where an outsider came in between.
+Thread-safe.
+"""
+
+import threading
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from fileops.core import splices as splicing
+from fileops.core.diff.contents import changes
+from fileops.core.text import detect_format
+from fileops.model.digest import content_digest
+from fileops.model.edits import Change, Plan, Splice
+from fileops.model.files import Committed, Snapshot
+from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.ports import HistoryStore
+
+MAX_BYTES = 64 << 20
+MAX_CONTENT_BYTES = 8 << 20  # of a file whose content is kept; edits of larger ones undo only from where they left it
+ENTRY_BYTES = 900  # what an entry costs besides its texts
+MAX_SUMMARY_CHARS = 80
+
+
+@dataclass(slots=True)
+class _FileHistory:
+    """edits: oldest first. latest: the content after the newest one; contents: those after others, compressed."""
+
+    edits: OrderedDict[str, AppliedEdit] = field(default_factory=OrderedDict[str, AppliedEdit])
+    latest: bytes | None = None
+    contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+class History:
+    """An EditJournal."""
+
+    def __init__(self, store: HistoryStore | None = None, *, max_bytes: int = MAX_BYTES) -> None:
+        self._store, self._max_bytes = store, max_bytes
+        self._lock = threading.Lock()
+        self._files: dict[str, _FileHistory] = {}
+        self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
+        self._n_bytes = 0
+        self._earlier: set[str] = set()  # edits of earlier processes
+        if store is not None:
+            for edit, content in store.load():
+                self._add(edit, None, content)
+            self._earlier = set(self._edits)
+
+    # --- keeping -----------------------------------------------------------------------------------------------
+
+    def record(
+        self, *, edit_id: str, session_id: str, given_path: str, plan: Plan, committed: Committed, timestamp: float
+    ) -> None:
+        if committed.report.method == "none":
+            return
+        self.note(
+            edit_id=edit_id, session_id=session_id, given_path=given_path, before=plan.snapshot, committed=committed,
+            splices=plan.splices, change=plan.change, timestamp=timestamp,
+        )  # fmt: skip
+
+    def note(
+        self,
+        *,
+        edit_id: str,
+        session_id: str,
+        given_path: str,
+        before: Snapshot,
+        committed: Committed,
+        splices: tuple[Splice, ...],
+        change: Change,
+        timestamp: float,
+        undoes: tuple[str, ...] = (),
+    ) -> None:
+        """undoes: the edits that this one took back."""
+        after = committed.snapshot
+        kind: EditKind = "create" if not before.exists else "modify" if after.exists else "delete"
+        edit = AppliedEdit(
+            edit_id=edit_id,
+            session_id=session_id,
+            file_path=given_path,
+            path=before.path,
+            timestamp=timestamp,
+            kind=kind,
+            reverse=_reverse(kind, before, after, splices),
+            before=before.digest if before.exists else None,
+            after=after.digest if after.exists else None,
+            summary=_summary(kind, change, undoes),
+            diff=change.unified,
+            n_added=change.n_added,
+            n_removed=change.n_removed,
+            undoes=undoes,
+        )
+        content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
+        with self._lock:
+            self._add(edit, content, None)
+        if self._store is not None:
+            self._store.append(edit, content)
+
+    def _add(self, edit: AppliedEdit, content: bytes | None, compressed: bytes | None) -> None:
+        """content: after the edit, or the same compressed."""
+        history = self._files.setdefault(edit.path, _FileHistory())
+        last = next(reversed(history.edits.values()), None)
+        if last is not None and history.latest is not None and last.after != edit.before:
+            self._keep(history, last.edit_id, zlib.compress(history.latest, 1))
+        self._n_bytes += len(content or b"") - len(history.latest or b"")
+        history.latest = content
+        if compressed is not None:
+            self._keep(history, edit.edit_id, compressed)
+        history.edits[edit.edit_id] = edit
+        self._edits[edit.edit_id] = edit
+        self._n_bytes += _cost(edit)
+        self._mark(edit)
+        while self._n_bytes > self._max_bytes and len(self._edits) > 1:
+            self._forget_oldest()
+
+    def _keep(self, history: _FileHistory, edit_id: str, compressed: bytes) -> None:
+        history.contents[edit_id] = compressed
+        self._n_bytes += len(compressed)
+
+    def _mark(self, edit: AppliedEdit) -> None:
+        """What it took back is undone; what those had taken back themselves stands again."""
+        for edit_id in edit.undoes:
+            undone = self._edits.get(edit_id)
+            if undone is not None:
+                self._change(replace(undone, undone_by=edit.edit_id))
+                for again in undone.undoes:
+                    if (applied := self._edits.get(again)) is not None:
+                        self._change(replace(applied, undone_by=None))
+
+    def _change(self, edit: AppliedEdit) -> None:
+        self._files[edit.path].edits[edit.edit_id] = self._edits[edit.edit_id] = edit
+
+    def _forget_oldest(self) -> None:
+        """The oldest of all, so also of its file."""
+        _, edit = self._edits.popitem(last=False)  # each edit pays this once the journal is full: never a walk
+        history = self._files[edit.path]
+        del history.edits[edit.edit_id]
+        self._n_bytes -= _cost(edit) + len(history.contents.pop(edit.edit_id, b""))
+        if not history.edits:
+            self._n_bytes -= len(history.latest or b"")
+            del self._files[edit.path]
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_bytes(self) -> int:
+        return self._n_bytes
+
+    def edit(self, edit_id: str) -> AppliedEdit | None:
+        with self._lock:
+            return self._edits.get(edit_id)
+
+    def is_of_session(self, edit: AppliedEdit, session_id: str) -> bool:
+        """The default session is another one with each connection; other names are the clients' to give."""
+        return edit.session_id == session_id and (session_id != DEFAULT_SESSION or edit.edit_id not in self._earlier)
+
+    def edits(
+        self, *, path: str | None = None, session_id: str | None = None, limit: int | None = None
+    ) -> tuple[AppliedEdit, ...]:
+        """Newest first. path: canonical."""
+        with self._lock:
+            history = self._files.get(path) if path is not None else None
+            known: Iterable[AppliedEdit] = (
+                self._edits.values() if path is None else history.edits.values() if history is not None else ()
+            )
+            found = [edit for edit in known if session_id is None or edit.session_id == session_id]
+        return tuple(found[::-1][:limit])
+
+    def contents(self, path: str) -> "Contents":
+        """What the edits of a file left, as far as that is known now. path: canonical."""
+        with self._lock:
+            history = self._files.get(path) or _FileHistory()
+            return Contents(tuple(history.edits.values()), history.latest, dict(history.contents))
+
+    def content_after(self, edit_id: str) -> bytes | None:
+        """What the edit left; None where it is not known (any more)."""
+        edit = self.edit(edit_id)
+        return None if edit is None else self.contents(edit.path).after(edit_id)
+
+
+class Contents:
+    """What the edits of one file left. Who asks for the newest first pays for one walk, however many he asks for."""
+
+    def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
+        """edits: oldest first. latest: after the newest. kept: contents after others, compressed, by edit id."""
+        self._edits, self._kept = edits, kept
+        self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
+        self._start = (len(edits) - 1, latest)
+        self._at, self._content = self._start
+
+    def after(self, edit_id: str) -> bytes | None:
+        """None where it is not known."""
+        number = self._numbers.get(edit_id)
+        if number is None:
+            return None
+        if number > self._at:
+            self._at, self._content = self._start
+        self._walk(number)
+        content = self._content
+        return content if content is not None and content_digest(content) == self._edits[number].after else None
+
+    def _walk(self, number: int) -> None:
+        steps: list[tuple[Splice, ...]] = []  # back from the content; composed, for the content may be large
+        content = self._content if self._content is not None else self._kept_after(self._at)
+        for at in range(self._at, number, -1):
+            edit = self._edits[at]
+            if self._edits[at - 1].after != edit.before or edit.kind == "create":
+                content, steps = None, []
+            elif edit.kind == "delete":
+                content, steps = splicing.apply(b"", edit.reverse), []
+            else:
+                steps.append(edit.reverse)
+            if content is None:
+                content, steps = self._kept_after(at - 1), []
+        self._at = number
+        self._content = None if content is None else splicing.apply(content, splicing.compose_all(steps))
+
+    def _kept_after(self, number: int) -> bytes | None:
+        compressed = self._kept.get(self._edits[number].edit_id)
+        if compressed is None:
+            return None
+        try:
+            return zlib.decompressobj().decompress(compressed, MAX_CONTENT_BYTES)
+        except zlib.error:  # it comes from a file; then the content is not known
+            return None
+
+
+def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[Splice, ...]) -> tuple[Splice, ...]:
+    match kind:
+        case "create":
+            return ()
+        case "delete":
+            return (Splice(0, 0, before.data),)
+        case "modify":
+            if after.source == "buffer" and splicing.apply(before.data, splices) != after.data:
+                return changes(after.data, before.data, detect_format(after.data))  # the editor's own line ends
+            return splicing.invert(before.data, splices)
+
+
+def _summary(kind: EditKind, change: Change, undoes: tuple[str, ...]) -> str:
+    """One line for a list."""
+    if undoes:
+        return f"undo of {len(undoes)} edit{'s' if len(undoes) > 1 else ''}"
+    counts = f"+{change.n_added} -{change.n_removed}"
+    if kind != "modify":
+        return f"{counts} {kind}"
+    lines = (line.text.strip() for hunk in change.hunks for line in hunk.lines if line.kind == "+")
+    shown = next((line for line in lines if line), "")
+    return f"{counts} line {change.first_changed_line}: {shown}"[:MAX_SUMMARY_CHARS].rstrip(": ")
+
+
+def _cost(edit: AppliedEdit) -> int:
+    return ENTRY_BYTES + len(edit.diff) + sum(len(splice.new) + 50 for splice in edit.reverse)

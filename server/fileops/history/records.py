@@ -1,0 +1,127 @@
+"""How an applied edit is a record of the history on disk: bytes with their length and checksum in front.
+
+What is read here was written by some daemon, of whatever version, or by something else. A record is an edit only if
+every field is what an edit can have.
+"""
+
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from fileops.model.edits import Splice
+from fileops.model.history import AppliedEdit, EditKind
+
+MAX_RECORD_BYTES = 64 << 20
+_HEAD = struct.Struct("<II")  # length and crc32 of the payload
+_DIGEST_BYTES = 16
+_KINDS: dict[str, EditKind] = {"create": "create", "modify": "modify", "delete": "delete"}
+
+
+class DamagedRecord(Exception):
+    """Its checksum is right, and it is no edit: no crash makes such a file."""
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    """The fields of AppliedEdit, and the content after it, zlib-compressed. Appended to only at its end."""
+
+    edit_id: str
+    session_id: str
+    file_path: bytes
+    path: bytes
+    timestamp: float
+    kind: str
+    reverse: list[tuple[int, int, bytes]]
+    before: bytes | None
+    after: bytes | None
+    summary: str
+    diff: bytes
+    n_added: int
+    n_removed: int
+    undoes: list[str]
+    content: bytes | None
+
+
+def packed(edit: AppliedEdit, content: bytes | None) -> bytes:
+    """content: after the edit."""
+    compressed = None if content is None else zlib.compress(content, 1)
+    payload = msgspec.msgpack.encode(_record_of(edit, compressed))
+    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def unpacked(file: BinaryIO) -> Iterator[tuple[AppliedEdit, bytes | None]]:
+    """Edits and contents (compressed), up to the first record that is not whole: there a crash cut it short.
+
+    Raises: DamagedRecord, OSError.
+    """
+    decoder = msgspec.msgpack.Decoder(_Record)
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        length, checksum = _HEAD.unpack(head)
+        payload = file.read(min(length, MAX_RECORD_BYTES))
+        if len(payload) != length or zlib.crc32(payload) != checksum:
+            return
+        try:
+            record = decoder.decode(payload)
+            yield _edit_of(record), record.content
+        except (msgspec.DecodeError, ValueError) as error:  # a ValueError: a path that is no UTF-8
+            raise DamagedRecord(str(error)) from error
+
+
+def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
+    return _Record(
+        edit_id=edit.edit_id,
+        session_id=_kept(edit.session_id),
+        file_path=edit.file_path.encode("utf-8", "surrogatepass"),
+        path=edit.path.encode("utf-8", "surrogatepass"),
+        timestamp=edit.timestamp,
+        kind=edit.kind,
+        reverse=[(splice.start, splice.end, splice.new) for splice in edit.reverse],
+        before=edit.before,
+        after=edit.after,
+        summary=_kept(edit.summary),
+        diff=edit.diff.encode("utf-8", "surrogatepass"),
+        n_added=edit.n_added,
+        n_removed=edit.n_removed,
+        undoes=list(edit.undoes),
+        content=content,
+    )
+
+
+def _edit_of(record: _Record) -> AppliedEdit:
+    """Raises: ValueError."""
+    kind = _KINDS.get(record.kind)
+    if kind is None or not math.isfinite(record.timestamp):
+        raise ValueError("no such kind of edit, or no such time")
+    if any(digest is not None and len(digest) != _DIGEST_BYTES for digest in (record.before, record.after)):
+        raise ValueError("no digest")
+    if (kind == "create") != (record.before is None) or (kind == "delete") != (record.after is None):
+        raise ValueError("a kind of edit that does not leave such a file")
+    reached = 0
+    for start, end, _ in record.reverse:
+        if not reached <= start <= end:
+            raise ValueError("splices out of order")
+        reached = end
+    return AppliedEdit(
+        edit_id=record.edit_id,
+        session_id=record.session_id,
+        file_path=record.file_path.decode("utf-8", "surrogatepass"),
+        path=record.path.decode("utf-8", "surrogatepass"),
+        timestamp=record.timestamp,
+        kind=kind,
+        reverse=tuple(Splice(start, end, new) for start, end, new in record.reverse),
+        before=record.before,
+        after=record.after,
+        summary=record.summary,
+        diff=record.diff.decode("utf-8", "surrogatepass"),
+        n_added=record.n_added,
+        n_removed=record.n_removed,
+        undoes=tuple(record.undoes),
+    )
+
+
+def _kept(text: str) -> str:
+    """Msgpack's strings hold no lone surrogates."""
+    return text.encode("utf-8", "replace").decode()

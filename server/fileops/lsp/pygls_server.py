@@ -1,0 +1,227 @@
+"""The pygls seam: standard messages past the handshake, as features of a pygls server. Loaded with the first of them.
+
+pygls keeps what it does well: the table of features, running handlers, cancelling them, capabilities, lsprotocol's
+types. Replaced is what docs/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (nothing of our insides
+reaches the client), requests to the client and book-keeping (nothing is kept once it is answered). This names private
+parts of pygls 2.1; tests/unit/lsp/test_pygls_seam.py holds them.
+"""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, cast
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+
+from fileops import __version__
+from fileops.lsp.capabilities import SERVER_NAME, Feature
+from fileops.lsp.converter import converter_factory, structure
+from fileops.lsp.params import STANDARD_PARAMS
+from fileops.rpc import errors
+from fileops.rpc.connection import Connection, error_of
+from fileops.rpc.decode import InvalidParams, decode
+from fileops.rpc.errors import MessageId, RpcError
+from fileops.rpc.outgoing import ClientRefused
+
+log = logging.getLogger(__name__)
+
+_REPLACED = frozenset({
+    types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN, types.NOTEBOOK_DOCUMENT_DID_CHANGE, types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, types.WORKSPACE_EXECUTE_COMMAND,
+})  # fmt: skip  # pygls' document mirror splits lines where LSP does not; ours are registered as features
+_OPTIONS: dict[str, type] = {
+    types.TEXT_DOCUMENT_DID_SAVE: types.SaveOptions, types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions,
+    types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions, types.WORKSPACE_EXECUTE_COMMAND: types.ExecuteCommandOptions,
+}  # fmt: skip
+_OF_THE_CONNECTION = frozenset({types.INITIALIZE, types.INITIALIZED, types.SHUTDOWN, types.EXIT})
+
+
+def load(connection: Connection, features: Mapping[str, Feature], client_capabilities: object) -> "Protocol":
+    """A pygls server that has these features and is past `initialize`."""
+    server = StandardServer(connection)
+    for method, feature in features.items():
+        server.protocol.register(method, feature)
+    server.protocol.begin(client_capabilities)
+    return server.protocol
+
+
+class StandardServer(LanguageServer):
+    protocol: "Protocol"  # pyright: ignore[reportIncompatibleVariableOverride]  # what protocol_cls makes it
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            SERVER_NAME, __version__, types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol, converter_factory=converter_factory,
+        )  # fmt: skip
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """To the log. What pygls has here shows every fault to the person."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
+
+
+class Protocol(LanguageServerProtocol):
+    """See connection.Standard."""
+
+    def __init__(self, server: StandardServer, converter: Converter) -> None:
+        self._connection = server.connection
+        super().__init__(server, converter)
+        for method in _REPLACED:
+            self._builtins.pop(method, None)
+
+    def begin(self, client_capabilities: object) -> types.ServerCapabilities:
+        """As `initialize` does. The connection has answered it from `capabilities.py`, in the same words."""
+        capabilities = self._converter.structure(client_capabilities, types.ClientCapabilities)
+        steps = self.lsp_initialize(types.InitializeParams(capabilities=capabilities))
+        for _ in steps:
+            raise RuntimeError("a feature named initialize")
+        return self.server_capabilities
+
+    # --- in ------------------------------------------------------------------------------------------------------
+
+    def is_request(self, method: str) -> bool:
+        return self._is_handled(method) and types.METHOD_TO_TYPES.get(method, (None, None))[1] is not None
+
+    def is_notification(self, method: str) -> bool:
+        return self._is_handled(method) and not self.is_request(method)
+
+    def _is_handled(self, method: str) -> bool:
+        return method not in _OF_THE_CONNECTION and (method in self._features or method in self._builtins)
+
+    def take_request(self, msg_id: MessageId, method: str, params: object) -> None:
+        try:
+            decoded = self._decoded(method, params)
+        except InvalidParams as fault:
+            return self._connection.refuse(msg_id, errors.invalid_params(fault))
+        return contextvars.copy_context().run(self._handle_request, msg_id, method, decoded)
+
+    def take_notification(self, method: str, params: object) -> None:
+        try:
+            decoded = self._decoded(method, params)
+        except InvalidParams as fault:
+            return log.warning("notification %.100s ignored: %s %s", method, fault.path, fault.reason)
+        return contextvars.copy_context().run(self._handle_notification, method, decoded)
+
+    def _decoded(self, method: str, params: object) -> object:
+        """As lsp/standard.py has it, else as lsprotocol has it. Raises: InvalidParams."""
+        given: object = {} if params is None else params
+        if method in STANDARD_PARAMS:
+            return decode(given, STANDARD_PARAMS[method])
+        if not isinstance(given, dict):
+            raise InvalidParams("must be an object")
+        envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method}
+        if params is not None:
+            envelope["params"] = params
+        return structure(self._converter, envelope, self.get_message_type(method), "params")
+
+    # --- out -----------------------------------------------------------------------------------------------------
+
+    def _send_handler_result(self, future: "Future[Any]", *, msg_id: MessageId) -> None:
+        self._request_futures.pop(msg_id, None)
+        if future.cancelled():
+            self._connection.refuse(msg_id, errors.cancelled())
+        elif (fault := future.exception()) is None:
+            self._send_response(msg_id, future.result())
+        elif isinstance(fault, JsonRpcException):
+            self._connection.refuse(msg_id, RpcError(fault.code, fault.message, fault.data))
+        else:
+            self._connection.refuse(msg_id, error_of(fault))
+
+    def _check_handler_result(self, future: "Future[Any]") -> None:
+        if not future.cancelled() and (fault := future.exception()) is not None:
+            log.error("a notification could not be handled", exc_info=fault)
+
+    def _send_response(self, msg_id: MessageId, result: Any = None, error: Any = None) -> None:
+        if error is not None:
+            return self._connection.refuse(msg_id, RpcError(error.code, error.message, error.data))
+        try:
+            plain = self._plain(result)
+        except (TypeError, ValueError, RecursionError) as fault:
+            return self._connection.refuse(msg_id, errors.incident(fault))
+        return self._connection.answer(msg_id, plain)
+
+    def _send_data(self, data: Any) -> None:
+        self._connection.send(data)
+
+    def _plain(self, value: Any) -> Any:
+        """JSON types and Structs of ours as they are; lsprotocol's classes under their names on the wire."""
+        if hasattr(value, "__attrs_attrs__") or isinstance(value, list):
+            return self._converter.unstructure(value)
+        return value
+
+    def notify(self, method: str, params: Any | None = None) -> None:
+        self._connection.notify(method, self._plain(params))
+
+    async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, method: str, params: Any = None, msg_id: MessageId | None = None
+    ) -> Any:
+        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out.
+
+        Raises: as OutgoingRequests.ask.
+        """
+        result = await self._connection.questions.ask(method, self._plain(params), None)
+        envelope_type = self.get_result_type(method)
+        if envelope_type is None:
+            return result
+        envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method, "result": result}
+        try:
+            return structure(self._converter, envelope, envelope_type, "result")
+        except InvalidParams as fault:
+            raise ClientRefused(f"the reply does not fit {method}: {fault.path}") from fault
+
+    def send_request(self, *_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError("ask, or send_request_async: a future to block on can deadlock the reader")
+
+    # --- handlers ----------------------------------------------------------------------------------------
+
+    def register(self, method: str, feature: Feature) -> None:
+        """As pygls' `feature`, but a later registration replaces an earlier one, and nothing is guessed from names."""
+        self._features[method] = feature.handle
+        if feature.options is not None:
+            options = cast("Any", self._converter).structure(feature.options, _OPTIONS[method])
+            cast("dict[str, Any]", self.fm.feature_options)[method] = options
+            if isinstance(options, types.ExecuteCommandOptions):  # pygls announces the commands that it finds here
+                cast("dict[str, Any]", self.fm.commands).update(dict.fromkeys(options.commands, feature.handle))
+
+    @property
+    def _features(self) -> dict[str, Callable[[Any], Any]]:
+        return cast("dict[str, Callable[[Any], Any]]", self.fm.features)
+
+    @property
+    def _builtins(self) -> dict[str, Callable[[Any], Any]]:
+        return cast("dict[str, Callable[[Any], Any]]", self.fm.builtin_features)
+
+    def is_in_flight(self, msg_id: MessageId) -> bool:
+        return msg_id in self._request_futures
+
+    def in_flight(self) -> "list[asyncio.Future[Any]]":
+        """What is being worked on. pygls keeps asyncio's futures and the other kind in one table."""
+        futures = cast("list[asyncio.Future[Any] | Future[Any]]", list(self._request_futures.values()))
+        return [asyncio.wrap_future(future) if isinstance(future, Future) else future for future in futures]
+
+    @property
+    def n_in_flight(self) -> int:
+        return len(self._request_futures)
+
+    def cancel(self, msg_id: MessageId) -> None:
+        if (future := self._request_futures.get(msg_id)) is not None:  # stays there until it is answered
+            future.cancel()
+
+    def _execute_handler(
+        self, msg_id: MessageId, handler: Any, callback: Any, args: Any = None, kwargs: Any = None
+    ) -> None:
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:  # pygls never drops those of notifications
+            future.add_done_callback(lambda _: self._forget(msg_id))
+
+    def _forget(self, msg_id: MessageId) -> None:
+        self._request_futures.pop(msg_id, None)
+        self._connection.on_request_done()

@@ -1,0 +1,101 @@
+"""`workspace/applyEdit`: a buffer edit carried out by the editor, asked for from a worker thread."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from fileops.lsp import methods
+from fileops.lsp.client import Client, ClientGone, ClientRefused
+from fileops.model.errors import ApplyRefused, Cancelled, DocumentUnknown
+
+if TYPE_CHECKING:
+    from fileops.model.documents import BufferEdit
+
+APPLY_S = 10.0  # an editor answers in milliseconds; one that asks the person first has to be quick
+LABEL = "Edit by agent"
+_ANNOTATION = "fileops-agent"
+
+
+class LspEditor:
+    """See editor_writes.Editor."""
+
+    def __init__(self, client: Client, loop: asyncio.AbstractEventLoop, *, timeout_s: float = APPLY_S) -> None:
+        self._client, self._loop, self._timeout_s = client, loop, timeout_s
+
+    @property
+    def checks_version(self) -> bool:
+        """Else it takes edits only as LSP had them at first, without the version that they are made for."""
+        return self._client.capability("workspace.workspaceEdit.documentChanges") is True
+
+    def apply(
+        self, edit: "BufferEdit", *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
+        if self._client.capability("workspace.applyEdit") is not True:
+            raise ApplyRefused(reason="the document has unsaved changes and the client lacks workspace.applyEdit")
+        withdrawal: asyncio.Future[None] = self._loop.create_future()
+
+        def withdraw() -> None:
+            if not withdrawal.done():
+                withdrawal.set_result(None)
+
+        asking = asyncio.run_coroutine_threadsafe(self._ask(edit, is_current, withdrawal), self._loop)
+        on_cancel(lambda: _on_loop(self._loop, withdraw))
+        asking.result()
+
+    async def _ask(
+        self, edit: "BufferEdit", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
+    ) -> None:
+        if not is_current():  # here all is known that the editor has told until now
+            raise ApplyRefused(reason="the document has changed")
+        params = {"label": LABEL, "edit": self._workspace_edit(edit)}
+        try:
+            answer = await self._client.ask(
+                methods.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s, withdrawal=withdrawal
+            )
+        except TimeoutError:
+            if withdrawal.done():
+                raise DocumentUnknown(
+                    reason="the edit was withdrawn, and the editor has not said whether it had made it"
+                ) from None
+            raise ApplyRefused(reason=f"the editor did not answer within {self._timeout_s:g} s") from None
+        except ClientGone:
+            raise ApplyRefused(reason="the editor is gone") from None
+        except ClientRefused as refusal:
+            if withdrawal.done():
+                raise Cancelled from None
+            raise ApplyRefused(reason=str(refusal)) from None
+        given = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+        if given.get("applied") is not True:
+            if withdrawal.done():
+                raise Cancelled
+            reason = given.get("failureReason")
+            raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
+
+    def _workspace_edit(self, edit: "BufferEdit") -> dict[str, object]:
+        can_annotate = self.checks_version and isinstance(
+            self._client.capability("workspace.workspaceEdit.changeAnnotationSupport"), dict
+        )
+        annotation = {"annotationId": _ANNOTATION} if can_annotate else {}
+        edits = [
+            {
+                "range": {
+                    "start": {"line": one.start.line, "character": one.start.character},
+                    "end": {"line": one.end.line, "character": one.end.character},
+                },
+                "newText": one.new_text,
+                **annotation,
+            }
+            for one in edit.edits
+        ]
+        if not self.checks_version:
+            return {"changes": {edit.uri: edits}}
+        document = {"uri": edit.uri, "version": edit.version}
+        changes: dict[str, object] = {"documentChanges": [{"textDocument": document, "edits": edits}]}
+        if can_annotate:
+            changes["changeAnnotations"] = {_ANNOTATION: {"label": LABEL, "needsConfirmation": False}}
+        return changes
+
+
+def _on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(callback)

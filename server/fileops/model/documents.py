@@ -1,0 +1,30 @@
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+
+PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """0-based, as LSP has it; character in units of the position encoding."""
+
+    line: int
+    character: int
+
+
+class DocumentEdit(Struct, frozen=True):
+    """Replace what stands between two positions of the document as it is before all edits of the list."""
+
+    start: Position
+    end: Position
+    new_text: str
+
+
+class BufferEdit(Struct, frozen=True, kw_only=True):
+    """What the editor is asked to do, for exactly this version of the document."""
+
+    uri: str
+    version: int
+    edits: tuple[DocumentEdit, ...]

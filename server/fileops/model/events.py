@@ -1,0 +1,66 @@
+"""What the daemon tells unasked. An event's fields are those of its notification (docs/PROTOCOL.md, "Notifications").
+
+file_path is the path as that session last gave it; timestamps are seconds since the epoch.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.files import StaleReason
+from fileops.model.settings import ApprovalMode
+
+
+class BecameStale(Struct, frozen=True, kw_only=True):
+    """source: "external", "buffer" or "session:ID"."""
+
+    file_path: str
+    session_id: str
+    reason: StaleReason
+    source: str
+    timestamp: float
+
+
+class DidRead(Struct, frozen=True, kw_only=True):
+    file_path: str
+    session_id: str
+    timestamp: float
+    size: int
+    modified: float
+
+
+class DidEdit(Struct, frozen=True, kw_only=True):
+    """content_length: characters of the new content."""
+
+    file_path: str
+    session_id: str
+    timestamp: float
+    content_length: int
+    edit_id: str
+    source: str = "agent"
+
+
+class DidConflict(Struct, frozen=True, kw_only=True):
+    """last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then."""
+
+    file_path: str
+    session_id: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int
+
+
+class WatcherHealth(Struct, frozen=True, kw_only=True):
+    state: Literal["ok", "degraded"]
+    reason: str
+
+
+class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
+    """By a request, or by a person who answered "always"."""
+
+    session_id: str
+    mode: ApprovalMode
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged

@@ -1,0 +1,94 @@
+from dataclasses import dataclass, field
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.digest import content_digest
+
+Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+NewlineStyle = Literal["\n", "\r\n", "mixed"]
+Source = Literal["disk", "buffer"]
+StaleReason = Literal["modified", "deleted", "replaced"]
+
+
+class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
+    """How a file's bytes are text. `bom` is b"" where the file has none."""
+
+    encoding: Encoding = "utf-8"
+    bom: bytes = b""
+
+    @property
+    def unit_bytes(self) -> int:
+        """Width of a code unit: 1, 2 or 4."""
+        return {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}[self.encoding]
+
+
+class Text(Struct, frozen=True, kw_only=True):
+    """The whole content of a file, as bytes (BOM included) and the way to read them."""
+
+    data: bytes
+    format: TextFormat
+
+
+class Stamp(Struct, frozen=True, kw_only=True, gc=False):
+    """What stat says of a file. Times in nanoseconds since the epoch."""
+
+    dev: int
+    ino: int
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    mode: int
+    uid: int
+    gid: int
+    n_links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A file's content at one moment; a missing file is a snapshot too (`stamp` None, `data` empty).
+
+    path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to tell a stamp that
+    is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None.
+    """
+
+    path: str
+    stamp: Stamp | None
+    data: bytes
+    taken_ns: int
+    source: Source = "disk"
+    version: int | None = None
+    _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def exists(self) -> bool:
+        return self.stamp is not None or self.source == "buffer"
+
+    @property
+    def digest(self) -> bytes:
+        """Of the data; computed once, when it is first asked for."""
+        digest = self._digest
+        if digest is None:
+            digest = content_digest(self.data)
+            object.__setattr__(self, "_digest", digest)
+        return digest
+
+
+class CommitReport(Struct, frozen=True, kw_only=True):
+    """How a change reached its place.
+
+    method: "swap" (temp file renamed over), "in_place" (journalled), "create", "delete", "buffer" (through the
+    editor), "none" (nothing to write). durability: "synced" (file and folder), "file_synced" (the folder's sync
+    is not to be had), "not_synced", "editor".
+    """
+
+    method: Literal["swap", "in_place", "create", "delete", "buffer", "remote", "none"]
+    durability: Literal["synced", "file_synced", "not_synced", "editor"]
+    reason: str | None = None
+
+
+class Committed(Struct, frozen=True, kw_only=True):
+    """snapshot: what stands now, with the stamp taken from the handle that was written."""
+
+    snapshot: Snapshot
+    report: CommitReport

@@ -1,0 +1,32 @@
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.edits import Splice
+
+EditKind = Literal["modify", "create", "delete"]
+
+
+class AppliedEdit(Struct, frozen=True, kw_only=True):
+    """One applied edit, as history keeps it.
+
+    file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: over the content
+    after the edit (of a deletion: over nothing). before, after: digests, None where no file stood. undoes: the edits
+    that it took back. undone_by: the edit that took it back.
+    """
+
+    edit_id: str
+    session_id: str
+    file_path: str
+    path: str
+    timestamp: float
+    kind: EditKind
+    reverse: tuple[Splice, ...]
+    before: bytes | None
+    after: bytes | None
+    summary: str
+    diff: str
+    n_added: int
+    n_removed: int
+    undoes: tuple[str, ...] = ()
+    undone_by: str | None = None

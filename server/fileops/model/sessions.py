@@ -1,0 +1,1 @@
+DEFAULT_SESSION = "default"  # the session of a request that names none

@@ -1,0 +1,156 @@
+"""Linux calls that Python does not offer, through ctypes. Each says by its value where it is not to be had."""
+
+import ctypes
+import errno
+import os
+import sys
+from typing import Any, Literal
+
+_RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_NO_SYMLINKS = 0x04
+_RESOLVE_CACHED = 0x20  # since Linux 5.12
+_NO_LINKS = _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
+_SYS_OPENAT2 = 437  # the same on every architecture: it is younger than the common table
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+
+# linux/magic.h: filesystems whose files are made while they are read, so that their sizes say nothing
+_KERNEL_FILESYSTEMS = frozenset({
+    0x9FA0,  # proc
+    0x62656572,  # sysfs
+    0x64626720,  # debugfs
+    0x74726163,  # tracefs
+    0x27E0EB,  # cgroup
+    0x63677270,  # cgroup2
+    0x73636673,  # securityfs
+    0x62656570,  # configfs
+    0xF97CFF8C,  # selinuxfs
+    0xCAFE4A11,  # bpf
+    0xDE5E81E4,  # efivarfs
+    0x6165676C,  # pstore
+})  # fmt: skip
+
+
+# linux/magic.h: filesystems of this machine, which do not wait for what they have in memory
+_MEMORY_FILESYSTEMS = frozenset({
+    0x01021994,  # tmpfs
+    0x858458F6,  # ramfs
+})  # fmt: skip
+_DISK_FILESYSTEMS = frozenset({
+    0xEF53,  # ext2, ext3, ext4
+    0x58465342,  # xfs
+    0x9123683E,  # btrfs
+    0xF2F52010,  # f2fs
+    0xCA451A4E,  # bcachefs
+    0x2FC12FC1,  # zfs
+    0x794C7630,  # overlayfs
+})  # fmt: skip
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_hows: dict[tuple[int, int], Any] = {}  # flags and resolve -> reference to a filled _OpenHow
+
+
+_syscall = _libc.syscall if sys.platform == "linux" else None
+if _syscall is not None:
+    _syscall.restype = ctypes.c_long
+    _syscall.argtypes = (
+        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_OpenHow), ctypes.c_size_t,
+    )  # fmt: skip
+_HOW_BYTES = ctypes.sizeof(_OpenHow)
+
+
+def open_without_links(path: bytes, flags: int) -> int:
+    """A descriptor of `path` with no symlink followed anywhere. Raises OSError; ELOOP where there is one."""
+    return _openat2(path, flags, _NO_LINKS)
+
+
+def try_open_cached(path: bytes, flags: int) -> int:
+    """As `open_without_links`, if the kernel has every component in memory. Raises OSError; EAGAIN where it has not."""
+    return _openat2(path, flags, _NO_LINKS | _RESOLVE_CACHED)
+
+
+def _openat2(path: bytes, flags: int, resolve: int) -> int:
+    how = _hows.get((flags, resolve))
+    if how is None:  # filled once per set of flags and only read afterwards, so threads share it
+        how = _hows[flags, resolve] = ctypes.byref(_OpenHow(flags, 0, resolve))
+    assert _syscall is not None
+    while True:
+        fd = _syscall(_SYS_OPENAT2, _AT_FDCWD, path, how, _HOW_BYTES)
+        if fd >= 0:
+            return fd
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number))
+
+
+def has_open_without_links() -> bool:
+    """Old kernels do not know the call, and some sandboxes forbid it."""
+    return _can_open(_NO_LINKS)
+
+
+def has_open_cached() -> bool:
+    return _can_open(_NO_LINKS | _RESOLVE_CACHED)
+
+
+def _can_open(resolve: int) -> bool:
+    if _syscall is None:
+        return False
+    try:
+        os.close(_openat2(b"/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, resolve))
+    except OSError:
+        return False
+    return True
+
+
+def rename_exclusive(source: str, target: str, dir_fd: int) -> bool:
+    """False where the kernel or the filesystem cannot do it. Raises OSError; FileExistsError where one stands."""
+    return _rename(source, target, dir_fd, _RENAME_NOREPLACE)
+
+
+def exchange(one: str, other: str, dir_fd: int) -> bool:
+    """Two names change their files in one step; inotify's last word is of a move onto `one`.
+
+    False where that cannot be done. Raises OSError.
+    """
+    return _rename(one, other, dir_fd, _RENAME_EXCHANGE)
+
+
+def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
+    renameat2 = getattr(_libc, "renameat2", None)
+    if renameat2 is None:
+        return False
+    done = renameat2(dir_fd, os.fsencode(source), dir_fd, os.fsencode(target), flags)
+    if done == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def is_kernel_stream(fd: int) -> bool:
+    """Whether the open file belongs to a filesystem like proc or sysfs."""
+    return _magic_of(fd) in _KERNEL_FILESYSTEMS
+
+
+def kind_of_filesystem(fd: int) -> Literal["memory", "disk", "other"]:
+    """Of an open file. other: on the network, in user space, of the kernel, or unknown."""
+    magic = _magic_of(fd)
+    if magic in _MEMORY_FILESYSTEMS:
+        return "memory"
+    return "disk" if magic in _DISK_FILESYSTEMS else "other"
+
+
+def _magic_of(fd: int) -> int | None:
+    if sys.platform != "linux":
+        return None
+    answer = (ctypes.c_long * 32)()  # struct statfs: 120 bytes; its first word is the magic number
+    if _libc.fstatfs(fd, answer) != 0:
+        return None
+    return answer[0] & 0xFFFFFFFF

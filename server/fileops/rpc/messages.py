@@ -1,0 +1,93 @@
+"""The JSON-RPC envelope of one message, from its bytes. Pure: knows no state of the connection."""
+
+from typing import cast
+
+from msgspec import Struct
+
+from fileops.rpc import errors, json
+from fileops.rpc.decode import InvalidParams, require_in_range
+from fileops.rpc.errors import MessageId, RpcError
+
+
+class Request(Struct, frozen=True):
+    msg_id: MessageId
+    method: str
+    params: object
+
+
+class Notification(Struct, frozen=True):
+    method: str
+    params: object
+
+
+class Reply(Struct, frozen=True):
+    """message: has `result`, `error`, or neither."""
+
+    msg_id: object
+    message: dict[str, object]
+
+
+class Malformed(Struct, frozen=True):
+    """No message, and what to answer. msg_id: None where none could be had."""
+
+    msg_id: MessageId | None
+    error: RpcError
+
+
+def parse(body: bytes) -> Request | Notification | Reply | Malformed:
+    """Never raises. `params` is absent and null alike: None."""
+    try:
+        message = json.loads(body)
+    except json.NumberOutOfRange as fault:
+        return _without_numbers_out_of_range(_told_apart(fault.value), str(fault))
+    except json.NotJson as fault:
+        return Malformed(None, errors.parse_error(str(fault)))
+    return _told_apart(message)
+
+
+def _without_numbers_out_of_range(
+    parsed: Request | Notification | Reply | Malformed, reason: str
+) -> Request | Notification | Reply | Malformed:
+    """What carries such a number is answered under its id, and not acted upon."""
+    match parsed:
+        case Request(msg_id, _, params):
+            try:
+                require_in_range(params)
+            except InvalidParams as fault:
+                return Malformed(msg_id, errors.invalid_params(fault))
+        case Reply(msg_id, _):
+            return Reply(msg_id, {})
+        case Notification(_, params):
+            try:
+                require_in_range(params)
+            except InvalidParams:
+                return Malformed(None, errors.parse_error(reason))
+        case Malformed():
+            pass
+    return parsed
+
+
+def _told_apart(message: object) -> Request | Notification | Reply | Malformed:
+    if not isinstance(message, dict):
+        what = "batches are not part of LSP" if isinstance(message, list) else "a message is an object"
+        return Malformed(None, errors.invalid_request(what))
+    message = cast("dict[str, object]", message)
+    if "method" in message:
+        return _call(message)
+    if "result" in message or "error" in message or "id" in message:
+        return Reply(message.get("id"), message)
+    return Malformed(None, errors.invalid_request("neither a method nor a result"))
+
+
+def _call(message: dict[str, object]) -> Request | Notification | Malformed:
+    method, given_id = message["method"], message.get("id")
+    msg_id = given_id if isinstance(given_id, str | int) and not isinstance(given_id, bool) else None
+    if message.get("jsonrpc") != "2.0":
+        return Malformed(msg_id, errors.invalid_request('jsonrpc must be "2.0"'))
+    if not isinstance(method, str):
+        return Malformed(msg_id, errors.invalid_request("method must be a string"))
+    if "id" not in message:
+        return Notification(method, message.get("params"))
+    if msg_id is None:
+        return Malformed(None, errors.invalid_request("id must be a string or an integer"))
+    return Request(msg_id, method, message.get("params"))

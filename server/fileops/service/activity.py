@@ -1,0 +1,105 @@
+"""What each session has done to which files, counted, so that an agent's context can be rebuilt. Bounded.
+
+A record beside the tracker: it decides nothing, and outlives what the tracker forgets when a file is gone. Belongs to
+the event loop. Files are named as the session gave them.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+MAX_FILES = 10_000  # of one session; the one that was longest untouched goes first
+
+State = Literal["fresh", "stale", "untracked"]
+
+
+class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
+    """Times in seconds since the epoch, None for what never happened. Conflicts: edits refused as modified."""
+
+    file_path: str
+    state: State = "untracked"
+    reason: str | None = None
+    n_reads: int = 0
+    n_edits: int = 0
+    n_conflicts: int = 0
+    read_at: float | None = None
+    edited_at: float | None = None
+    conflicted_at: float | None = None
+
+
+class ActivityLog:
+    def __init__(self) -> None:
+        self._sessions: dict[str, dict[str, SessionFile]] = {}  # each: the longest untouched first
+
+    def note_read(self, session_id: str, file_path: str, at: float) -> None:
+        known = self._known(session_id, file_path)
+        self._put(session_id, replace(known, n_reads=known.n_reads + 1, read_at=at))
+
+    def note_edit(self, session_id: str, file_path: str, at: float) -> None:
+        known = self._known(session_id, file_path)
+        self._put(session_id, replace(known, n_edits=known.n_edits + 1, edited_at=at))
+
+    def note_conflict(self, session_id: str, file_path: str, at: float) -> None:
+        known = self._known(session_id, file_path)
+        self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
+
+    def files(self, session_id: str) -> tuple[SessionFile, ...]:
+        """The longest untouched first."""
+        files = self._sessions.get(session_id)
+        return () if files is None else tuple(files.values())
+
+    def forget(self, session_id: str, file_path: str) -> None:
+        if (files := self._sessions.get(session_id)) is not None:
+            files.pop(file_path, None)
+
+    def drop_session(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+    def _known(self, session_id: str, file_path: str) -> SessionFile:
+        files = self._sessions.get(session_id)
+        known = None if files is None else files.get(file_path)
+        return SessionFile(file_path=file_path) if known is None else known
+
+    def _put(self, session_id: str, file: SessionFile) -> None:
+        files = self._sessions.setdefault(session_id, {})
+        files.pop(file.file_path, None)
+        files[file.file_path] = file
+        if len(files) > MAX_FILES:
+            del files[next(iter(files))]
+
+
+def joined(one: SessionFile, other: SessionFile) -> SessionFile:
+    """Two names of one file, as one; the later name stays."""
+    newer = max(one, other, key=last_touched)
+    return replace(
+        newer,
+        n_reads=one.n_reads + other.n_reads,
+        n_edits=one.n_edits + other.n_edits,
+        n_conflicts=one.n_conflicts + other.n_conflicts,
+        read_at=_later(one.read_at, other.read_at),
+        edited_at=_later(one.edited_at, other.edited_at),
+        conflicted_at=_later(one.conflicted_at, other.conflicted_at),
+    )
+
+
+def by_relevance(files: Iterable[SessionFile]) -> list[SessionFile]:
+    """What was edited before what was only read; there, what has changed since before what has not; then the latest.
+
+    The order that docs/PROTOCOL.md promises.
+    """
+    return sorted(files, key=lambda file: (file.n_edits > 0, _has_changed(file), last_touched(file)), reverse=True)
+
+
+def last_touched(file: SessionFile) -> float:
+    return max(time or 0.0 for time in (file.read_at, file.edited_at, file.conflicted_at))
+
+
+def _has_changed(file: SessionFile) -> bool:
+    """Under the session's eyes: what it knows of the file is wrong now."""
+    return file.state == "stale" or (file.conflicted_at or 0.0) > max(file.read_at or 0.0, file.edited_at or 0.0)
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    return max((time for time in (one, other) if time is not None), default=None)

@@ -1,0 +1,55 @@
+"""The second way to correct an edit: its client is asked, whose own model may propose other strings.
+
+What is proposed has to stand in the file exactly, like anything else; where it does not, the edit fails as it would
+have without a question. Nothing is held while the client thinks.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.matching.exact import EXACT
+from fileops.core.presentation.outputs import failure_message
+from fileops.model.approval import Correction, CorrectionRequest
+from fileops.model.errors import FileOpsError, NoMatch
+from fileops.model.requests import EditRequest
+
+MAX_QUESTIONS = 10  # of one multi edit: whoever misquotes more steps had better read the file again
+
+
+class NeedsCorrection(Struct, frozen=True, kw_only=True):
+    """An edit that waits for the client's proposal."""
+
+    error: NoMatch
+    question: CorrectionRequest
+
+
+def unmatched(request: EditRequest, error: NoMatch) -> NeedsCorrection | None:
+    """None where this step is not to be asked about: it has been, or it is not looked for literally."""
+    edit = request.edits[error.edit_index]
+    if edit.is_proposed or edit.strategy != EXACT or len(request.no_matches) == MAX_QUESTIONS:
+        return None
+    question = CorrectionRequest(
+        file_path=request.file_path,
+        session_id=request.session_id,
+        edit_index=error.edit_index,
+        old_string=edit.old_string,
+        new_string=edit.new_string,
+        reason=failure_message(error),
+        nearest=error.nearest,
+    )
+    return NeedsCorrection(error=error, question=question)
+
+
+def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) -> EditRequest:
+    """The same wish in the proposed words; what was wrong with the caller's is kept."""
+    edits = list(request.edits)
+    edits[error.edit_index] = replace(
+        edits[error.edit_index], old_string=proposal.old_string, new_string=proposal.new_string, is_proposed=True
+    )
+    return replace(request, edits=tuple(edits), no_matches=(*request.no_matches, error))
+
+
+def original_error(request: EditRequest, error: FileOpsError) -> FileOpsError:
+    """The failure of the caller's own words, where it is a proposal that failed."""
+    index = getattr(error, "edit_index", None)
+    return next((own for own in request.no_matches if own.edit_index == index), error)

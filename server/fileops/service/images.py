@@ -1,0 +1,195 @@
+"""Images that a model can look at: known by their first bytes, made to fit, never trusted.
+
+Knows pictures, not files: bytes in, a picture out. Pillow is imported when the first image is read. One image is
+worked on at a time, and its memory is given back before the next one, so that what is needed is that of one, whatever
+an agent asks for in parallel.
+"""
+
+import base64
+import io
+import struct
+import threading
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fileops.model.errors import ImageUnreadable
+from fileops.model.results import ImageContent
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MAX_SIDE_PIXELS = 2000
+MAX_BASE64_BYTES = 4_500_000  # below the 5 MB that the common model APIs take per image
+MAX_FILE_BYTES = 32 * 1024 * 1024
+_JPEG_QUALITIES = (85, 70, 50)
+_SHRINK = 0.7  # of each side, when nothing else gets the bytes down
+_ORIENTATION = 0x0112  # EXIF tag
+
+PNG, JPEG, GIF, WEBP = "image/png", "image/jpeg", "image/gif", "image/webp"
+# Decoding one of these takes at most 300 MB, and that only while it lasts. An 8K screen has 33 million pixels.
+# WebP's decoder keeps three copies; a JPEG is decoded at a fraction of its size, up to what Pillow calls a bomb.
+MAX_PIXELS = {PNG: 40_000_000, GIF: 40_000_000, WEBP: 20_000_000, JPEG: 89_000_000}
+_FORMATS = {PNG: "PNG", JPEG: "JPEG", GIF: "GIF", WEBP: "WEBP"}
+
+_one_at_a_time = threading.Lock()
+
+
+def media_type(head: bytes) -> str | None:
+    """By the first bytes of a file, None where they are of no image that is read here."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PNG
+    if head.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return GIF
+    return WEBP if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else None
+
+
+def picture_of(data: bytes, file_type: str) -> ImageContent:
+    """The image as a model can take it: its own bytes where they fit, else turned upright, scaled, compressed.
+
+    file_type: as `media_type` has it. Of an animation the first frame. Raises: ImageUnreadable.
+    """
+    with _one_at_a_time:
+        try:
+            picture = _decoded(data, file_type)
+        finally:
+            _give_memory_back()
+    if isinstance(picture, ImageUnreadable):
+        raise picture
+    return picture
+
+
+def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
+    """A failure is returned: raised from here, it would hold on to the pixels."""
+    from PIL import Image
+
+    broken = (
+        OSError, SyntaxError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, struct.error,
+        MemoryError, RuntimeError, Image.DecompressionBombError, Image.DecompressionBombWarning,
+    )  # fmt: skip  # what decoders have been seen to raise over bytes that are no image
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            with Image.open(io.BytesIO(data), formats=[_FORMATS[file_type]]) as image:
+                return _fitted(image, data, file_type)
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+            return ImageUnreadable(reason="it has more pixels than are decoded here")
+        except broken:
+            return ImageUnreadable(reason="its content is damaged or incomplete")
+
+
+def _give_memory_back() -> None:
+    """To the system: glibc keeps what is freed, in an arena for each thread that ever decoded an image.
+
+    Other C libraries give large blocks back by themselves.
+    """
+    if trim := _malloc_trim():
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], object] | None:
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+
+def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
+    width, height = image.size
+    n_frames = getattr(image, "n_frames", 1) if file_type != JPEG else 1
+    if width * height > MAX_PIXELS[file_type]:
+        return ImageUnreadable(reason=f"{width} x {height} pixels are more than are decoded here")
+    orientation = _orientation(image)
+    is_as_it_is = (
+        max(width, height) <= MAX_SIDE_PIXELS
+        and orientation == 1
+        and n_frames == 1
+        and _base64_bytes(len(data)) <= MAX_BASE64_BYTES
+    )
+    if is_as_it_is:
+        image.load()  # what cannot be decoded is not handed on
+        shown_type, shown, size = file_type, data, (width, height)
+    else:
+        image.draft("RGB", (MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))  # a JPEG only
+        upright = _turned(_scaled(_plain(image), MAX_SIDE_PIXELS), orientation)
+        shown_type, shown, size = _encoded(upright, file_type)
+    return ImageContent(
+        mime_type=shown_type, data=base64.b64encode(shown).decode("ascii"), width=size[0], height=size[1],
+        file_type=file_type, file_width=width, file_height=height, n_frames=n_frames,
+    )  # fmt: skip
+
+
+def _base64_bytes(n_bytes: int) -> int:
+    return (n_bytes + 2) // 3 * 4
+
+
+def _orientation(image: "Image") -> int:
+    """1 where the file says none, or nothing that can be understood."""
+    try:
+        orientation = image.getexif().get(_ORIENTATION, 1)
+    except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
+        return 1
+    return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1
+
+
+def _plain(image: "Image") -> "Image":
+    """In a mode that every scaler and encoder takes; the first frame."""
+    image.load()
+    if image.mode in {"RGB", "RGBA", "L"}:
+        return image
+    has_alpha = image.mode in {"LA", "PA", "La", "RGBa"} or "transparency" in image.info
+    return image.convert("RGBA" if has_alpha else "L" if image.mode in {"1", "I;16"} else "RGB")
+
+
+def _scaled(image: "Image", max_side: int) -> "Image":
+    if max(image.size) <= max_side:
+        return image
+    from PIL import Image
+
+    factor = max_side / max(image.size)
+    size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
+    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _turned(image: "Image", orientation: int) -> "Image":
+    from PIL.Image import Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
+    }  # fmt: skip
+    return image.transpose(turns[orientation]) if orientation in turns else image
+
+
+def _encoded(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int]]:
+    """Media type, bytes within the budget, size. Photographs become JPEG, all else PNG while that fits."""
+    while True:
+        tries = [] if file_type == JPEG else [(PNG, 0)]
+        for mime_type, quality in (*tries, *((JPEG, quality) for quality in _JPEG_QUALITIES)):
+            encoded = _as_png(image) if mime_type == PNG else _as_jpeg(image, quality)
+            if _base64_bytes(len(encoded)) <= MAX_BASE64_BYTES:
+                return mime_type, encoded, image.size
+        image = _scaled(image, max(1, int(max(image.size) * _SHRINK)))
+
+
+def _as_png(image: "Image") -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=6)
+    return out.getvalue()
+
+
+def _as_jpeg(image: "Image", quality: int) -> bytes:
+    """What is transparent becomes white."""
+    out = io.BytesIO()
+    if image.mode == "RGBA":
+        from PIL import Image
+
+        opaque = Image.new("RGB", image.size, (255, 255, 255))
+        opaque.paste(image, mask=image.getchannel("A"))
+        image = opaque
+    image.save(out, "JPEG", quality=quality)
+    return out.getvalue()

@@ -1,0 +1,64 @@
+"""Where lines begin in a large file: a sparse index that reads build as they go.
+
+One per content identity (see `LineIndexes`). It always covers a prefix of the file, so a read anywhere in that prefix
+begins at most a chunk before its line. Thread-safe.
+"""
+
+import threading
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+
+from fileops.core.stamps import is_racy
+from fileops.model.files import Stamp
+
+MAX_POINTS = 1 << 16  # of one file: 1 MB of memory; at a chunk of 256 kB that is 16 GB of file, and then no more
+MAX_FILES = 64
+
+Identity = tuple[int, int, int, int, int]
+
+
+class LineIndex:
+    """total_lines: None until a read has seen the end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._offsets = array("q", [0])
+        self._lines = array("q", [1])
+        self.total_lines: int | None = None
+
+    def point_before(self, line: int) -> tuple[int, int]:
+        """(line, byte offset) of the last known line start that is not behind `line`; (1, 0) at worst."""
+        with self._lock:
+            at = bisect_right(self._lines, line) - 1
+            return self._lines[at], self._offsets[at]
+
+    def note(self, line: int, offset_bytes: int) -> None:
+        """`line` begins at this offset. What is not behind the last known point is known already."""
+        with self._lock:
+            if offset_bytes > self._offsets[-1] and len(self._offsets) < MAX_POINTS:
+                self._offsets.append(offset_bytes)
+                self._lines.append(line)
+
+
+class LineIndexes:
+    """The indexes of the files that were read last, by what stat says of their content."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[Identity, LineIndex] = OrderedDict()
+
+    def of(self, stamp: Stamp, taken_ns: int) -> LineIndex | None:
+        """None where the stamp is too young to be an identity: the same one could soon mean other lines."""
+        if is_racy(stamp, taken_ns):
+            return None
+        identity = (stamp.dev, stamp.ino, stamp.size_bytes, stamp.mtime_ns, stamp.ctime_ns)
+        with self._lock:
+            index = self._indexes.get(identity)
+            if index is None:
+                index = self._indexes[identity] = LineIndex()
+                if len(self._indexes) > MAX_FILES:
+                    self._indexes.popitem(last=False)
+            else:
+                self._indexes.move_to_end(identity)
+            return index

@@ -1,0 +1,118 @@
+"""What other packages bring, by entry point: strategies and validators. Found by name; loaded at their first use.
+
+Their code runs in processes of their own (plugin_process.py): one that blocks, loops or eats memory is ended, costs its
+edit, and is named in the answer.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from fileops.concurrency import shares
+from fileops.core.matching import strategies
+from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.matching.strategies import MAX_PLACES, StrategyPlugin
+from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
+from fileops.model.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
+
+if TYPE_CHECKING:
+    from fileops.service.plugin_process import PluginProcesses
+
+log = logging.getLogger(__name__)
+
+STRATEGY_GROUP, VALIDATOR_GROUP = "fileops.strategies", "fileops.validators"
+_TOO_MANY = "too many edits wait for plugins already"
+
+
+class Plugins:
+    """Where the plugins run. Nothing is started, or even imported, before one is used."""
+
+    def __init__(self) -> None:
+        self._processes: PluginProcesses | None = None
+        self._is_closed = False
+
+    def call(self, refusal: Callable[[], FileOpsError], request: dict[str, object]) -> dict[str, object]:
+        """Raises: PluginFailed, `refusal()`, NeedsShare."""
+        shares.require(shares.PLUGIN, refusal)
+        if self._is_closed:
+            raise PluginFailed(reason="the daemon is about to end")
+        return self._started().call(request)
+
+    def close(self) -> None:
+        """End what runs; calls that wait for it fail."""
+        self._is_closed = True
+        if self._processes is not None:
+            self._processes.close()
+
+    def _started(self) -> "PluginProcesses":
+        if self._processes is None:
+            from fileops.service.plugin_process import PluginProcesses
+
+            try:
+                processes = PluginProcesses.limited_by(os.environ)
+            except ValueError as error:
+                log.warning("%s; the default counts", error)
+                processes = PluginProcesses()
+            self._processes = self._processes or processes
+        return self._processes
+
+
+_running = [Plugins()]  # the registered names outlive a connection, the processes do not
+
+
+def register_plugins() -> Plugins:
+    """Make what is installed known by name. To be closed when the service ends."""
+    _register()
+    _running[0] = Plugins()
+    return _running[0]
+
+
+@cache  # once in a process: what is installed does not change under it
+def _register() -> None:
+    installed = entry_points()
+    for entry in _unique(installed.select(group=STRATEGY_GROUP), "strategy", {EXACT, *STRATEGIES}):
+        strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
+    for entry in _unique(installed.select(group=VALIDATOR_GROUP), "validator", set()):
+        VALIDATORS[entry.name] = Validator(entry.name, lambda entry=entry: _validator(entry))
+
+
+def _strategy(entry: EntryPoint) -> StrategyPlugin:
+    def find(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
+        request = {**_named(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
+        answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
+        if (failed := answer.get("failed")) is not None:
+            raise PluginFailed(reason=str(failed))
+        return answer["places"]  # pyright: ignore[reportReturnType] - made so by plugin_host, and checked by the caller
+
+    return find
+
+
+def _validator(entry: EntryPoint) -> ValidatorPlugin:
+    def check(file_path: str, before: str | None, after: str) -> str | None:
+        request = {**_named(entry), "arguments": [file_path, before, after]}
+        answer = _running[0].call(lambda: ValidationFailed(validator=entry.name, reason=_TOO_MANY), request)
+        if (failed := answer.get("failed")) is not None:
+            raise PluginFailed(reason=f"it failed itself ({failed})")
+        if (odd := answer.get("odd")) is not None:
+            raise PluginFailed(reason=f"it gave no reason but {odd}")
+        reason = answer["reason"]
+        return None if reason is None else str(reason)
+
+    return check
+
+
+def _named(entry: EntryPoint) -> dict[str, object]:
+    return {"name": entry.name, "value": entry.value, "group": entry.group}
+
+
+def _unique(entries: Iterable[EntryPoint], kind: str, taken: set[str]) -> Iterator[EntryPoint]:
+    """A name that is taken stays with its first owner."""
+    for entry in entries:
+        if entry.name in taken:
+            log.warning("%s %s of %s ignored: the name is taken", kind, entry.name, entry.value)
+            continue
+        taken.add(entry.name)
+        yield entry

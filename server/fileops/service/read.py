@@ -1,0 +1,231 @@
+"""One read, start to end, in a worker thread: find the file, stream the window, note what was seen.
+
+Knows the order of checks of a read; knows nothing of requests on the wire, of the event loop or of other reads.
+"""
+
+from dataclasses import dataclass, field
+
+import xxhash
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.core import text
+from fileops.core.presentation import outputs
+from fileops.core.roots import Roots
+from fileops.core.text import newline_of, rfind_aligned
+from fileops.core.window import WindowReader
+from fileops.model.digest import content_digest
+from fileops.model.errors import (
+    BinaryFile,
+    FileMissing,
+    FileOpsError,
+    ImageUnreadable,
+    NotAbsolute,
+    PathMoved,
+    TooLarge,
+)
+from fileops.model.files import TextFormat
+from fileops.model.requests import ReadRequest
+from fileops.model.results import ReadResult, Window
+from fileops.model.settings import Settings
+from fileops.ports import ContentStream, FileSystem
+from fileops.service import images
+from fileops.service.line_index import LineIndex, LineIndexes
+from fileops.tracking.freshness import Freshness
+
+CHUNK_BYTES = 256 * 1024  # a default-sized file in one go; larger ones at the disk's own pace
+MAX_PATH_TRIES = 10  # a component that is a symlink each time we look is somebody playing, not a rename
+
+
+def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
+    """The one path that is decided upon and then opened. Raises: NotAbsolute, OutsideRoots, FileMissing."""
+    if not given_path.startswith("/"):
+        raise NotAbsolute(path=given_path)
+    canonical = fs.resolve(given_path)
+    if roots is not None:
+        roots.require_inside(canonical, given_path)
+    return canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    fs: FileSystem
+    freshness: Freshness
+    settings: Settings
+    line_indexes: LineIndexes = field(default_factory=LineIndexes)
+
+    def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadResult:
+        """Raises: Cancelled. A failure of the read is an outcome, not an exception."""
+        try:
+            for _ in range(MAX_PATH_TRIES):
+                token.check()
+                canonical = canonical_path(self.fs, request.file_path, roots)
+                try:
+                    return self._read_canonical(canonical, request, token)
+                except PathMoved:
+                    continue
+            raise FileMissing
+        except FileOpsError as error:
+            return _failed(request, error)
+
+    def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadResult | None:
+        """`read` for the event loop, where nothing has to be waited for; None, and nothing has happened, elsewhere."""
+        path = request.file_path
+        stream = self.fs.try_open_cached(path)
+        if stream is None:
+            return None
+        with stream:
+            if roots is not None and not roots.contains(path):
+                return None
+            chunk = stream.read(CHUNK_BYTES)
+            if b"\0" in chunk:  # no plain text; a picture would take its time
+                return None
+            try:
+                return self._read_stream(path, stream, chunk, request, CancelToken())
+            except FileOpsError as error:
+                return _failed(request, error)
+
+    def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadResult:
+        try:
+            with self.fs.open(canonical) as stream:
+                return self._read_stream(canonical, stream, stream.read(CHUNK_BYTES), request, token)
+        except FileMissing:
+            self.freshness.note_missing(request.session_id, canonical)
+            raise
+
+    def _read_stream(
+        self, canonical: str, stream: ContentStream, chunk: bytes, request: ReadRequest, token: CancelToken
+    ) -> ReadResult:
+        """chunk: the first of the stream."""
+        limits = self.settings.limits
+        stamp = stream.stamp
+        whole = request.offset is None and request.limit is None
+        fmt = text.detect_format(chunk)
+        is_binary = text.is_binary(chunk, fmt)
+        if is_binary and self.settings.images == "attach" and (file_type := images.media_type(chunk)) is not None:
+            return self._read_image(canonical, stream, chunk, file_type, request, token)
+        if whole and stamp.size_bytes > limits.max_file_kb * 1024:
+            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
+        if is_binary:
+            raise BinaryFile
+        window, digest = self._window(stream, chunk, fmt, request, token)
+        self.freshness.note_read(
+            request.session_id,
+            request.file_path,
+            canonical,
+            stamp,
+            stream.taken_ns,
+            digest,
+            source=stream.source,
+            version=stream.version,
+            content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
+        )
+        return ReadResult(
+            output=_output(window),
+            window=window,
+            format=fmt,
+            size_bytes=stamp.size_bytes,
+            mtime_ns=stamp.mtime_ns,
+            source=stream.source,
+            document_version=stream.version,
+        )
+
+    def _read_image(
+        self,
+        canonical: str,
+        stream: ContentStream,
+        chunk: bytes,
+        file_type: str,
+        request: ReadRequest,
+        token: CancelToken,
+    ) -> ReadResult:
+        """Whole, whatever lines were asked for. Raises: ImageUnreadable."""
+        pieces, n_bytes = list[bytes](), 0
+        while chunk:
+            token.check()
+            n_bytes += len(chunk)
+            if n_bytes > images.MAX_FILE_BYTES:
+                raise ImageUnreadable(reason=f"it has more than {images.MAX_FILE_BYTES >> 20} MB")
+            pieces.append(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        data = b"".join(pieces)
+        picture = images.picture_of(data, file_type)
+        token.check()
+        self.freshness.note_read(
+            request.session_id, request.file_path, canonical, stream.stamp, stream.taken_ns, content_digest(data),
+            source=stream.source, version=stream.version,
+        )  # fmt: skip
+        return ReadResult(
+            output=outputs.image_text(file_type),
+            picture=picture,
+            size_bytes=stream.stamp.size_bytes,
+            mtime_ns=stream.stamp.mtime_ns,
+            source=stream.source,
+            document_version=stream.version,
+        )
+
+    def _window(
+        self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
+    ) -> tuple[Window, bytes | None]:
+        """The window, and the digest of the content where all of it was seen. Raises: TooManyChars."""
+        if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
+            index = self.line_indexes.of(stream.stamp, stream.taken_ns)
+            return self._window_of_large(stream, chunk, fmt, request, token, index)
+        reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
+        digest = xxhash.xxh3_128()
+        first = chunk
+        while chunk:  # to the end, which costs nothing, so that a digest is known
+            token.check()
+            digest.update(chunk)
+            reader.feed(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        window = reader.finish()
+        if window.total_lines is None and len(first) == stream.stamp.size_bytes:
+            window = replace(window, total_lines=text.count_lines(first, fmt))
+        return window, digest.digest()
+
+    def _window_of_large(
+        self,
+        stream: ContentStream,
+        chunk: bytes,
+        fmt: TextFormat,
+        request: ReadRequest,
+        token: CancelToken,
+        index: LineIndex | None,
+    ) -> tuple[Window, bytes | None]:
+        line, at = (1, 0) if index is None else index.point_before(request.offset or 1)
+        digest = xxhash.xxh3_128() if at == 0 else None
+        if at:
+            stream.seek(at)
+            chunk = stream.read(CHUNK_BYTES)
+        reader = WindowReader(
+            offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt, start_line=line,
+            start_offset=at,
+        )  # fmt: skip
+        while chunk:
+            token.check()
+            if reader.feed(chunk):
+                window = reader.finish()
+                return (window if index is None else replace(window, total_lines=index.total_lines)), None
+            if digest is not None:
+                digest.update(chunk)
+            if index is not None and at % fmt.unit_bytes == 0:
+                newline = rfind_aligned(chunk, newline_of(fmt), fmt, 0, len(chunk))
+                if newline >= 0:
+                    index.note(reader.line, at + newline + fmt.unit_bytes)
+            at += len(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        window = reader.finish()
+        if index is not None:
+            index.total_lines = window.total_lines
+        return window, None if digest is None else digest.digest()
+
+
+def _failed(request: ReadRequest, error: FileOpsError) -> ReadResult:
+    return ReadResult(output=outputs.failure_text(error, "read", request.file_path), error=error)
+
+
+def _output(window: Window) -> str:
+    if window.past_end:
+        return outputs.past_end_text(window.start_line, window.total_lines or 0)
+    return outputs.read_text(window.text)

@@ -1,0 +1,140 @@
+"""What was asked and what came of it, measured: one value per request, for statistics and telemetry.
+
+A call holds numbers, names and codes; never a path, and nothing of any file. Belongs to the event loop.
+"""
+
+import asyncio
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+from msgspec import Struct
+
+from fileops.model.results import EditResult, ReadResult, UndoResult
+
+OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """started_ns: wall clock. duration_ns: without the time for which a person or a client's model thought.
+
+    code: "ok", an error's code, or how the request ended otherwise. matches: per step of an edit that was applied;
+    n_added, n_removed: its lines.
+    """
+
+    method: str
+    session_id: str
+    started_ns: int
+    duration_ns: int = 0
+    waited_ns: int = 0
+    code: str = OK
+    matches: tuple[str, ...] = ()
+    n_added: int = 0
+    n_removed: int = 0
+    is_applied: bool = False
+    is_modified_by_user: bool = False
+
+
+class Sink(Protocol):
+    def record(self, call: Call) -> None: ...
+
+    def close(self) -> None: ...
+
+
+_current: ContextVar["CallTimer | None"] = ContextVar("measurement", default=None)
+
+
+class CallTimer:
+    """A call in work, as a context manager. Written to as things happen: it costs every request.
+
+    outcome: of an edit that was applied. is_over: False where it was not served after all and is begun anew.
+    """
+
+    __slots__ = (
+        "_began_ns", "_refusals", "_sinks", "_within",
+        "code", "is_over", "method", "outcome", "session_id", "waited_ns",
+    )  # fmt: skip
+
+    def __init__(self, method: str, session_id: str, refusals: type[Exception], sinks: tuple[Sink, ...]) -> None:
+        self.method, self.session_id = method, session_id
+        self.code = OK
+        self.outcome: EditResult | None = None
+        self.waited_ns = 0
+        self.is_over = True
+        self._refusals, self._sinks = refusals, sinks
+        self._began_ns = time.perf_counter_ns()
+
+    def __enter__(self) -> "CallTimer":
+        self._within = _current.set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *fault: object) -> None:
+        _current.reset(self._within)
+        if kind is not None:
+            self.code = self._code_of(kind)
+        if self.is_over:
+            call = self._ended()
+            for sink in self._sinks:
+                sink.record(call)
+
+    def _code_of(self, kind: type[BaseException]) -> str:
+        if issubclass(kind, self._refusals):
+            return "invalid_params"
+        return CANCELLED if issubclass(kind, asyncio.CancelledError) else FAULT
+
+    def _ended(self) -> Call:
+        took_ns = time.perf_counter_ns() - self._began_ns
+        outcome = self.outcome
+        change = None if outcome is None else outcome.change
+        return Call(
+            method=self.method,
+            session_id=self.session_id,
+            started_ns=time.time_ns() - took_ns,
+            duration_ns=max(0, took_ns - self.waited_ns),
+            waited_ns=self.waited_ns,
+            code=self.code,
+            matches=() if outcome is None else outcome.matches,
+            n_added=0 if change is None else change.n_added,
+            n_removed=0 if change is None else change.n_removed,
+            is_applied=outcome is not None,
+            is_modified_by_user=outcome is not None and outcome.modified_by_user,
+        )
+
+
+class Calls:
+    def __init__(self, sinks: Iterable[Sink]) -> None:
+        self._sinks = tuple(sinks)
+
+    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> CallTimer:
+        """Around the handling of a request. refusals: what is raised where its params cannot be taken."""
+        return CallTimer(method, session_id, refusals, self._sinks)
+
+    def close(self) -> None:
+        for sink in self._sinks:
+            sink.close()
+
+
+# --- what the service notes on the call that it is in ------------------------------------------------------------
+
+
+def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
+    measurement = _current.get()
+    if measurement is None:
+        return
+    if outcome.error is not None:
+        measurement.code = outcome.error.code
+    elif isinstance(outcome, EditResult) and outcome.edit_id is not None:
+        measurement.outcome = outcome
+
+
+@contextmanager
+def waiting() -> Generator[None]:
+    """Around the wait for a person or a client's model: this time is not the daemon's."""
+    began_ns = time.perf_counter_ns()
+    try:
+        yield
+    finally:
+        if (measurement := _current.get()) is not None:
+            measurement.waited_ns += time.perf_counter_ns() - began_ns

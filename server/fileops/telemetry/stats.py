@@ -1,0 +1,171 @@
+"""Statistics of calls, for the whole connection and for each session, in bounded memory. They stay at home."""
+
+import math
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fileops.telemetry.calls import Call
+
+if TYPE_CHECKING:
+    pass
+
+
+from msgspec import Struct
+
+PER_OCTAVE = 8  # buckets per doubling: a percentile is told at most 9 % too high
+CLOSING = "fileops/closeSession"
+MAX_SESSIONS = 1000  # with numbers of their own; the longest silent one goes first
+
+
+class Latencies:
+    """Durations in logarithmic buckets: some hundred numbers, however many calls."""
+
+    def __init__(self) -> None:
+        self._buckets: Counter[int] = Counter()
+        self.n = 0
+        self.max_ns = 0
+
+    def add(self, duration_ns: int) -> None:
+        bucket = int(math.log2(max(duration_ns, 1000) / 1000) * PER_OCTAVE)
+        self._buckets[bucket] += 1
+        self.n += 1
+        self.max_ns = max(self.max_ns, duration_ns)
+
+    def percentile_ns(self, share: float) -> int:
+        """The duration that this share of the calls did not exceed, rounded up to its bucket's end."""
+        wanted = math.ceil(share * self.n)
+        passed = 0
+        for bucket in sorted(self._buckets):
+            passed += self._buckets[bucket]
+            if passed >= wanted:
+                return min(self.max_ns, math.ceil(1000 * 2 ** ((bucket + 1) / PER_OCTAVE)))
+        return self.max_ns
+
+
+@dataclass(slots=True)
+class Counters:
+    """calls: by method. outcomes: by code. matches: of the steps of applied edits, by tier."""
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    matches: Counter[str] = field(default_factory=Counter[str])
+    latencies: dict[str, Latencies] = field(default_factory=dict[str, Latencies])
+    n_added: int = 0
+    n_removed: int = 0
+    n_applied: int = 0
+    n_modified: int = 0
+
+    def add(self, call: Call) -> None:
+        self.calls[call.method] += 1
+        self.outcomes[call.code] += 1
+        latencies = self.latencies.get(call.method)
+        if latencies is None:
+            latencies = self.latencies[call.method] = Latencies()
+        latencies.add(call.duration_ns)
+        if call.is_applied:
+            self._add_applied(call)
+
+    def _add_applied(self, call: Call) -> None:
+        self.matches.update(call.matches)
+        self.n_added += call.n_added
+        self.n_removed += call.n_removed
+        self.n_applied += 1
+        self.n_modified += call.is_modified_by_user
+
+
+class Statistics:
+    """A sink of calls. since_ns: wall clock."""
+
+    def __init__(self, since_ns: int) -> None:
+        self.since_ns = since_ns
+        self.total = Counters()
+        self._sessions: OrderedDict[str, Counters] = OrderedDict()
+
+    def record(self, call: Call) -> None:
+        self.total.add(call)
+        if call.method == CLOSING:  # it belongs to a session that is gone
+            return
+        numbers = self._sessions.get(call.session_id)
+        if numbers is None:
+            numbers = self._sessions[call.session_id] = Counters()
+        numbers.add(call)
+        self._sessions.move_to_end(call.session_id)
+        if len(self._sessions) > MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+
+    def outcome(self, session_id: str | None, n_undone: int) -> "StatsOutcome":
+        """session_id: None for all sessions, closed ones included. n_undone: of the applied edits."""
+        pass
+
+        numbers = self.total if session_id is None else self._sessions.get(session_id) or Counters()
+        return outcome_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
+
+    def drop_session(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+    def close(self) -> None:
+        pass
+
+
+class LatencyResult(Struct, frozen=True, kw_only=True):
+    """Milliseconds."""
+
+    n: int
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+class LinesResult(Struct, frozen=True, kw_only=True):
+    added: int
+    removed: int
+
+
+class AppliedResult(Struct, frozen=True, kw_only=True):
+    """Of applied edits; shares of `applied`, 0 where nothing was."""
+
+    applied: int
+    modified_by_user: int
+    undone: int
+    share_modified: float
+    share_undone: float
+
+
+class StatsOutcome(Struct, frozen=True, kw_only=True):
+    """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method. matches: by tier."""
+
+    session_id: str | None
+    since: float
+    calls: dict[str, int]
+    outcomes: dict[str, int]
+    matches: dict[str, int]
+    lines: LinesResult
+    edits: AppliedResult
+    latency_ms: dict[str, LatencyResult]
+
+
+def outcome_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_undone: int) -> StatsOutcome:
+    n_applied = numbers.n_applied
+    return StatsOutcome(
+        session_id=session_id,
+        since=since_ns / 1e9,
+        calls=dict(numbers.calls),
+        outcomes=dict(numbers.outcomes),
+        matches=dict(numbers.matches),
+        lines=LinesResult(added=numbers.n_added, removed=numbers.n_removed),
+        edits=AppliedResult(
+            applied=n_applied,
+            modified_by_user=numbers.n_modified,
+            undone=n_undone,
+            share_modified=numbers.n_modified / n_applied if n_applied else 0.0,
+            share_undone=n_undone / n_applied if n_applied else 0.0,
+        ),
+        latency_ms={method: _in_ms(latencies) for method, latencies in numbers.latencies.items()},
+    )
+
+
+def _in_ms(latencies: Latencies) -> LatencyResult:
+    p50, p90, p99 = (round(latencies.percentile_ns(share) / 1e6, 3) for share in (0.5, 0.9, 0.99))
+    return LatencyResult(n=latencies.n, p50=p50, p90=p90, p99=p99, max=round(latencies.max_ns / 1e6, 3))

@@ -1,0 +1,95 @@
+"""The watches on folders: set, checked, taken away, and why a folder has none. Knows no file and no clock."""
+
+from collections.abc import Callable
+
+from fileops.model.errors import WatchError
+from fileops.ports import DirectoryWatch
+
+OnHint = Callable[[str, str], None]
+OnLost = Callable[[str | None], None]
+FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint, on_move, on_lost
+
+
+class DirectoryWatches:
+    """Belongs to one thread. The watcher behind it is opened with the first folder.
+
+    on_hint, on_move, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
+    """
+
+    def __init__(
+        self,
+        open_watch: FolderWatchMaker | None,
+        on_hint: OnHint,
+        on_move: OnHint,
+        on_lost: OnLost,
+        *,
+        max_folders: int,
+    ) -> None:
+        self._open_watch, self._on_hint, self._on_move, self._on_lost = open_watch, on_hint, on_move, on_lost
+        self._max_folders = max_folders
+        self._watch: DirectoryWatch | None = None
+        self._watched: set[str] = set()
+        self._refused: dict[str, str] = {}  # folder -> why it is only swept
+        self._failure: str | None = None  # of the watcher as a whole
+
+    @property
+    def problem(self) -> str:
+        """Why a folder, or any, is not watched; "" where all are."""
+        return next(iter(self._refused.values()), "") if self._failure is None else self._failure
+
+    def is_in_place(self, folder: str) -> bool:
+        """Whether the folder is watched. A watch that is on another folder by now is taken away."""
+        watch = self._opened()
+        if folder in self._watched and watch is not None and not watch.is_in_place(folder):
+            self.drop(folder)
+        return folder in self._watched
+
+    def add(self, folder: str) -> bool:
+        """False: there is no such folder. Whatever else prevents it is a problem."""
+        self._refused.pop(folder, None)
+        watch = self._opened()
+        if watch is None:
+            return True
+        if len(self._watched) >= self._max_folders:
+            self._refused[folder] = f"more than {self._max_folders} folders: the others are only swept"
+            return True
+        try:
+            watch.add(folder)
+        except WatchError as refusal:
+            if refusal.is_missing:
+                return False
+            self._refused[folder] = f"a folder cannot be watched: {refusal.reason}"
+        else:
+            self._watched.add(folder)
+        return True
+
+    def drop(self, folder: str) -> None:
+        if self._watch is not None:
+            self._watch.remove(folder)
+        self._watched.discard(folder)
+        self._refused.pop(folder, None)
+
+    def is_dead(self) -> bool:
+        """Then that is the problem, until `close` and `try_again`."""
+        if self._watch is None or self._watch.is_alive():
+            return False
+        self._failure = "the watcher died"
+        return True
+
+    def try_again(self) -> None:
+        """A watcher that could not be opened may be, by now."""
+        self._failure = None
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+        self._watched.clear()
+
+    def _opened(self) -> DirectoryWatch | None:
+        if self._watch is None and self._open_watch is not None and self._failure is None:
+            try:
+                self._watch = self._open_watch(self._on_hint, self._on_move, self._on_lost)
+            except WatchError as refusal:
+                self._failure = f"folders cannot be watched: {refusal.reason}"
+        return self._watch

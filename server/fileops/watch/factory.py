@@ -1,0 +1,21 @@
+import sys
+from typing import TYPE_CHECKING
+
+from fileops.model.errors import WatchError
+from fileops.ports import DirectoryWatch
+
+if TYPE_CHECKING:
+    pass
+
+from fileops.watch.inotify import InotifyWatch, OnHint, OnLost
+from fileops.watch.observer import ObserverWatch
+
+
+def open_directory_watch(on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> DirectoryWatch:
+    """Raises: WatchError (no watching to be had here)."""
+    try:
+        if sys.platform == "linux":
+            return InotifyWatch(on_hint, on_move, on_lost)
+        return ObserverWatch(on_hint, on_lost)
+    except (ImportError, OSError) as error:
+        raise WatchError(folder="", reason=str(error)) from error

@@ -1,0 +1,150 @@
+"""Watching folders, not recursively, and the cheap look that stands behind it. The only room that knows watchdog.
+
+On Linux it sits on watchdog's inotify reader and not on its Observer: the Observer holds every event back for half a
+second after a file was moved away, keeps a thread for each folder, tells no handler of an overflow, and dies of an
+exception in one. Elsewhere the Observer is what there is. watchdog is imported when the first folder is watched.
+
+What is reported are hints. Nothing here decides whether a file changed.
+"""
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fileops.model.errors import WatchError
+
+if TYPE_CHECKING:
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
+
+from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
+
+BURST_S = 0.005  # a save of ours makes eight events, and each wakes a thread; hints wait four times as long anyway
+
+OnHint = Callable[[str, str], None]
+OnLost = Callable[[str | None], None]
+
+
+class InotifyWatch:
+    """One kernel queue and one thread for all folders. `add` and `remove` take microseconds and never wait."""
+
+    def __init__(self, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
+        from watchdog.observers.inotify_c import InotifyConstants as Flag
+        from watchdog.observers.inotify_c import Mask
+
+        self._mask = Mask(
+            Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
+            | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF | Flag.IN_ONLYDIR | Flag.IN_DONT_FOLLOW
+        )  # fmt: skip
+        self._on_hint, self._on_move, self._on_lost = on_hint, on_move, on_lost
+        self._lock = threading.Lock()
+        self._watches: dict[str, _InotifyCallbacks] = {}
+        self._queue = _burst_reader()
+        self._queue.start()
+
+    def add(self, folder: str) -> None:
+        from watchdog.observers.inotify_c import CallbackId
+
+        watch = _InotifyCallbacks(folder, identity_of(folder), self._on_hint, self._on_move, self._lost)
+        with self._lock:
+            if self._watches.setdefault(folder, watch) is not watch:
+                return
+        try:
+            watch.descriptor = self._queue.add_callback(os.fsencode(folder), self._mask, watch, CallbackId(id(watch)))
+        except OSError as error:
+            self.remove(folder)
+            is_missing = error.errno in {errno.ENOENT, errno.ENOTDIR}
+            raise WatchError(folder=folder, reason=error.strerror or str(error), is_missing=is_missing) from error
+        if watch.descriptor == -1:  # watchdog swallows EACCES
+            self.remove(folder)
+            raise WatchError(folder=folder, reason=os.strerror(errno.EACCES))
+        with self._lock:
+            is_kept = self._watches.get(folder) is watch
+        if not is_kept:  # the folder went away before we knew the watch's descriptor
+            self._release(watch)
+            raise WatchError(folder=folder, reason=os.strerror(errno.ENOENT), is_missing=True)
+
+    def remove(self, folder: str) -> None:
+        with self._lock:
+            watch = self._watches.pop(folder, None)
+        if watch is not None:
+            self._release(watch)
+
+    def is_in_place(self, folder: str) -> bool:
+        with self._lock:
+            watch = self._watches.get(folder)
+        return watch is not None and is_where_it_was(folder, watch.identity)
+
+    def is_alive(self) -> bool:
+        return self._queue.is_alive()
+
+    def close(self) -> None:
+        with self._lock:
+            self._watches.clear()
+        self._queue.stop()
+        self._queue.join(timeout=2)
+
+    def _lost(self, watch: "_InotifyCallbacks | None") -> None:
+        if watch is None:
+            self._on_lost(None)
+            return
+        with self._lock:
+            is_known = self._watches.get(watch.folder) is watch
+            if is_known:
+                del self._watches[watch.folder]
+        if is_known:
+            self._release(watch)
+            self._on_lost(watch.folder)
+
+    def _release(self, watch: "_InotifyCallbacks") -> None:
+        from watchdog.observers.inotify_c import CallbackId
+
+        if watch.descriptor is not None:
+            self._queue.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
+
+
+def _burst_reader() -> "InotifyFD":
+    """Events come in bursts: the first is taken at once, what follows a few at a time."""
+    from watchdog.observers.inotify_c import InotifyFD
+
+    class BurstReader(InotifyFD):
+        def read_events(self, **options: int) -> "list[InotifyEvent]":
+            time.sleep(BURST_S)
+            return super().read_events(**options)
+
+    return BurstReader()
+
+
+class _InotifyCallbacks:
+    """Called in the reader's thread: what it calls must neither raise nor wait."""
+
+    __slots__ = ("_lost", "_on_hint", "_on_move", "descriptor", "folder", "identity")
+
+    def __init__(
+        self,
+        folder: str,
+        identity: Identity,
+        on_hint: OnHint,
+        on_move: OnHint,
+        lost: "Callable[[_InotifyCallbacks | None], None]",
+    ) -> None:
+        self.folder, self.identity = folder, identity
+        self.descriptor: WatchDescriptor | None = None
+        self._on_hint, self._on_move, self._lost = on_hint, on_move, lost
+
+    def on_event(self, event: "InotifyEvent") -> None:
+        if event.is_delete_self or event.is_move_self:
+            self._lost(self)
+        elif event.name:
+            tell = self._on_move if event.is_move else self._on_hint
+            tell(self.folder, os.fsdecode(event.name))
+
+    def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
+        """The kernel took the watch away: the folder was removed or unmounted."""
+        self.descriptor = None
+        self._lost(self)
+
+    def on_queue_overflow(self) -> None:
+        self._lost(None)

@@ -1,0 +1,69 @@
+import os
+from typing import TYPE_CHECKING
+
+from fileops.model.errors import WatchError
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import ObservedWatch
+
+from fileops.watch.inotify import OnHint, OnLost
+from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
+
+
+class ObserverWatch:
+    """watchdog's Observer, for systems without inotify. `add` and `remove` may wait for its threads."""
+
+    def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
+        from watchdog.observers import Observer
+
+        self._on_hint, self._on_lost = on_hint, on_lost
+        self._watches: dict[str, tuple[Identity, ObservedWatch]] = {}
+        self._observer = Observer()
+        self._observer.start()
+
+    def add(self, folder: str) -> None:
+        from watchdog.events import FileSystemEventHandler
+
+        if folder in self._watches:
+            return
+
+        hand_on = self._hand_on
+
+        class Handler(FileSystemEventHandler):
+            def dispatch(self, event: "FileSystemEvent") -> None:
+                hand_on(folder, event)
+
+        identity = identity_of(folder)
+        try:
+            self._watches[folder] = identity, self._observer.schedule(Handler(), folder, recursive=False)
+        except OSError as error:
+            raise WatchError(folder=folder, reason=error.strerror or str(error)) from error
+
+    def _hand_on(self, folder: str, event: "FileSystemEvent") -> None:
+        """An exception here would end the Observer, so it does nothing but hand on."""
+        if event.event_type in {"opened", "closed_no_write"}:
+            return
+        for path in (event.src_path, event.dest_path):
+            parent, name = os.path.split(os.fsdecode(path))
+            if parent == folder and name:
+                self._on_hint(folder, name)
+            elif os.fsdecode(path) == folder and event.event_type in {"deleted", "moved"}:
+                self._on_lost(folder)
+
+    def remove(self, folder: str) -> None:
+        known = self._watches.pop(folder, None)
+        if known is not None and known[1] in {emitter.watch for emitter in self._observer.emitters}:
+            self._observer.unschedule(known[1])
+
+    def is_in_place(self, folder: str) -> bool:
+        known = self._watches.get(folder)
+        return known is not None and is_where_it_was(folder, known[0])
+
+    def is_alive(self) -> bool:
+        return self._observer.is_alive()
+
+    def close(self) -> None:
+        self._watches.clear()
+        self._observer.stop()
+        self._observer.join(timeout=2)

@@ -1,0 +1,62 @@
+"""Files far away have no watcher: they are looked at from time to time, in a thread that nothing else waits for."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
+from fileops.model.files import Stamp
+
+POLL_S = 5.0
+PATIENCE_SHARE = 0.1  # of the time: a far side that answers slowly is asked less often
+FORGET_S = 30.0  # a file that nobody has asked about for so long is not tracked any more
+
+
+class Poller:
+    """stat: of a canonical path, over the network. on_moved: told of each that no longer stands as stamped."""
+
+    def __init__(
+        self, stat: Callable[[str], Stamp | None], on_moved: Callable[[str], None], *, poll_s: float = POLL_S
+    ) -> None:
+        self._stat, self._on_moved, self._poll_s = stat, on_moved, poll_s
+        self._wake = threading.Condition()
+        # Guarded by _wake:
+        self._wanted: dict[str, tuple[Stamp | None, float]] = {}
+        self._thread: threading.Thread | None = None
+
+    def watch(self, files: Iterable[tuple[str, Stamp | None]]) -> None:
+        """Look at these now and then, for as long as this is said again. Never waits."""
+        with self._wake:
+            now = time.monotonic()
+            self._wanted.update({path: (stamp, now) for path, stamp in files})
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="fileops-remote-poll", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        pause_s = self._poll_s
+        while True:
+            with self._wake:
+                self._wake.wait(pause_s)
+                since = time.monotonic() - FORGET_S
+                self._wanted = {path: want for path, want in self._wanted.items() if want[1] >= since}
+                if not self._wanted:
+                    self._thread = None
+                    return
+                files = tuple(self._wanted)
+            began = time.monotonic()
+            for path in files:
+                self._look(path)
+            pause_s = max(self._poll_s, (time.monotonic() - began) / PATIENCE_SHARE)
+
+    def _look(self, path: str) -> None:
+        try:
+            stamp = self._stat(path)
+        except (IsDirectory, NotRegularFile, PathMoved):
+            stamp = None
+        except FileOpsError:
+            return  # not to be seen now
+        with self._wake:
+            wanted = self._wanted.get(path)
+        if wanted is not None and wanted[0] != stamp:
+            self._on_moved(path)

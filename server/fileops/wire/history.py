@@ -1,0 +1,87 @@
+"""Wire ⇄ model for `fileops/history` and `fileops/undo`. Loaded at their first use."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fileops.core.presentation import outputs
+from fileops.model.history import AppliedEdit
+from fileops.model.requests import HistoryRequest, UndoRequest
+from fileops.model.results import UndoneFile, UndoResult
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import types as wire
+from fileops.wire.convert import failure_details, session_of, tool_result, ui_extra_of
+
+
+def history_request(params: wire.HistoryParams) -> HistoryRequest:
+    return HistoryRequest(file_path=params.file_path, session_id=params.session_id, limit=params.limit)
+
+
+def undo_request(params: wire.UndoParams) -> UndoRequest:
+    """Raises: InvalidParams."""
+    if params.edit_id is None and params.session_id is None:
+        raise InvalidParams("edit_id or session_id is required")
+    if params.edit_id is not None and params.file_path is not None:
+        raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
+    return UndoRequest(
+        edit_id=params.edit_id, session_id=params.session_id, file_path=params.file_path,
+        by_session=_undoing_session(params), dry_run=params.dry_run or False, is_approved=params.approved or False,
+    )  # fmt: skip
+
+
+def _undoing_session(params: wire.UndoParams) -> str | None:
+    """None for the client's user: an approved undo is theirs, unless a session is named beside its `edit_id`."""
+    if params.approved and (params.edit_id is None or params.session_id is None):
+        return None
+    return session_of(params)
+
+
+def undo_result(outcome: UndoResult) -> wire.ToolResult:
+    """Of a failure, `details` names the file that failed, and what stays undone all the same."""
+    files = outcome.files
+    shown = [ui_extra_of(file.change, file.file_path) for file in files]
+    told: wire.JsonObject = {
+        "undone": [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user],
+        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, shown, strict=True)],
+    }
+    if outcome.error is not None:
+        details = failure_details(outcome.error)
+        if outcome.file_path is not None:
+            details |= {"file_path": outcome.file_path, **told}
+        result = tool_result(outcome.output, outcome.error, None, details)
+        message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
+        return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
+    whole = msgspec.structs.replace(shown[0], diff="".join(one.diff for one in shown))
+    details: wire.JsonObject = {
+        "undone": told["undone"],
+        "edit_id": files[0].edit_id if len(files) == 1 else None,
+        "applied_to": files[0].applied_to,
+        "modified_by_user": any(file.modified_by_user for file in files),
+        "dry_run": outcome.dry_run,
+        "files": told["files"],
+    }
+    return tool_result(outcome.output, None, whole, details)
+
+
+def _file_undo(file: UndoneFile, ui_extra: wire.UiExtra) -> wire.JsonObject:
+    return {
+        "file_path": file.file_path,
+        "undone": [] if file.modified_by_user else list(file.edit_ids),
+        "edit_id": file.edit_id,
+        "outcome": file.outcome,
+        "applied_to": file.applied_to,
+        "ui_extra": ui_extra,
+    }
+
+
+def history_result(edits: Iterable[AppliedEdit]) -> wire.HistoryResult:
+    return wire.HistoryResult(edits=[_history_entry(edit) for edit in edits])
+
+
+def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
+    return wire.HistoryEntry(
+        edit_id=edit.edit_id, file_path=edit.file_path, session_id=edit.session_id, timestamp=edit.timestamp,
+        operation=edit.kind, summary=edit.summary, diff=edit.diff,
+        stats=wire.Stats(added=edit.n_added, removed=edit.n_removed), undoable=edit.undone_by is None,
+        undone_by=edit.undone_by, undoes=list(edit.undoes),
+    )  # fmt: skip

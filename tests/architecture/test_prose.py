@@ -1,0 +1,131 @@
+"""House style of prose and names: phrases that docs, docstrings, comments and messages avoid, and retired identifiers.
+
+docs/internals/STYLE.md gives the reasons. Code blocks and inline code are not prose.
+"""
+
+import ast
+import io
+import pathlib
+import re
+import tokenize
+from collections.abc import Iterator
+
+import pytest
+
+from architecture.imports import CLIENT, ROOT, SERVER, name_of
+
+# phrase -> what to write instead
+PHRASES = {
+    r"\b(?:stands?|stood|standing)\b": "is, exists, contains, remains",
+    r"\b(?:nobody|somebody|whoever|whomever|no one)\b": "name the actor: the user, another process, the client",
+    r"\b(?:whatever|whichever)\b": "name the cases",
+    r"\b(?:told|tells?|telling)\b": "reported, notified, returned, shows",
+    r"\bunasked\b": "without a request",
+    r"\b(?:he|him|his)\b": "they, the user, the other process",
+    r"\btak(?:e|es|en|ing) back\b|\btook back\b": "undo, revert",
+    r"\banew\b": "again",
+    r"\bmeanwhile\b": "in the meantime, or name the moment",
+    r"\ball the same\b": "still, nevertheless",
+    r"\b(?:comes?|came|coming) of\b": "results from, became",
+    r"\bat work\b": "running, in progress",
+    r"\bto be had\b": "available",
+    r"\bheld against\b": "compared with",
+    r"\bby its letters\b": "literally",
+    r"\b(?:of ours|of theirs|of its own|of their own|of his)\b": "our X, its own X",
+    r"\b(?:right|directly|close) behind\b|\bbehind (?:it|that|the answer|the commit|the edit|the call)\b": "after",
+    r"\ba look\b|\blooks? (?:again|once)\b": "a check, a stat, a read",
+    r"\bas (?:was )?ordered\b|\bthe ordered\b": "specified, required",
+    r"\bgoes? on\b|\bwent on\b": "continues",
+    r"\bwherever\b": "in every place that",
+}
+BANNED = {re.compile(phrase, re.IGNORECASE): better for phrase, better in PHRASES.items()}
+# names that were replaced, and must not come back
+RETIRED = {
+    "Lookout", "Looker", "Sightings", "UndoWriter", "Turns", "Judged", "Truth", "Person", "World", "Wiring", "Gate",
+    "CancelHooks", "until_current", "let_go", "carry_over", "done_with", "Unmatched", "Misquote", "Leftover",
+    "AnyBackend", "Standard", "RecentContents", "Ledger", "Measurement", "Numbers", "Seen", "is_seen", "is_behind",
+    "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
+    "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
+}  # fmt: skip
+MESSAGES = ("fileops/core/presentation/outputs.py", "fileops/model/errors.py", "fileops/cli.py")
+SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
+DOCUMENTS = sorted(
+    path
+    for path in [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "clients").rglob("*.md"),
+        *(ROOT / "tests").rglob("*.md"),
+    ]
+    if "node_modules" not in path.parts and path.name != "CHANGELOG.md"
+)
+
+
+def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each comment and docstring, and, in the modules that hold messages, of each string."""
+    source = path.read_text(encoding="utf-8")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                constant = node.body[0]
+                yield from enumerate((ast.get_docstring(node, clean=False) or "").splitlines(), constant.lineno)
+        elif name_of(path) in MESSAGES and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def prose_of_document(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of a Markdown document outside its code."""
+    is_code = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code:
+            yield number, re.sub(r"`[^`]*`", "", line)
+
+
+def findings(prose: Iterator[tuple[int, str]]) -> list[str]:
+    return [
+        f"{line}: {found[0]!r} -> {better}"
+        for line, text in prose
+        for banned, better in BANNED.items()
+        if (found := banned.search(re.sub(r"`[^`]*`", "", text)))
+    ]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_comments_docstrings_and_messages_avoid_the_phrases(path: pathlib.Path) -> None:
+    assert findings(prose_of_source(path)) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_document_avoids_the_phrases(path: pathlib.Path) -> None:
+    assert findings(prose_of_document(path)) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_retired_names_do_not_come_back(path: pathlib.Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
+    defined |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    assert defined & RETIRED == set()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_docstring_does_not_begin_with_a_parameter(path: pathlib.Path) -> None:
+    first_lines = {
+        node.lineno: (ast.get_docstring(node) or "").split("\n", 1)[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    starts = {line: first for line, first in first_lines.items() if re.match(r"`?[a-z_]+`?(?:, [a-z_]+)*: ", first)}
+    assert starts == {}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_long_document_has_a_table_of_contents(path: pathlib.Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.split()) < 2000 or "## Contents" in text

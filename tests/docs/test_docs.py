@@ -1,0 +1,99 @@
+"""What the documents promise: commands as printed, examples that run, links that lead somewhere."""
+
+import ast
+import inspect
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import fileops_client
+from fileops.api.requests import BASH, REQUESTS
+from support.patience import PATIENCE_S
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLIENT = (ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8")
+TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def code_of(text: str, language: str) -> list[str]:
+    return [code for found, code in CODE.findall(text) if found == language]
+
+
+def project(folder: pathlib.Path) -> pathlib.Path:
+    (folder / "trip.py").write_text(TRIP, encoding="utf-8")
+    return folder
+
+
+def test_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def test_readme_has_two_commands_and_ci_runs_the_second_as_printed() -> None:
+    demo, tests = (command.strip() for command in code_of(README, "sh"))
+    assert demo.startswith("python3 -m venv .venv && .venv/bin/pip install -q . && ")
+    assert demo.endswith(".venv/bin/fileops-server demo")
+    assert tests.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && ")
+    pattern = re.search(r"grep -E '([^']+)' README\.md", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    assert pattern is not None
+    assert re.findall(pattern[1], README, re.MULTILINE) == [tests]
+
+
+def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
+    (example,) = code_of(README, "python")
+    done = subprocess.run(
+        [sys.executable, "-c", example.replace('"/p', f'"{project(tmp_path)}')],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert "     2→cheese = 3" in done.stdout
+    assert (tmp_path / "trip.py").read_text(encoding="utf-8") == TRIP.replace("cheese = 1", "cheese = 3")
+
+
+async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for example in code_of((ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8"), "python"):
+        text = example.replace('"/p', f'"{project(tmp_path) if not names.get("client") else tmp_path}')
+        work = eval(compile(text, "docs/CLIENT.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        if work is not None:
+            await work
+    assert names["edited"].ok
+    assert names["preview"].ok
+    assert names["undone"].ok
+    assert names["again"].ok
+    assert names["event"].content_length
+    printed = capsys.readouterr().out
+    assert "-cheese = 1\n+cheese = 3\n" in printed
+    assert "fileops/multiEdit" in printed
+
+
+@pytest.mark.parametrize("method", [request.method for request in (*REQUESTS, BASH)])
+def test_every_request_is_a_method_of_the_client_and_shown(method: str) -> None:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", method.removeprefix("fileops/")).lower()
+    assert inspect.iscoroutinefunction(getattr(fileops_client.FileOpsClient, name))
+    assert f"client.{name}(" in CLIENT or f"`{name}(" in CLIENT
+
+
+def test_everything_the_client_exports_is_there_and_documented() -> None:
+    exported = set(fileops_client.__all__)
+    assert all(hasattr(fileops_client, name) for name in exported)
+    for name in ("FileOpsClient", "ResponseError", "ConnectionLost", "ServerMissing", "Answer", "Question"):
+        assert name in exported
+        assert name in CLIENT
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: pathlib.Path) -> None:
+    targets = [t for t in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in t]
+    assert [target for target in targets if not os.path.exists(document.parent / target)] == []

@@ -1,0 +1,120 @@
+"""docs/PROTOCOL.md, executed: its requests go to a real daemon, whose answers must be those of the page.
+
+Each `##` section with examples gets a daemon of its own, in a folder that stands for /home/you/project.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from support.rawclient import RawClient, raw_client
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "PROTOCOL.md"
+SHOWN_FOLDER = "/home/you/project"
+ANY = "…"
+REQUIREMENT = re.compile(r"\bR-[A-Z]+-\d+\b")
+BLOCK = re.compile(r"^```(?P<info>[^\n]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    info: str
+    body: str
+
+
+def sections() -> Iterator[tuple[str, list[Block]]]:
+    for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        blocks = [Block(match["info"], match["body"]) for match in BLOCK.finditer(section)]
+        if any(block.info.startswith("json ") for block in blocks):
+            yield section.splitlines()[0], blocks
+
+
+def matches(expected: object, actual: object) -> bool:
+    """Equal, where "…" is equal to anything and as a key stands for any further keys."""
+    same_type = type(expected) is type(actual)
+    if expected == ANY:
+        return True
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        wanted, given = cast("dict[str, Any]", expected), cast("dict[str, Any]", actual)
+        keys = wanted.keys() - {ANY}
+        complete = given.keys() >= keys if ANY in wanted else given.keys() == keys
+        return complete and all(matches(wanted[key], given[key]) for key in keys)
+    if isinstance(expected, list) and isinstance(actual, list):
+        pairs = list(zip(cast("list[Any]", expected), cast("list[Any]", actual), strict=False))
+        return len(pairs) == len(cast("list[Any]", expected)) == len(cast("list[Any]", actual)) and all(
+            matches(one, other) for one, other in pairs
+        )
+    return same_type and expected == actual
+
+
+def play(blocks: list[Block], client: RawClient, folder: Path) -> None:
+    given: dict[str, Any] | None = None
+    for block in blocks:
+        body = block.body.replace(SHOWN_FOLDER, str(folder))
+        kind, _, name = block.info.partition(" ")
+        if kind == "text" and name.startswith("file="):
+            (folder / name.removeprefix("file=")).write_text(block.body, encoding="utf-8")
+        elif block.info == "json request":
+            request = json.loads(body)
+            client.send(request)
+            given = client.answer(request["id"])
+        elif block.info == "json response":
+            expected = json.loads(body)
+            assert matches(expected, given), f"expected {json.dumps(expected)}\ngot      {json.dumps(given)}"
+        elif block.info == "json notification":
+            expected = json.loads(body)
+            told = client.claim(lambda message, method=expected["method"]: message.get("method") == method)
+            assert matches(expected, told), f"expected {json.dumps(expected)}\ngot      {json.dumps(told)}"
+
+
+SECTIONS = list(sections())
+
+
+@pytest.mark.parametrize("blocks", [blocks for _, blocks in SECTIONS], ids=[title for title, _ in SECTIONS])
+def test_examples_are_what_the_daemon_says(blocks: list[Block], tmp_path: Path) -> None:
+    with raw_client([sys.executable, "-m", "fileops"]) as client:
+        if not any('"method": "initialize"' in block.body for block in blocks):
+            client.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "project"}])
+        play(blocks, client, tmp_path)
+
+
+def test_every_requirement_has_one_place_and_a_test() -> None:
+    """Of each id: one definition on the page and at least one test that cites it. None is cited that is not there."""
+    defined = [name.strip("*") for name in re.findall(r"\*\*R-[A-Z]+-\d+\*\*", PAGE.read_text(encoding="utf-8"))]
+    assert len(defined) == len(set(defined))
+    cited: set[str] = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path != Path(__file__):
+            cited |= set(REQUIREMENT.findall(path.read_text(encoding="utf-8")))
+    assert cited - set(defined) == set()
+    assert set(defined) - cited == set()
+
+
+def test_codes_on_the_page_are_those_of_the_code() -> None:
+    from fileops.model.errors import FAILURES
+
+    page = PAGE.read_text(encoding="utf-8")
+    section = page.split("### Error codes")[1].split("##")[0]
+    assert set(re.findall(r"`([a-z_]+)`", section)) == {failure.code for failure in FAILURES}
+
+
+def test_what_is_served_is_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    with raw_client([sys.executable, "-m", "fileops"]) as client:
+        block = client.initialize()["result"]["capabilities"]["experimental"]["fileops"]
+    assert [name for name in (*block["requests"], *block["notifications"]) if name not in page] == []
+
+
+def test_options_on_the_page_are_those_of_the_code() -> None:
+    from fileops.wire.types import Options
+
+    page = PAGE.read_text(encoding="utf-8")
+    table = page.split("### initializationOptions")[1].split("##")[0]
+    assert set(re.findall(r"^\| `([a-z_]+)`", table, flags=re.MULTILINE)) == set(Options.__struct_fields__)

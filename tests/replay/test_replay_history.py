@@ -1,0 +1,45 @@
+"""Real history through the core: this project's own, and a small one that is awkward on purpose."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from replay_history import replay
+
+PROJECT = Path(__file__).parent.parent
+
+
+def test_own_history_replays_byte_for_byte() -> None:
+    if not (PROJECT / ".git").exists():
+        pytest.skip("not a git checkout")
+    report = replay(PROJECT, 60)
+    assert report.n_files > 0
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        [b"a\r\nb\r\n", b"a\r\nx\r\nb\r\n", b"\r\nb\r\n"],
+        [b"a\n" * 9, b"a\n" * 4 + b"b\n" + b"a\n" * 5, b"a\n" * 3],
+        [b"a\nb", b"a\nb\n", b"a\nc"],
+        [b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\na\n"],
+        [b"++ a\n-- b\n", b"++ a\n++ c\n-- b\n"],
+        ["x\f\u2028y\rz\n".encode(), b"x\fy\rz\n"],
+    ],
+)
+def test_awkward_history_replays(tmp_path: Path, versions: list[bytes]) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e", *arguments],
+            check=True,
+            capture_output=True,
+        )
+
+    git("init", "-q")
+    git("config", "core.autocrlf", "false")
+    for number, version in enumerate(versions):
+        (tmp_path / "file.txt").write_bytes(version)
+        git("add", ".")
+        git("commit", "-q", "-m", str(number))
+    report = replay(tmp_path, 10)
+    assert (report.n_commits, report.n_files) == (len(versions), len(versions))

@@ -1,0 +1,93 @@
+"""PathLocks at a file: order, sharing, and turns given up."""
+
+import asyncio
+
+import pytest
+
+from fileops.concurrency.path_locks import PathLocks
+from support.patience import PATIENCE_S
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_writers_are_served_in_order_and_alone() -> None:
+    turns, seen, inside = PathLocks(), list[int](), list[int]()
+
+    async def write(n: int) -> None:
+        async with turns.take("p", shared=False):
+            inside.append(n)
+            assert inside == [n]
+            await settle()
+            seen.append(n)
+            inside.remove(n)
+
+    await asyncio.gather(*(write(n) for n in range(10)))
+    assert seen == list(range(10))
+
+
+async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
+    turns, log = PathLocks(), list[str]()
+    release = asyncio.Event()
+
+    async def reader(name: str) -> None:
+        async with turns.take("p", shared=True):
+            log.append(name)
+            await release.wait()
+
+    async def writer() -> None:
+        async with turns.take("p", shared=False):
+            log.append("w")
+
+    first = [asyncio.create_task(reader("r1")), asyncio.create_task(reader("r2"))]
+    await settle()
+    later = [asyncio.create_task(writer()), asyncio.create_task(reader("r3"))]
+    await settle()
+    assert log == ["r1", "r2"]
+    release.set()
+    await asyncio.gather(*first, *later)
+    assert log == ["r1", "r2", "w", "r3"]
+
+
+async def test_other_paths_do_not_wait() -> None:
+    turns = PathLocks()
+    async with turns.take("a", shared=False), asyncio.timeout(PATIENCE_S), turns.take("b", shared=False):
+        pass
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_a_turn_given_up_while_waiting_blocks_nobody(shared: bool) -> None:
+    turns = PathLocks()
+
+    async def wait() -> None:
+        async with turns.take("p", shared=shared):
+            raise AssertionError("never its turn")
+
+    async with turns.take("p", shared=False):
+        waiting = asyncio.create_task(wait())
+        await settle()
+        waiting.cancel()
+        await settle()
+    assert waiting.cancelled()
+    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
+        pass
+
+
+async def test_a_turn_that_comes_together_with_the_cancel_is_passed_on() -> None:
+    turns = PathLocks()
+    holder = turns.take("p", shared=False)
+    await holder.__aenter__()
+
+    async def wait() -> None:
+        async with turns.take("p", shared=False):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await settle()
+    await holder.__aexit__(None, None, None)  # the turn is given to `waiting`, which has not run yet
+    waiting.cancel()
+    await settle()
+    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
+        pass

@@ -1,0 +1,276 @@
+"""Work in threads, and what a cancel makes of it."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from fileops.concurrency import deferred, shares
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import N_OF_A_SHARE, SharedWorkers, WorkerPool
+from fileops.model.errors import ApplyRefused, Cancelled
+
+
+async def test_results_and_failures_come_back() -> None:
+    workers = WorkerPool(2)
+    assert await workers.run(CancelToken(), lambda: 1) == 1
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(CancelToken(), lambda: 1 // 0)
+    workers.close()
+
+
+async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+    workers, before = WorkerPool(3), threading.active_count()
+    for _ in range(5):
+        await workers.run(CancelToken(), lambda: None)
+    assert threading.active_count() == before + 1
+    names = await asyncio.gather(
+        *(workers.run(CancelToken(), lambda: threading.current_thread().name) for _ in range(30))
+    )
+    assert len(names) == 30
+    assert threading.active_count() <= before + 3
+    workers.close()
+    assert threading.active_count() == before
+
+
+async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
+    workers, is_answered, was_answered = WorkerPool(1), threading.Event(), list[bool]()
+    await workers.run(CancelToken(), lambda: deferred.do(lambda: was_answered.append(is_answered.wait(20))))
+    is_answered.set()
+    await workers.run(CancelToken(), lambda: None)
+    workers.close()
+    assert was_answered == [True]
+
+
+async def test_what_is_put_off_holds_up_neither_the_next_job_nor_is_it_lost_at_the_end() -> None:
+    workers, release, done = WorkerPool(2), threading.Event(), list[bool]()
+    await workers.run(CancelToken(), lambda: deferred.do(lambda: done.append(release.wait(20))))
+    async with asyncio.timeout(10):
+        assert await workers.run(CancelToken(), lambda: 1) == 1
+    closing = asyncio.create_task(asyncio.to_thread(workers.close))
+    while not workers.is_closed:  # noqa: ASYNC110 - set by a thread
+        await asyncio.sleep(0)
+    assert done == []
+    release.set()
+    await closing
+    assert done == [True]
+
+
+async def test_what_a_failed_or_cancelled_job_put_off_is_done() -> None:
+    workers, done = WorkerPool(1), list[int]()
+
+    def put_off_and_fail(failure: Exception) -> None:
+        deferred.do(lambda: done.append(1))
+        raise failure
+
+    for failure, told in ((ValueError(), ValueError), (Cancelled(), asyncio.CancelledError)):
+        with pytest.raises(told):
+            await workers.run(CancelToken(), lambda failure=failure: put_off_and_fail(failure))
+    workers.close()
+    assert done == [1, 1]
+
+
+async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
+    workers, done = WorkerPool(1), list[int]()
+
+    def put_off(n: int) -> int:
+        for i in range(n):
+            deferred.do(lambda i=i: done.append(i))
+        return len(done)
+
+    assert await workers.run(CancelToken(), lambda: put_off(1000)) > 980
+    workers.close()
+    assert sorted(done) == list(range(1000))
+
+
+def test_outside_of_workers_nothing_is_put_off() -> None:
+    done: list[int] = []
+    deferred.do(lambda: done.append(1))
+    assert done == [1]
+
+
+async def test_one_that_blocks_does_not_hold_up_the_others() -> None:
+    workers, release = WorkerPool(2), threading.Event()
+    blocked = asyncio.create_task(workers.run(CancelToken(), release.wait))
+    async with asyncio.timeout(5):
+        for n in range(10):
+            assert await workers.run(CancelToken(), lambda n=n: n) == n
+    release.set()
+    assert await blocked
+    workers.close()
+
+
+async def test_a_cancel_in_time_ends_the_wait_at_once() -> None:
+    workers, release = WorkerPool(1), threading.Event()
+    token = CancelToken()
+    task = asyncio.create_task(workers.run(token, release.wait))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    release.set()
+    workers.close()
+
+
+async def test_a_cancel_in_time_waits_for_what_the_work_has_made_to_be_gone() -> None:
+    workers, token = WorkerPool(1), CancelToken()
+    has_made, release, is_gone = threading.Event(), threading.Event(), threading.Event()
+
+    def make() -> None:
+        token.prepare()
+        has_made.set()
+        release.wait(20)
+        is_gone.set()
+        token.prepare()
+
+    task = asyncio.create_task(workers.run(token, make))
+    await asyncio.to_thread(has_made.wait, 20)
+    for _ in range(3):  # cancelled again and again, it waits
+        task.cancel()
+        await asyncio.sleep(0)
+    assert not task.done()
+    release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert is_gone.is_set()
+    workers.close()
+
+
+async def test_a_cancel_that_comes_too_late_gets_the_true_result() -> None:
+    workers, begun, release = WorkerPool(1), threading.Event(), threading.Event()
+    token = CancelToken()
+
+    def commit() -> str:
+        token.begin_commit()
+        begun.set()
+        release.wait()
+        return "written"
+
+    task = asyncio.create_task(workers.run(token, commit))
+    await asyncio.to_thread(begun.wait)
+    for _ in range(3):  # cancelled again and again, it stays the truth
+        task.cancel()
+        await asyncio.sleep(0)
+    release.set()
+    assert await task == "written"
+    workers.close()
+
+
+async def test_work_that_finds_itself_cancelled_ends_as_cancelled() -> None:
+    workers, token = WorkerPool(1), CancelToken()
+    token.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run(token, token.check)
+    workers.close()
+
+
+async def test_what_is_queued_at_the_end_is_cancelled() -> None:
+    workers, has_begun, release = WorkerPool(1), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        has_begun.set()
+        return release.wait(20)
+
+    running = asyncio.create_task(workers.run(CancelToken(), work))
+    queued = asyncio.create_task(workers.run(CancelToken(), lambda: 1))
+    assert await asyncio.to_thread(has_begun.wait, 20)
+    closing = asyncio.create_task(asyncio.to_thread(workers.close))
+    while not workers.is_closed:  # noqa: ASYNC110 - set by a thread
+        await asyncio.sleep(0)
+    release.set()
+    await closing
+    assert await running
+    with pytest.raises(asyncio.CancelledError):
+        await queued
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run(CancelToken(), lambda: 1)
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+
+
+def needing(*needed: str, then: Callable[[], object] = lambda: None) -> Callable[[], object]:
+    """Work that waits for these, one after another."""
+
+    def work() -> object:
+        for share in needed:
+            shares.require(share, lambda: ApplyRefused(reason="too many"))
+        return then()
+
+    return work
+
+
+async def test_what_waits_for_somebody_keeps_no_thread_from_the_disk() -> None:
+    workers, release = SharedWorkers(), threading.Event()
+    waiting = [
+        asyncio.create_task(workers.run(CancelToken(), needing("editor", then=lambda: release.wait(20)), "/a"))
+        for _ in range(40)
+    ]
+    async with asyncio.timeout(20):
+        while workers.n_elsewhere(lambda _place: 0) < 40:  # noqa: ASYNC110 - it becomes so one by one
+            await asyncio.sleep(0)
+        assert await workers.run(CancelToken(), lambda: "local") == "local"
+        assert await workers.run(CancelToken(), needing("mapped /far", then=lambda: "far")) == "far"
+        assert workers.n_elsewhere({"/a": 3}.get) == 43  # pyright: ignore[reportArgumentType] - no other place is asked for
+        waiting[-1].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting.pop()
+    release.set()
+    assert all(await asyncio.gather(*waiting))
+    assert workers.n_elsewhere(lambda _place: 1) == 0
+    workers.close()
+
+
+async def test_what_waits_for_two_has_threads_of_its_own() -> None:
+    workers = SharedWorkers()
+    names = await asyncio.gather(
+        *(
+            workers.run(CancelToken(), needing(*needed, then=lambda: threading.current_thread().name))
+            for needed in ((), ("b",), ("a", "b"), ("b", "a"), ("a", "b", "a"))
+        )
+    )
+    assert [str(name).removeprefix("fileops-worker-").rstrip("0123456789") for name in names] == [
+        "", "b-", "a-b-", "a-b-", "a-b-",
+    ]  # fmt: skip
+    workers.close()
+
+
+async def test_what_cannot_be_begun_anew_may_wait_for_everybody() -> None:
+    workers, n_begun = SharedWorkers(), list[int]()
+
+    def work() -> str:
+        n_begun.append(1)
+        needing("a", "b")()
+        return "done"
+
+    assert await workers.run_apart(CancelToken(), work) == "done"
+    assert n_begun == [1]
+    workers.close()
+
+
+async def test_too_many_that_wait_for_one_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fileops.workers.MAX_QUEUED", 3)
+    workers, release = SharedWorkers(), threading.Event()
+    work = needing("editor", then=lambda: release.wait(20))
+    waiting = [asyncio.create_task(workers.run(CancelToken(), work)) for _ in range(N_OF_A_SHARE + 3 + 5)]
+    done, _ = await asyncio.wait(waiting, timeout=20, return_when=asyncio.FIRST_EXCEPTION)
+    assert done
+    release.set()
+    ended = await asyncio.gather(*waiting, return_exceptions=True)
+    refused = [end for end in ended if isinstance(end, ApplyRefused)]
+    assert ended.count(True) + len(refused) == len(waiting)
+    assert 1 <= len(refused) <= 5 + N_OF_A_SHARE  # threads take from the queue while it is filled
+    assert await workers.run(CancelToken(), needing("other", then=lambda: 1)) == 1
+    workers.close()
+
+
+async def test_nothing_begins_in_any_share_after_the_end() -> None:
+    workers = SharedWorkers()
+    assert await workers.run(CancelToken(), needing("a", then=lambda: 1)) == 1
+    workers.close()
+    for needed in ((), ("a",), ("b",)):
+        with pytest.raises(asyncio.CancelledError):
+            await workers.run(CancelToken(), needing(*needed))
+    with pytest.raises(asyncio.CancelledError):
+        await workers.run_apart(CancelToken(), needing())

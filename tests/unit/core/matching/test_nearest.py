@@ -1,0 +1,83 @@
+"""The hint that goes with a text that was not found."""
+
+import pytest
+
+from core_models import FORMATS, text_of
+from fileops.core.matching.nearest import nearest
+from fileops.model.edits import DiffersIn
+from fileops.model.files import Text, TextFormat
+
+SOURCE = "def f(x):\n\tif x:\n\t\treturn 'a'\n\n\ndef g(y):\n    return \"b\"   \n"
+
+
+@pytest.mark.parametrize(
+    ("old", "lines", "kind"),
+    [
+        ("def f(x):\n    if x:\n        return 'a'\n", (1, 3), "tabs"),
+        ('def g(y):\n  return "b"   ', (6, 7), "indentation"),
+        ('def g(y):\n    return "b"\n', (6, 7), "trailing_blanks"),
+        ("    return “b”", (7, 7), "quotes"),
+        ("def\u00a0g(y):", (6, 6), "invisible"),
+        ("def g(\u200by):", (6, 6), "invisible"),
+        ("DEF G(Y):", (6, 6), "case"),
+        ('def g(y):\\n    return "b"', (6, 7), "escapes"),
+        ('    return \\"b\\"', (7, 7), "escapes"),
+        ('def h(y):\n    return "b"   ', (6, 7), "words"),
+        ('     6→def g(y):\n     7→    return "b"   ', (6, 7), "line_numbers"),
+        ('6\tdef g(y):\n7\t    return "b"   ', (6, 7), "line_numbers"),
+        ('def g(y):\r    return "b"   ', (6, 7), "line_ends"),
+    ],
+)
+def test_hint_names_the_place_and_the_kind_of_difference(old: str, lines: tuple[int, int], kind: DiffersIn) -> None:
+    hint = nearest(text_of(SOURCE), old)
+    assert hint is not None
+    assert kind in hint.differs_in
+    if kind != "line_ends":
+        assert hint.differs_in == (kind,)
+        assert (hint.start_line, hint.end_line) == lines
+    assert 0.5 <= hint.similarity <= 1
+    assert hint.diff.startswith("--- old_string\n") == bool(hint.diff.strip())
+
+
+@pytest.mark.parametrize("old", ["caf\ufffd au lait", "café au lait", "caf\udce9 au lait"])
+def test_hint_tells_of_bytes_that_are_not_text(old: str) -> None:
+    hint = nearest(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
+    assert hint is not None
+    assert hint.differs_in == ("invalid_bytes",)
+    assert hint.start_line == 2
+    hint.diff.encode()
+
+
+@pytest.mark.parametrize("old", ["\ufffd", "\udce9", "f\ufffd"])
+def test_hint_tells_of_bytes_that_are_not_text_however_short_the_text_is(old: str) -> None:
+    hint = nearest(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
+    assert hint is not None
+    assert (hint.start_line, hint.end_line, hint.differs_in) == (2, 2, ("invalid_bytes",))
+
+
+def test_half_a_line_end_is_told() -> None:
+    hint = nearest(text_of("a line\r\nb line\r\n"), "a line\r")
+    assert hint is not None
+    assert hint.differs_in == ("line_ends",)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_hint_works_in_every_encoding(fmt: TextFormat) -> None:
+    hint = nearest(text_of("first line here\nsecond line here\r\nthird\n", fmt), "first line here\nsecond line there")
+    assert hint is not None
+    assert (hint.start_line, hint.end_line) == (1, 2)
+    assert hint.differs_in == ("words",)
+    assert "-second line there\n+second line here\n" in hint.diff
+
+
+@pytest.mark.parametrize("old", ["zzzzz qqqq", "\n\n", " ", "\udc80"])
+def test_nothing_near_gives_no_hint(old: str) -> None:
+    assert nearest(text_of(SOURCE), old) is None
+
+
+def test_an_inserted_line_does_not_hide_the_place() -> None:
+    there = "start of it\nanother line\nthe third one\nthe fourth one\nend of it\n"
+    hint = nearest(text_of("x\n" * 50 + there), "start of it\nanother line\nNEW\nthe third one\nthe fourth one")
+    assert hint is not None
+    assert hint.start_line == 51
+    assert hint.similarity > 0.7

@@ -1,0 +1,198 @@
+"""When a person is asked, and what his answer makes of a proposal."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fileops.core.approval import needs_decision
+from fileops.core.decision import hunk_splices, modified_splices
+from fileops.core.plan import plan
+from fileops.core.roots import Roots
+from fileops.core.splices import apply
+from fileops.core.text import decode, detect_format
+from fileops.model.edits import Edit, Plan
+from fileops.model.errors import NotEncodable, Rejected
+from fileops.model.files import Snapshot, Stamp, Text
+from fileops.model.settings import ApprovalMode, Limits
+
+ROOTS = Roots(("/home/u/project",))
+
+
+def standing(path: str, n_links: int = 1) -> Snapshot:
+    stamp = Stamp(dev=1, ino=1, size_bytes=0, mtime_ns=0, ctime_ns=0, mode=0o100644, uid=0, gid=0, n_links=n_links)
+    return Snapshot(path=path, stamp=stamp, data=b"", taken_ns=0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "can_ask", "path", "expected"),
+    [
+        ("default", True, "/home/u/project/a.py", True),
+        ("default", False, "/home/u/project/.env", False),
+        ("auto_edit", True, "/home/u/project/a.py", False),
+        ("auto_edit", True, "/home/u/project/.env.local", True),
+        ("yolo", True, "/home/u/project/.git/hooks/pre-commit", False),
+    ],
+)
+def test_modes(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
+    assert needs_decision(mode, standing(path), ROOTS, can_ask) is expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config", "sub/.git/hooks/x", ".GIT/config", ".git", ".vscode/tasks.json", ".idea/a/b.xml",
+        ".github/workflows/ci.yml", ".env", ".envrc", "deep/.env.production", ".bashrc", ".zshenv", ".vimrc",
+        ".config/nvim/init.lua", ".config/fish/config.fish", ".profile",
+    ],
+)  # fmt: skip
+def test_protected_paths_are_asked_for_in_auto_edit(path: str):
+    assert needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
+    assert needs_decision("auto_edit", standing(f"/elsewhere/{path}"), None, True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".github/dependabot.yml", "git/config", "my.env", ".gitignore", "workflows/ci.yml", "environment"],
+)
+def test_other_paths_are_not_protected(path: str):
+    assert not needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("default", True), ("auto_edit", True), ("yolo", False)])
+def test_a_file_with_a_second_name_is_asked_for(mode: ApprovalMode, expected: bool):
+    assert needs_decision(mode, standing("/home/u/project/a.py", n_links=2), ROOTS, True) is expected
+
+
+def test_a_new_file_has_no_second_name():
+    nothing = Snapshot(path="/home/u/project/a.py", stamp=None, data=b"", taken_ns=0)
+    assert not needs_decision("auto_edit", nothing, ROOTS, True)
+
+
+def test_a_workspace_below_a_protected_folder_is_not_protected_as_a_whole():
+    roots = Roots(("/home/u/.vscode/extensions/mine",))
+    assert not needs_decision("auto_edit", standing("/home/u/.vscode/extensions/mine/a.ts"), roots, True)
+    assert needs_decision("auto_edit", standing("/home/u/.vscode/settings.json"), roots, True)
+
+
+# --- a person's own text ---------------------------------------------------------------------------------
+
+
+def modified(data: bytes, person_text: str) -> bytes:
+    return apply(data, modified_splices(Text(data=data, format=detect_format(data)), person_text))
+
+
+@pytest.mark.parametrize(
+    ("data", "person_text", "expected"),
+    [
+        pytest.param(b"a\nb\n", "a\nB\n", b"a\nB\n", id="one line"),
+        pytest.param(b"a\r\nb\r\n", "a\nB\nc\n", b"a\r\nB\r\nc\r\n", id="line ends of the file"),
+        pytest.param(b"a\r\nb\nc\r\n", "a\nb\nc\n", b"a\r\nb\nc\r\n", id="mixed line ends stay"),
+        pytest.param(b"a\r\nb\nc", "x\na\nb\nc", b"x\r\na\r\nb\nc", id="new first line"),
+        pytest.param(b"a\nb", "a\nb\n", b"a\nb\n", id="final newline added"),
+        pytest.param(b"a\r\nb", "a\nb\n", b"a\r\nb\r\n", id="final newline as the file's"),
+        pytest.param(b"a\nb\n", "a\nb", b"a\nb", id="final newline removed"),
+        pytest.param(b"a\nb\nc\n", "a\nc\n", b"a\nc\n", id="line removed"),
+        pytest.param(b"a\nb\n", "", b"", id="all removed"),
+        pytest.param(b"", "x\r\ny\n", b"x\r\ny\n", id="nothing stood: as given"),
+        pytest.param(b"\xef\xbb\xbfa\n", "b\n", b"\xef\xbb\xbfb\n", id="BOM stays"),
+        pytest.param(b"\xef\xbb\xbfa\n", "\ufeffb\n", b"\xef\xbb\xbfb\n", id="BOM is not doubled"),
+        pytest.param(b"\xe9\nb\n", "\ufffd\nc\n", b"\xe9\nc\n", id="invalid bytes of another line"),
+        pytest.param(b"x \xe9 y\n", "x \ufffd z\n", b"x \xe9 z\n", id="invalid bytes of the same line"),
+        pytest.param(b"q\nx \xe9 y\n", "x \ufffd z\n", b"x \xe9 z\n", id="invalid bytes, fewer lines"),
+        pytest.param(b"a\rb\nc\n", "a\rb\nd\n", b"a\rb\nd\n", id="lone carriage return is content"),
+        pytest.param(
+            b"\xff\xfe" + "a\r\n\u0a0a\r\n".encode("utf-16-le"), "a\n\u0a0a!\nb\n",
+            b"\xff\xfe" + "a\r\n\u0a0a!\r\nb\r\n".encode("utf-16-le"), id="UTF-16",
+        ),
+    ],
+)  # fmt: skip
+def test_a_persons_text_keeps_other_bytes(data: bytes, person_text: str, expected: bytes):
+    assert modified(data, person_text) == expected
+
+
+def test_a_persons_text_that_the_encoding_cannot_hold_is_refused():
+    with pytest.raises(NotEncodable) as refusal:
+        modified(b"a\n", "\ud800\n")
+    assert refusal.value.characters == "\ud800"
+
+
+LINES = st.lists(st.sampled_from([b"", b"a", b"b", b"x \xe9 y", "é😀".encode(), b"\r"]), min_size=1, max_size=6)
+ENDS = st.lists(st.sampled_from([b"\n", b"\r\n"]), min_size=6, max_size=6)
+
+
+@given(LINES, ENDS, st.text(alphabet="abxy \n\r\ufffdé", max_size=20))
+@example([b"\r", b"a"], [b"\n"] * 6, "\r\r\n")
+def test_what_is_written_reads_as_the_person_wrote(lines: list[bytes], ends: list[bytes], person_text: str):
+    data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
+    result = modified(data, person_text)
+
+    def lf(text: str) -> list[str]:
+        return text.replace("\r\n", "\n").split("\n")
+
+    assert lf(decode(result, detect_format(result))) == lf(person_text)
+
+
+@given(LINES, ENDS)
+def test_the_text_as_shown_changes_nothing(lines: list[bytes], ends: list[bytes]):
+    data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
+    assert modified_splices(Text(data=data, format=detect_format(data)), decode(data, detect_format(data))) == ()
+
+
+# --- a choice of hunks ------------------------------------------------------------------------------------
+
+
+def planned(data: bytes, *edits: tuple[str, str]) -> Plan:
+    snapshot = Snapshot(path="/f", stamp=STAMP, data=data, taken_ns=0)
+    wishes = [Edit(old_string=old, new_string=new, replace_all=True) for old, new in edits]
+    return plan(snapshot, detect_format(data), wishes, limits=Limits())
+
+
+STAMP = Stamp(dev=1, ino=1, size_bytes=0, mtime_ns=0, ctime_ns=0, mode=0o100644, uid=0, gid=0, n_links=1)
+FILLER = "".join(f"{n}\n" for n in range(20))
+
+
+def test_one_hunk_of_two():
+    data = f"a\n{FILLER}a\n".encode()
+    proposal = planned(data, ("a", "b"))
+    first, second = proposal.change.hunks
+    assert apply(data, hunk_splices(proposal, [first.id])) == f"b\n{FILLER}a\n".encode()
+    assert apply(data, hunk_splices(proposal, [second.id])) == f"a\n{FILLER}b\n".encode()
+
+
+def test_all_hunks_are_the_proposal_itself():
+    proposal = planned(f"a\n{FILLER}a\n".encode(), ("a", "b"))
+    assert hunk_splices(proposal, [hunk.id for hunk in proposal.change.hunks]) == proposal.splices
+
+
+def test_one_splice_that_shows_as_two_hunks_can_be_taken_in_part():
+    old, new = f"one\n{FILLER}two\n", f"ONE\n{FILLER}TWO\nmore\n"
+    proposal = planned(old.encode(), (old, new))
+    first, second = proposal.change.hunks
+    assert apply(old.encode(), hunk_splices(proposal, [second.id])) == f"one\n{FILLER}TWO\nmore\n".encode()
+    assert apply(old.encode(), hunk_splices(proposal, [first.id])) == f"ONE\n{FILLER}two\n".encode()
+
+
+def test_bytes_around_a_chosen_hunk_survive():
+    data = b"\xef\xbb\xbfa\r\n" + FILLER.encode() + b"x\xff\na\r\nz\xfe"
+    proposal = planned(data, ("a", "b"))
+    _, second = proposal.change.hunks
+    assert apply(data, hunk_splices(proposal, [second.id])) == data[:-5] + b"b\r\nz\xfe"
+
+
+def test_a_hunk_that_the_proposal_does_not_have_is_a_refusal():
+    with pytest.raises(Rejected):
+        hunk_splices(planned(b"a\n", ("a", "b")), ["other"])
+
+
+NUMBERS = st.lists(st.sampled_from(["a", "b", "c", "", "a a"]), max_size=30)
+
+
+@given(NUMBERS, st.sets(st.integers(0, 5)), st.booleans())
+def test_chosen_hunks_and_the_rest_make_the_whole(lines: list[str], chosen: set[int], ends: bool):
+    data = ("\n".join(lines) + "\n" * ends + "a").encode()
+    proposal = planned(data, ("a", "A"))
+    ids = [hunk.id for hunk in proposal.change.hunks]
+    some = [one for at, one in enumerate(ids) if at in chosen]
+    rest = [one for one in ids if one not in some]
+    splices = sorted((*hunk_splices(proposal, some), *hunk_splices(proposal, rest)), key=lambda one: one.start)
+    assert apply(data, splices) == apply(data, proposal.splices)

@@ -1,0 +1,294 @@
+"""What is opened is what was decided about: never a device, never through a link that was put in between."""
+
+import fcntl
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.fs.children import as_root, in_child
+
+from contract.recording import RecordingHooks
+from fileops.core.roots import Roots
+from fileops.fs.local import nofollow
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.edits import Splice
+from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots, PathMoved, Stale
+from fileops.platform import syscalls
+
+VERBS = ["stat", "open", "read"]
+
+
+@pytest.fixture(params=["openat2", "walk"])  # the third only narrows the window (see its docstring)
+def racing_fs(request: pytest.FixtureRequest, state: str) -> LocalFileSystem:
+    if request.param == "openat2" and not syscalls.has_open_without_links():
+        pytest.skip("this kernel has no openat2")
+    return LocalFileSystem(opener=nofollow.OPENERS[request.param], state_folder=state)
+
+
+@pytest.fixture(params=sorted(nofollow.OPENERS))
+def any_fs(request: pytest.FixtureRequest, state: str) -> LocalFileSystem:
+    if request.param == "openat2" and not syscalls.has_open_without_links():
+        pytest.skip("this kernel has no openat2")
+    return LocalFileSystem(opener=nofollow.OPENERS[request.param], state_folder=state)
+
+
+def kind_of(call: Callable[[], object]) -> str:
+    with pytest.raises(NotRegularFile) as caught:
+        call()
+    return caught.value.kind
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_fifo_is_never_opened(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+    path = f"{folder}/fifo"
+    os.mkfifo(path)
+    assert kind_of(lambda: getattr(any_fs, verb)(path)) == "fifo"
+    with pytest.raises(OSError, match="No such device or address"):  # no reader is there, nor ever was
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_socket_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{folder}/s")
+        assert kind_of(lambda: getattr(any_fs, verb)(f"{folder}/s")) == "socket"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero", "/dev/tty"])
+def test_a_device_is_refused(any_fs: LocalFileSystem, path: str, verb: str) -> None:
+    assert kind_of(lambda: getattr(any_fs, verb)(path)) == "character device"
+
+
+@as_root
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_device_by_another_name_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+    os.mknod(f"{folder}/tty", 0o020666, os.makedev(5, 0))
+    assert kind_of(lambda: getattr(any_fs, verb)(f"{folder}/tty")) == "character device"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("path", ["/proc/self/status", "/proc/kmsg", "/proc/meminfo", "/sys/kernel/uevent_seqnum"])
+def test_kernel_streams_are_refused(any_fs: LocalFileSystem, path: str, verb: str) -> None:
+    if not os.access(path, os.R_OK):
+        pytest.skip("not mounted here, or not for this user")
+    assert kind_of(lambda: getattr(any_fs, verb)(any_fs.resolve(path))) == "kernel stream"
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_small_and_empty_files_are_no_kernel_streams(any_fs: LocalFileSystem, folder: str, size: int) -> None:
+    Path(f"{folder}/f").write_bytes(b"x" * size)
+    assert any_fs.read(f"{folder}/f").data == b"x" * size
+
+
+def test_other_ways_to_name_a_file_lead_to_its_one_name(any_fs: LocalFileSystem, folder: str) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"x")
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        for name in (
+            f"/dev/fd/{fd}",
+            f"/proc/self/fd/{fd}",
+            f"/proc/self/root{path}",
+            f"/proc/{os.getpid()}/cwd/{path}",
+        ):
+            assert any_fs.resolve(name) in {path, os.path.realpath(name)}
+        assert any_fs.resolve(f"/dev/fd/{fd}") == path
+        os.unlink(path)
+        with pytest.raises(FileMissing):
+            any_fs.open(any_fs.resolve(f"/dev/fd/{fd}"))
+    finally:
+        os.close(fd)
+    reading, writing = os.pipe()
+    try:
+        with pytest.raises(FileOpsError):
+            any_fs.open(any_fs.resolve(f"/dev/fd/{reading}"))
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "given", ["{}/in/../out/f", "{}/in/link", "{}/in/tolink/f", "{}/inn/f", "/proc/self/root{}/out/f"]
+)
+def test_no_name_leads_outside_the_roots(any_fs: LocalFileSystem, folder: str, given: str) -> None:
+    for name in ("in", "inn", "out"):
+        os.mkdir(f"{folder}/{name}")
+        Path(f"{folder}/{name}/f").write_bytes(b"x")
+    os.symlink("../out/f", f"{folder}/in/link")
+    os.symlink(f"{folder}/out", f"{folder}/in/tolink")
+    roots = Roots((f"{folder}/in",))
+    roots.require_inside(any_fs.resolve(f"{folder}/in/../in/f"), "")
+    with pytest.raises(OutsideRoots):
+        roots.require_inside(any_fs.resolve(given.format(folder)), given)
+
+
+def swapping(stop: threading.Event, place: str, aside: str, outside: str) -> None:
+    """A folder and a link to the outside take turns at one name."""
+    while not stop.is_set():
+        os.rename(place, aside)
+        os.symlink(outside, place)
+        os.unlink(place)
+        os.rename(aside, place)
+
+
+def test_a_link_swapped_in_never_leads_outside(racing_fs: LocalFileSystem, folder: str) -> None:
+    for name in ("in/d", "out"):
+        os.makedirs(f"{folder}/{name}")
+        Path(f"{folder}/{name}/f").write_bytes(name.encode())
+    path = f"{folder}/in/d/f"
+    stop = threading.Event()
+    swapper = threading.Thread(target=swapping, args=(stop, f"{folder}/in/d", f"{folder}/in/aside", f"{folder}/out"))
+    swapper.start()
+    try:
+        for _ in range(2000):
+            try:
+                with racing_fs.open(path) as stream:
+                    assert stream.read(100) == b"in/d"
+                assert racing_fs.read(path).data in {b"in/d", b""}
+            except (PathMoved, FileMissing):
+                continue
+    finally:
+        stop.set()
+        swapper.join()
+    assert racing_fs.read(path).data == b"in/d"
+
+
+def test_no_write_goes_through_a_link_that_was_swapped_in(racing_fs: LocalFileSystem, folder: str) -> None:
+    for name in ("in/d", "out"):
+        os.makedirs(f"{folder}/{name}")
+        Path(f"{folder}/{name}/f").write_bytes(b"0")
+    path = f"{folder}/in/d/f"
+    stop = threading.Event()
+    swapper = threading.Thread(target=swapping, args=(stop, f"{folder}/in/d", f"{folder}/in/aside", f"{folder}/out"))
+    swapper.start()
+    n_written = 0
+    try:
+        for _ in range(300):
+            try:
+                snapshot = racing_fs.read(path)
+                if snapshot.exists:
+                    racing_fs.replace(snapshot, [Splice(0, 0, b"1")], RecordingHooks())
+                    n_written += 1
+            except (PathMoved, Stale):
+                continue
+    finally:
+        stop.set()
+        swapper.join()
+    assert Path(f"{folder}/out/f").read_bytes() == b"0"
+    assert os.listdir(f"{folder}/out") == ["f"]
+    assert not [name for name in os.listdir(f"{folder}/in/d") if name.startswith(".fileops")]
+    assert racing_fs.read(path).data.count(b"1") >= n_written
+
+
+def test_a_link_put_in_at_the_last_moment_is_not_written_through(any_fs: LocalFileSystem, folder: str) -> None:
+    os.makedirs(f"{folder}/in/d")
+    os.mkdir(f"{folder}/out")
+    for place in ("in/d", "out"):
+        Path(f"{folder}/{place}/f").write_bytes(b"same")
+
+    def swap_folder() -> None:
+        os.rename(f"{folder}/in/d", f"{folder}/aside")
+        os.symlink(f"{folder}/out", f"{folder}/in/d")
+
+    snapshots = [any_fs.read(f"{folder}/in/d/{name}") for name in ("f", "created")]
+    any_fs.replace(snapshots[0], [Splice(0, 0, b"x")], RecordingHooks(before=swap_folder))
+    assert Path(f"{folder}/out/f").read_bytes() == b"same"
+    assert Path(f"{folder}/aside/f").read_bytes() == b"xsame"  # the file that was asked for, wherever it is now
+    for snapshot in snapshots:
+        with pytest.raises(PathMoved):
+            any_fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks())
+    assert os.listdir(f"{folder}/out") == ["f"]
+    assert os.listdir(f"{folder}/aside") == ["f"]
+
+
+def test_a_file_swapped_all_the_time_is_read_whole(fs: LocalFileSystem, folder: str) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"a" * 9000)
+    stop = threading.Event()
+
+    def swap() -> None:
+        letters = b"ab"
+        i = 0
+        while not stop.is_set():
+            i += 1
+            Path(f"{folder}/t").write_bytes(letters[i % 2 : i % 2 + 1] * (9000 + i % 2))
+            os.rename(f"{folder}/t", path)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        for _ in range(3000):
+            snapshot: Any = fs.read(path)
+            assert len(set(snapshot.data)) == 1
+            assert snapshot.stamp.size_bytes == len(snapshot.data)
+            assert snapshot.stamp.n_links == 1
+    finally:
+        stop.set()
+        swapper.join()
+
+
+def test_folders_and_devices_are_refused_by_replace_too(fs: LocalFileSystem, folder: str) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"x")
+    snapshot = fs.read(path)
+    os.unlink(path)
+    os.mkdir(path)
+    with pytest.raises(IsDirectory):
+        fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
+    os.rmdir(path)
+    os.mkfifo(path)
+    with pytest.raises(NotRegularFile):
+        fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
+
+
+def test_descriptors_are_not_leaked(fs: LocalFileSystem, folder: str) -> None:
+    def n_open() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"x")
+    os.mkfifo(f"{folder}/fifo")
+    os.symlink("f", f"{folder}/link")
+    before = n_open()
+    for _ in range(20):
+        snapshot = fs.replace(fs.read(path), [Splice(0, 0, b"y")], RecordingHooks()).snapshot
+        with fs.open(path) as stream:
+            stream.read(1)
+        for bad in (f"{folder}/fifo", f"{folder}/link", folder, f"{folder}/none/x", "/dev/null", "/proc/meminfo"):
+            with pytest.raises((FileOpsError, PathMoved)):
+                fs.open(bad)
+        with fs.hold(path):
+            Path(path).write_bytes(b"z")
+        with pytest.raises(Stale):
+            fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
+        fs.resolve(f"{folder}/link")
+    assert n_open() == before
+    assert fs.n_locks == 0
+
+
+def test_a_file_that_is_lent_out_is_waited_for(fs: LocalFileSystem, folder: str) -> None:
+    path = f"{folder}/f"
+    Path(path).write_bytes(b"x")
+
+    def work() -> object:
+        fd = os.open(path, os.O_RDWR)
+        asked: list[int] = []
+
+        def give_back(number: int, frame: object) -> None:
+            asked.append(number)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+        signal.signal(signal.SIGIO, give_back)
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            return "no leases here"
+        return fs.read(path).data, tuple(asked)
+
+    assert in_child(work).value in {(b"x", (int(signal.SIGIO),)), "no leases here"}

@@ -1,0 +1,197 @@
+"""What is in memory is had at once; whatever would have to wait, or is out of the ordinary, is left to the workers."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from unit.fs.children import as_root, in_child, own_mounts
+
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
+from fileops.platform import syscalls
+from support.patience import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not syscalls.has_open_cached(), reason="openat2 with RESOLVE_CACHED"
+)
+
+
+@pytest.fixture
+def fs(tmp_path: Path) -> LocalFileSystem:
+    with open(tmp_path / "f", "w+b") as file:
+        if syscalls.kind_of_filesystem(file.fileno()) == "other":
+            pytest.skip("the temporary folder is on no filesystem that is read at once")
+    os.utime(tmp_path / "f", (1, 1))
+    return LocalFileSystem(state_folder=str(tmp_path / ".state"))
+
+
+def known(fs: LocalFileSystem, tmp_path: Path, data: bytes = b"one\ntwo\n") -> str:
+    """A file whose folder a worker has been in."""
+    path = os.path.realpath(tmp_path / "f")
+    Path(path).write_bytes(data)
+    with fs.open(path):
+        pass
+    return path
+
+
+@pytest.mark.parametrize("data", [b"", b"one\n", b"\xff\x00" * 1000, b"x" * MAX_BYTES])
+def test_gives_what_an_open_gives(fs: LocalFileSystem, tmp_path: Path, data: bytes) -> None:
+    path = known(fs, tmp_path, data)
+    cached = fs.try_open_cached(path)
+    assert cached is not None
+    with cached, fs.open(path) as opened:
+        assert cached.stamp == opened.stamp
+        assert (cached.source, cached.version) == (opened.source, opened.version)
+        assert cached.read(MAX_BYTES + 1) == data
+        assert cached.read(1) == b""
+        cached.seek(2)
+        assert cached.read(2) == data[2:4]
+
+
+def test_gives_what_stands_now(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    Path(path).write_bytes(b"three\n")
+    cached = fs.try_open_cached(path)
+    assert cached is not None
+    assert cached.read(100) == b"three\n"
+
+
+def test_first_use_of_a_folder_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = os.path.realpath(tmp_path / "f")
+    assert fs.try_open_cached(path) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["link", "../{}/f", "./f", "f/", "/f", "missing", "sub", "pipe", "large", "n\0", "\ud800", ""]
+)
+def test_what_is_out_of_the_ordinary_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path, name: str) -> None:
+    folder = os.path.dirname(known(fs, tmp_path))
+    os.symlink("f", f"{folder}/link")
+    os.mkdir(f"{folder}/sub")
+    os.mkfifo(f"{folder}/pipe")
+    Path(f"{folder}/large").write_bytes(b"x" * (MAX_BYTES + 1))
+    assert fs.try_open_cached(f"{folder}/" + name.format(os.path.basename(folder))) is None
+
+
+def test_name_without_a_folder_is_none_of_the_root(fs: LocalFileSystem, tmp_path: Path) -> None:
+    files, path = PageCacheReader(lambda _status, _now_ns: False), known(fs, tmp_path)
+    with open(path, "rb") as file:
+        files.note("/", file.fileno(), os.fstat(file.fileno()).st_dev)
+    with contextlib.chdir(tmp_path):
+        assert files.load("f") is None
+
+
+def test_link_in_the_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_path: Path) -> None:
+    inside, elsewhere = tmp_path / "inside", tmp_path / "elsewhere"
+    for folder, data in ((inside, b"ours"), (elsewhere, b"theirs")):
+        folder.mkdir()
+        (folder / "f").write_bytes(data)
+    path = os.path.realpath(inside / "f")
+    with fs.open(path):
+        pass
+    assert fs.try_open_cached(path) is not None
+    os.rename(inside, tmp_path / "away")
+    os.symlink(elsewhere, inside)
+    assert fs.try_open_cached(path) is None
+
+
+def test_file_that_somebody_is_writing_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    with open(path, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert fs.try_open_cached(path) is None
+    assert fs.try_open_cached(path) is not None
+
+
+def test_file_that_is_written_in_place_while_it_is_read_is_left_to_the_workers(
+    fs: LocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, preadv = known(fs, tmp_path), os.preadv
+    os.utime(path, (1, 1))
+
+    def read_behind_half_a_write(fd: int, buffers: list[bytearray], *where: int) -> int:
+        with open(path, "r+b") as file:
+            file.write(b"ONE\n")
+        return preadv(fd, buffers, *where)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "preadv", read_behind_half_a_write)
+        assert fs.try_open_cached(path) is None
+
+
+def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path, b"x" * 100_000)
+    with open(path, "r+b") as file:
+        fd = file.fileno()
+        if syscalls.kind_of_filesystem(fd) == "memory":
+            pytest.skip("nothing is behind this memory")
+        os.fsync(fd)
+
+        def is_dropped() -> bool:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            try:
+                return os.preadv(fd, [bytearray(100_000)], 0, os.RWF_NOWAIT) < 100_000
+            except BlockingIOError:
+                return True
+
+        until = time.monotonic() + PATIENCE_S
+        while not is_dropped():
+            assert time.monotonic() < until, "the kernel keeps it"
+        assert fs.try_open_cached(path) is None
+
+
+@as_root
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_filesystem_that_does_not_answer_and_is_mounted_over_a_known_folder_is_not_waited_for(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    path = known(fs, tmp_path)
+
+    def work() -> object:
+        own_mounts()
+        fuse = os.open("/dev/fuse", os.O_RDWR)  # what is asked through it, nobody answers
+        options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+        assert ctypes.CDLL(None).mount(b"none", os.fsencode(os.path.dirname(path)), b"fuse", 0, options) == 0
+        loop = threading.Thread(target=fs.try_open_cached, args=(path,), daemon=True)
+        loop.start()
+        loop.join(PATIENCE_S)
+        return "waits" if loop.is_alive() else "done"
+
+    assert in_child(work).value == "done"
+
+
+def test_kernels_own_files_are_left_to_the_workers() -> None:
+    files = PageCacheReader(lambda _status, _now_ns: False)
+    with open("/proc/self/status", "rb") as file:
+        files.note("/proc/self", file.fileno(), os.fstat(file.fileno()).st_dev)
+        assert syscalls.kind_of_filesystem(file.fileno()) == "other"
+    assert files.load("/proc/self/status") is None
+
+
+def test_threads_note_folders_while_the_loop_reads(fs: LocalFileSystem, tmp_path: Path) -> None:
+    path = known(fs, tmp_path)
+    folders = [tmp_path / f"d{n}" for n in range(50)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "f").write_bytes(b"there")
+
+    def note(some: list[Path]) -> None:
+        for folder in some:
+            with fs.open(os.path.realpath(folder / "f")):
+                pass
+
+    threads = [threading.Thread(target=note, args=(folders[n::2],)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        cached = fs.try_open_cached(path)
+        assert cached is not None
+        assert cached.read(100) == b"one\ntwo\n"
+    for folder in folders:
+        assert fs.try_open_cached(os.path.realpath(folder / "f")) is not None

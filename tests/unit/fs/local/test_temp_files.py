@@ -1,0 +1,115 @@
+"""Files of dead processes go; those of living ones, and everybody else's, stay."""
+
+import os
+from pathlib import Path
+
+import pytest
+from unit.fs.children import in_child
+
+from contract.recording import RecordingHooks
+from fileops.fs.local import temp_files
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.edits import Splice
+from fileops.platform.locks import try_lock
+
+DEAD = ".fileops-999999999-0-0123456789ab.tmp"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".fileops-999999999-0-0123456789ab.tmp~",
+        ".fileops-x-0-0123456789ab.tmp",
+        ".fileops-1-0-0123456789a.tmp",
+        "a.fileops-999999999-0-0123456789ab.tmp",
+        ".fileops.toml",
+        ".fileops-",
+    ],
+)
+def test_names_that_are_not_ours_stay(fs: LocalFileSystem, folder: str, name: str) -> None:
+    Path(f"{folder}/{name}").write_bytes(b"")
+    assert list(temp_files.list_own_files(folder)) == []
+    assert fs.recover(folder) == 0
+    assert os.listdir(folder) == [name]
+
+
+def test_a_reused_pid_is_not_mistaken_for_the_maker(fs: LocalFileSystem, folder: str) -> None:
+    for start in ("0", "1"):
+        Path(f"{folder}/.fileops-{os.getpid()}-{start}-0123456789ab.tmp").write_bytes(b"")
+    assert fs.recover(folder) == 2
+    assert os.listdir(folder) == []
+
+
+def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None:
+    name = temp_files.new_name("tmp")
+    Path(f"{folder}/{name}").write_bytes(b"")
+    assert [found.name for found in temp_files.list_own_files(folder)] == [name]
+    assert in_child(lambda: fs.recover(folder)).value == 0
+    assert os.listdir(folder) == [name]
+
+
+def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/f").write_bytes(b"x")
+    name = temp_files.new_name("tmp")
+    Path(f"{folder}/{name}").write_bytes(b"")
+    fs.read(f"{folder}/f")  # by another thread, while the edit gives up
+    temp_files.done_with(name)
+    fs.read(f"{folder}/f")
+    assert os.listdir(folder) == ["f"]
+
+
+def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSystem, folder: str) -> None:
+    fd = os.open(f"{folder}/{DEAD}", os.O_CREAT | os.O_RDWR)
+    try:
+        assert try_lock(fd)
+        assert fs.recover(folder) == 0
+    finally:
+        os.close(fd)
+    assert fs.recover(folder) == 1
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("use", ["read", "open", "replace"])
+def test_left_overs_go_before_the_first_use_of_their_folder(fs: LocalFileSystem, folder: str, use: str) -> None:
+    path = f"{folder}/d/f"
+    os.mkdir(f"{folder}/d")
+    Path(path).write_bytes(b"x")
+    snapshot = LocalFileSystem().read(path)
+    Path(f"{folder}/d/{DEAD}").write_bytes(b"")
+    if use == "replace":
+        fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
+    elif use == "read":
+        fs.read(path)
+    else:
+        with fs.open(path):
+            pass
+    assert os.listdir(f"{folder}/d") == ["f"]
+
+
+def test_a_left_over_that_is_a_link_or_a_folder_does_no_harm(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/precious").write_bytes(b"x")
+    os.symlink("precious", f"{folder}/{DEAD}")
+    os.mkdir(f"{folder}/{DEAD.replace('0-0', '0-1')}")
+    os.mkfifo(f"{folder}/{DEAD.replace('tmp', 'journal')}")
+    fs.recover(folder)
+    assert Path(f"{folder}/precious").read_bytes() == b"x"
+
+
+def test_start_times_tell_processes_apart() -> None:
+    own = temp_files.start_time(os.getpid())
+    assert own is not None
+    assert in_child(lambda: temp_files.new_name("tmp")).value.split("-")[1] != str(os.getpid())
+    assert temp_files.start_time(999_999_999) is None
+
+
+@pytest.mark.parametrize("kind", ["tmp", "journal"])
+def test_a_file_of_ours_that_is_not_locked_yet_stays_until_it_is_given_up(
+    fs: LocalFileSystem, folder: str, kind: str
+) -> None:
+    """Another thread looks at the folder between the making and the locking."""
+    name = temp_files.new_name(kind)
+    Path(f"{folder}/{name}").touch(mode=0o600)
+    assert fs.recover(folder) == 0
+    temp_files.done_with(name)
+    assert fs.recover(folder) == 1
+    assert os.listdir(folder) == []

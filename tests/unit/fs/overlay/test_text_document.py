@@ -1,0 +1,118 @@
+"""The mirror of an open document against a naive one that splits the whole text at every step."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fileops.fs.overlay import text_document
+from fileops.fs.overlay.text_document import TextDocument, advanced, n_units
+from fileops.model.documents import Position, PositionEncoding
+
+ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
+# \x0b \x0c \x1c \x85 U+2028 U+2029 are line ends for str.splitlines and not for LSP.
+ALPHABET = "ab \n\r\r\n\x0b\x0c\x1c\x85\u2028\u2029é€😀𝕏"
+
+
+def naive_lines(text: str) -> list[tuple[int, int]]:
+    """Start and content end of each line."""
+    lines: list[tuple[int, int]] = []
+    start = 0
+    for found in re.finditer(r"\r\n|\n|\r", text):
+        lines.append((start, found.start()))
+        start = found.end()
+    return [*lines, (start, len(text))]
+
+
+def naive_offset(text: str, position: Position, encoding: PositionEncoding) -> int:
+    lines = naive_lines(text)
+    if position.line >= len(lines):
+        return len(text)
+    start, end = lines[position.line]
+    at = start
+    while at < end and n_units(text[start : at + 1], encoding) <= position.character:
+        at += 1
+    return at
+
+
+@pytest.fixture(params=[4, 7, 4096], ids=lambda size: f"chunks of {size}", autouse=True)
+def chunk_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small chunks bring every boundary into short texts."""
+    monkeypatch.setattr(text_document, "CHUNK_CHARS", request.param)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "encoding", "offset"),
+    [
+        ("a\u2028b\nc", Position(1, 0), "utf-16", 4),
+        ("a\x0cb\x85c\x1d\x0b\nd", Position(1, 1), "utf-16", 9),
+        ("a\r\nb\rc\nd", Position(3, 0), "utf-16", 7),
+        ("a\r\nb", Position(0, 9), "utf-16", 1),
+        ("a\nb", Position(7, 0), "utf-16", 3),
+        ("", Position(0, 3), "utf-16", 0),
+        ("ab\nc", Position(-1, 1), "utf-16", 1),
+        ("ab\nc", Position(1, -9), "utf-16", 3),
+        ("😀x", Position(0, 2), "utf-16", 1),
+        ("😀x", Position(0, 1), "utf-16", 0),
+        ("😀x", Position(0, 4), "utf-8", 1),
+        ("😀x", Position(0, 3), "utf-8", 0),
+        ("😀x", Position(0, 1), "utf-32", 1),
+    ],
+)
+def test_positions(text: str, position: Position, encoding: PositionEncoding, offset: int):
+    assert TextDocument(text).offset_at(position, encoding) == offset
+
+
+def test_typing_at_a_carriage_return_keeps_the_line_count():
+    text = TextDocument("a\rb").replaced(Position(1, 0), Position(1, 0), "\n", "utf-16")
+    assert text.text == "a\r\nb"
+    assert text.offset_at(Position(1, 0), "utf-16") == 3
+
+
+def test_halves_of_a_character_that_come_together_are_one_character():
+    text = TextDocument("x").replaced(Position(0, 1), Position(0, 1), "\ud83d", "utf-16")
+    text = text.replaced(Position(0, 2), Position(0, 2), "\ude00", "utf-16")
+    assert text.text == "x😀"
+
+
+def test_an_earlier_text_does_not_change():
+    first = TextDocument("one\ntwo\n")
+    second = first.spliced(0, 3, "ONE")
+    assert (first.text, second.text) == ("one\ntwo\n", "ONE\ntwo\n")
+
+
+POSITIONS = st.builds(Position, st.integers(0, 12), st.integers(0, 12))
+
+
+@given(
+    st.text(alphabet=ALPHABET, max_size=60),
+    st.lists(st.tuples(POSITIONS, POSITIONS, st.text(alphabet=ALPHABET, max_size=12)), max_size=6),
+    st.sampled_from(ENCODINGS),
+)
+def test_changes_are_those_of_the_naive_mirror(
+    text: str, changes: list[tuple[Position, Position, str]], encoding: PositionEncoding
+):
+    mirror = TextDocument(text)
+    for one, other, new in changes:
+        start, end = sorted((one, other))
+        text = text[: naive_offset(text, start, encoding)] + new + text[naive_offset(text, end, encoding) :]
+        mirror = mirror.replaced(one, other, new, encoding)
+        assert mirror.text == text
+        assert mirror.n_chars == len(text)
+
+
+@given(st.text(alphabet=ALPHABET, max_size=60), st.sampled_from(ENCODINGS))
+def test_positions_lead_there_and_back(text: str, encoding: PositionEncoding):
+    mirror = TextDocument(text)
+    position, reached = Position(0, 0), 0
+    positions: dict[int, Position] = {}
+    for offset in range(len(text) + 1):
+        if text[offset - 1 : offset + 1] != "\r\n":
+            position, reached = advanced(position, text[reached:offset], encoding), offset
+            positions[offset] = position
+            assert mirror.offset_at(position, encoding) == offset == naive_offset(text, position, encoding)
+    starts = [positions[start] for start, _ in naive_lines(text)]
+    assert [(start.line, start.character) for start in starts] == [(line, 0) for line in range(len(starts))]
+    assert all(one < two for one, two in pairwise(positions.values()))

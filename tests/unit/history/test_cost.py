@@ -1,0 +1,120 @@
+"""What an undo of many edits costs, counted in steps of the interpreter and not in time."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from contract.recording import RecordingHooks
+from fileops.core.merge.undo import undo_edits
+from fileops.core.plan import plan
+from fileops.core.text import detect_format
+from fileops.fs.memory import MemoryFileSystem
+from fileops.history.journal import History
+from fileops.model.edits import Edit
+from fileops.model.errors import UndoConflict
+from fileops.model.settings import Limits
+
+PATH = "/w/f"
+FEW = 64
+
+
+def n_steps(work: Callable[[], object]) -> int:
+    """Of the interpreter, loops inside comprehensions too."""
+    count = 0
+
+    def traced(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        del argument
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return traced
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSystem]:
+    """A file of as many lines, each of which was edited."""
+    history, disk = History(), MemoryFileSystem()
+    disk.put(PATH, "".join(f"line {n} old\n" for n in range(n_edits)).encode())
+    for n in range(n_edits):
+        snapshot = disk.read(PATH)
+        wish = Edit(old_string=f"line {n} old\n", new_string=f"line {n} new, {n * 7}\n")
+        planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
+        committed = disk.replace(snapshot, planned.splices, RecordingHooks())
+        history.record(
+            edit_id=str(n), session_id=str(n % n_sessions), given_path=PATH, plan=planned, committed=committed,
+            timestamp=float(n),
+        )  # fmt: skip
+    return history, disk
+
+
+def undo_steps(n_edits: int, present: Callable[[bytes], bytes], expected: Callable[[bytes], bytes]) -> int:
+    history, disk = edited(n_edits)
+    before = "".join(f"line {n} old\n" for n in range(n_edits)).encode()
+    edits, there = history.edits(path=PATH), present(disk.read(PATH).data)
+    undone: list[bytes | None] = []
+    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after).content))
+    assert undone == [expected(before)]
+    return steps
+
+
+def with_a_line(data: bytes) -> bytes:
+    return data + b"foreign\n"
+
+
+def with_a_word(data: bytes) -> bytes:
+    return data.replace(b"line 9 ", b"Line 9 ")
+
+
+def the_same(data: bytes) -> bytes:
+    return data
+
+
+@pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word])
+def test_undo_of_twice_as_many_edits_costs_little_more_than_twice(later: Callable[[bytes], bytes]):
+    few, many = (undo_steps(n_edits, later, later) for n_edits in (FEW, 4 * FEW))
+    assert many < 4 * 2 * few  # n·log n; n² would be 16 times
+
+
+def test_undo_that_meets_a_conflict_costs_little_more():
+    def steps(n_edits: int) -> int:
+        history, disk = edited(n_edits)
+        there = disk.read(PATH).data.replace(b"line 9 new", b"line 9 newest")
+
+        def work() -> None:
+            with pytest.raises(UndoConflict):
+                undo_edits(history.edits(path=PATH), there, history.contents(PATH).after)
+
+        return n_steps(work)
+
+    assert steps(4 * FEW) < 4 * 2 * steps(FEW)
+
+
+def test_edits_are_marked_as_undone_without_a_walk_over_all():
+    def steps(n_edits: int) -> int:
+        history, disk = edited(n_edits)
+        edits, snapshot = history.edits(path=PATH), disk.read(PATH)
+        undone = undo_edits(edits, snapshot.data, history.contents(PATH).after)
+        committed = disk.replace(snapshot, undone.splices, RecordingHooks())
+        change = plan(snapshot, detect_format(b""), [Edit(old_string="line 0", new_string="x")], limits=Limits()).change
+
+        def work() -> None:
+            history.note(
+                edit_id="undo", session_id="0", given_path=PATH, before=snapshot, committed=committed,
+                splices=undone.splices, change=change, timestamp=0.0, undoes=undone.edit_ids,
+            )  # fmt: skip
+
+        n = n_steps(work)
+        assert all(edit.undone_by == "undo" for edit in history.edits(path=PATH)[1:])
+        return n
+
+    assert steps(4 * FEW) < 4 * 1.5 * steps(FEW)

@@ -1,0 +1,59 @@
+"""Events from many threads arrive on the loop, each thread's in its order, and none is lost at the end."""
+
+import asyncio
+import threading
+from collections.abc import Iterable
+
+from fileops.lsp.notifications import NotificationQueue
+from fileops.model.events import Event, WatcherHealth
+from support.patience import PATIENCE_S
+
+
+def health(reason: str) -> Event:
+    return WatcherHealth(state="ok", reason=reason)
+
+
+# R-EVENT-1
+async def test_each_thread_keeps_its_order() -> None:
+    seen: list[str] = []
+    events = NotificationQueue(
+        asyncio.get_running_loop(), lambda some: seen.extend(getattr(event, "reason", "") for event in some)
+    )
+
+    def publish(name: str) -> None:
+        for number in range(200):
+            events.publish(health(f"{name}{number}"))
+
+    threads = [threading.Thread(target=publish, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    events.flush()
+    for name in "abc":
+        assert [one for one in seen if one[0] == name] == [f"{name}{number}" for number in range(200)]
+
+
+async def test_what_a_thread_tells_later_does_not_overtake_what_waits_for_its_answer() -> None:
+    """Else a file that became stale right behind its reading would look fresh."""
+    seen, told = list[str](), asyncio.Event()
+
+    def send(some: Iterable[Event]) -> None:
+        seen.extend(getattr(event, "reason", "") for event in some)
+        if "stale" in seen:
+            told.set()
+
+    events = NotificationQueue(asyncio.get_running_loop(), send)
+    events.publish(health("read"))
+    thread = threading.Thread(target=events.publish, args=(health("stale"),))
+    thread.start()
+    thread.join()
+    async with asyncio.timeout(PATIENCE_S):
+        await told.wait()
+    assert seen == ["read", "stale"]
+
+
+def test_event_after_the_end_is_harmless() -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    NotificationQueue(loop, lambda _: None).publish(health("late"))

@@ -1,0 +1,41 @@
+"""What sessions did to files, counted and bounded."""
+
+from fileops.service import activity
+from fileops.service.activity import ActivityLog, SessionFile, by_relevance, joined
+
+
+def test_counts_and_times_per_session() -> None:
+    book = ActivityLog()
+    book.note_read("s", "/a", 1.0)
+    book.note_read("s", "/a", 2.0)
+    book.note_edit("s", "/a", 3.0)
+    book.note_conflict("t", "/a", 4.0)
+    assert book.files("s") == (SessionFile(file_path="/a", n_reads=2, n_edits=1, read_at=2.0, edited_at=3.0),)
+    assert book.files("t") == (SessionFile(file_path="/a", n_conflicts=1, conflicted_at=4.0),)
+    book.drop_session("s")
+    assert book.files("s") == ()
+
+
+def test_longest_untouched_file_goes_first() -> None:
+    book = ActivityLog()
+    book.note_read("s", "/kept", 0.0)
+    for n in range(activity.MAX_FILES):
+        book.note_read("s", f"/{n}", 1.0)
+        if n == 5:
+            book.note_read("s", "/kept", 2.0)
+    assert len(book.files("s")) == activity.MAX_FILES
+    assert "/kept" in {file.file_path for file in book.files("s")}
+    assert "/0" not in {file.file_path for file in book.files("s")}
+
+
+def test_conflict_counts_as_changed_until_the_file_is_read_again() -> None:
+    refused = SessionFile(file_path="/refused", n_conflicts=1, read_at=1.0, conflicted_at=2.0)
+    read_again = SessionFile(file_path="/again", n_conflicts=1, read_at=3.0, conflicted_at=2.0)
+    assert [file.file_path for file in by_relevance((read_again, refused))] == ["/refused", "/again"]
+
+
+def test_two_names_of_a_file_are_one() -> None:
+    one = SessionFile(file_path="/one", n_reads=1, read_at=1.0)
+    other = SessionFile(file_path="/other", n_edits=2, edited_at=5.0, n_reads=1, read_at=0.5)
+    both = SessionFile(file_path="/other", n_reads=2, n_edits=2, read_at=1.0, edited_at=5.0)
+    assert joined(one, other) == joined(other, one) == both

@@ -1,0 +1,95 @@
+"""OpenTelemetry from the environment, and what a call becomes in it."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from fileops.telemetry.calls import Call
+from fileops.telemetry.otel import Telemetry, telemetry_from
+from support.patience import PATIENCE_S
+
+EDIT = Call(
+    method="fileops/edit", session_id="s", started_ns=10**18, duration_ns=2_000_000, waited_ns=5_000_000,
+    matches=("exact",), n_added=3, n_removed=1, is_applied=True,
+)  # fmt: skip
+
+
+def test_call_becomes_a_span() -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    telemetry = Telemetry(provider, None)
+    telemetry.record(EDIT)
+    telemetry.record(Call(method="fileops/read", session_id="s", started_ns=1, code="fault"))
+    edit, read = exporter.get_finished_spans()
+    assert (edit.name, edit.start_time, edit.end_time) == ("fileops/edit", 10**18, 10**18 + 7_000_000)
+    assert dict(edit.attributes or {}) == {
+        "rpc.system": "jsonrpc", "rpc.method": "fileops/edit", "fileops.session_id": "s", "fileops.code": "ok",
+        "fileops.waited_ms": 5, "fileops.matches": ("exact",), "fileops.lines.added": 3, "fileops.lines.removed": 1,
+        "fileops.modified_by_user": False,
+    }  # fmt: skip
+    assert edit.status.is_ok
+    assert not read.status.is_ok
+    telemetry.close()
+
+
+def test_calls_become_metrics() -> None:
+    reader = InMemoryMetricReader()
+    telemetry = Telemetry(None, MeterProvider([reader]))
+    telemetry.record(EDIT)
+    telemetry.record(EDIT)
+    data = reader.get_metrics_data()
+    assert data is not None
+    metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+    assert set(metrics) == {"fileops.telemetry.calls", "fileops.call.duration", "fileops.lines"}
+    (calls,) = metrics["fileops.telemetry.calls"]
+    assert (calls.value, calls.attributes) == (2, {"rpc.method": "fileops/edit", "fileops.code": "ok"})  # pyright: ignore
+    assert sorted(point.value for point in metrics["fileops.lines"]) == [2, 6]  # pyright: ignore
+    telemetry.close()
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {}, {"OTEL_SERVICE_NAME": "x"}, {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:1", "OTEL_SDK_DISABLED": "True"},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:1", "OTEL_TRACES_EXPORTER": "none",
+         "OTEL_METRICS_EXPORTER": "none"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_nothing_is_exported_that_nobody_asked_for(environ: dict[str, str]) -> None:
+    assert telemetry_from(environ) is None
+
+
+def test_unknown_exporter_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert telemetry_from({"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_METRICS_EXPORTER": "none"}) is None
+    assert "zipkin is not known here" in caplog.text
+
+
+def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptureFixture) -> None:
+    blocked = (
+        "import sys; sys.modules['opentelemetry'] = None\n"
+        "from fileops.telemetry import telemetry_from\n"
+        "assert telemetry_from({'OTEL_TRACES_EXPORTER': 'console'}) is None\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    assert "install fileops-server[otel]" in done.stderr
+
+
+# R-STATS-4
+def test_opentelemetry_is_not_imported_unless_it_is_asked_for() -> None:
+    look = "import sys, fileops.__main__ as m; m._telemetry(); print('opentelemetry' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=PATIENCE_S, env={}
+    )
+    assert done.stdout == "False\n"

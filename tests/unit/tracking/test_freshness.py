@@ -1,0 +1,480 @@
+"""What sessions are told of their files, looked at when the test says so: no thread, no watcher, no disk."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace as with_changes
+
+from fileops.fs.memory import MemoryFileSystem
+from fileops.model.digest import content_digest
+from fileops.model.errors import FileMissing, ModifiedExternally, NotRead, Stale
+from fileops.model.events import DidConflict
+from fileops.tracking.freshness import Freshness
+from support.notices import Notices
+from support.session import AgentSession, WallClock
+
+NEVER_S = 3600.0
+
+
+@dataclass
+class World:
+    mode: Literal["mtime", "content"] = "mtime"
+    open_documents: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.fs = MemoryFileSystem()
+        self.notices = Notices()
+        self.freshness = Freshness(
+            self.fs, self.notices, WallClock(), mode=self.mode, is_open=self.open_documents.__contains__,
+            debounce_s=NEVER_S, sweep_s=NEVER_S,
+        )  # fmt: skip
+        self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")
+        self.fs.put("/w/f", b"one\n")
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    world.freshness.close()
+
+
+@pytest.fixture
+def by_content() -> Iterator[World]:
+    world = World(mode="content")
+    yield world
+    world.freshness.close()
+
+
+def state(world: World, session_id: str = "a") -> list[tuple[str, str, str | None]]:
+    return [(file.file_path, file.state, file.reason) for file in world.freshness.tracked(session_id)]
+
+
+# --- an edit's question ---------------------------------------------------------------------------------------
+
+
+def test_unread_file_is_not_read(world: World) -> None:
+    with pytest.raises(NotRead):
+        world.a.require_fresh("/w/f")
+    with pytest.raises(NotRead):
+        world.freshness.require_tracked("a", "/w/f")
+    assert not world.freshness.is_tracked("a", "/w/f")
+
+
+def test_read_file_may_be_edited(world: World) -> None:
+    world.a.read("/w/f")
+    world.a.require_fresh("/w/f")
+    assert world.freshness.is_tracked("a", "/w/f")
+
+
+def test_sessions_share_nothing(world: World) -> None:
+    world.a.read("/w/f")
+    with pytest.raises(NotRead):
+        world.b.require_fresh("/w/f")
+
+
+def test_foreign_change_is_refused_and_said_to_be_external(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.a.require_fresh("/w/f")
+    assert refusal.value.changed_by == "external"
+    assert refusal.value.diff_since_read is not None
+    assert refusal.value.diff_since_read.endswith("@@ -1 +1 @@\n-one\n+two\n")
+
+
+def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(world: World, by_content: World) -> None:
+    for it in (world, by_content):
+        it.a.read("/w/f")
+        it.fs.put("/w/f", b"one\n")
+    with pytest.raises(ModifiedExternally):
+        world.a.require_fresh("/w/f")
+    by_content.a.require_fresh("/w/f")
+    by_content.freshness.sweep()
+    assert by_content.notices.stale() == []
+
+
+def test_same_stamp_over_other_bytes_is_refused(world: World) -> None:
+    """A shared memory mapping on tmpfs may change a file without changing what stat says."""
+    world.a.read("/w/f")
+    snapshot = world.fs.read("/w/f")
+    with pytest.raises(ModifiedExternally):
+        world.freshness.require_fresh("a", replace(snapshot, data=b"two\n"))
+
+
+def test_conflict_is_told_with_both_times_and_sizes(world: World) -> None:
+    world.a.read("/w/f")
+    seen = world.fs.stat("/w/f")
+    world.fs.put("/w/f", b"more\nthan one\n")
+    now = world.fs.stat("/w/f")
+    assert seen is not None
+    assert now is not None
+    with pytest.raises(ModifiedExternally):
+        world.a.require_fresh("/w/f")
+    (conflict,) = world.notices.of(DidConflict)
+    assert (conflict.file_path, conflict.session_id, conflict.size_diff) == ("/w/f", "a", 10)
+    assert (conflict.last_modified, conflict.current_modified) == (seen.mtime_ns / 1e9, now.mtime_ns / 1e9)
+    assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
+
+
+def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    for _ in range(3):
+        with pytest.raises(ModifiedExternally):
+            world.a.require_fresh("/w/f")
+    assert len(world.notices.of(DidConflict)) == 3
+    assert len(world.notices.stale()) == 1
+
+
+def test_dry_run_is_refused_alike_and_leaves_no_trace(world: World) -> None:
+    world.a.read("/w/f")
+    before = world.freshness.tracked("a")
+    world.fs.put("/w/f", b"two\n")
+    with pytest.raises(ModifiedExternally):
+        world.a.require_fresh("/w/f", dry_run=True)
+    assert world.notices.events == []
+    world.fs.delete("/w/f")
+    with pytest.raises(FileMissing):
+        world.a.require_fresh("/w/f", dry_run=True)
+    assert [file.read_at for file in world.freshness.tracked("a")] == [before[0].read_at]
+
+
+def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_content: World) -> None:
+    by_content.a.read("/w/f")
+    by_content.fs.put("/w/f", b"two\n")
+    by_content.freshness.sweep()
+    by_content.fs.put("/w/f", b"one\n")
+    by_content.a.require_fresh("/w/f", dry_run=True)
+    assert state(by_content) == [("/w/f", "stale", "modified")]
+    by_content.a.require_fresh("/w/f")
+    assert state(by_content) == [("/w/f", "fresh", None)]
+
+
+def test_read_repairs_what_was_stale(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    world.freshness.sweep()
+    assert state(world) == [("/w/f", "stale", "modified")]
+    world.a.read("/w/f")
+    assert state(world) == [("/w/f", "fresh", None)]
+    world.a.require_fresh("/w/f")
+
+
+def test_snapshot_behind_what_the_session_saw_is_to_be_taken_again(world: World) -> None:
+    old = world.fs.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    world.a.read("/w/f")
+    with pytest.raises(Stale):
+        world.freshness.require_fresh("a", old)
+    assert world.notices.events == []
+
+
+def test_part_of_a_file_is_enough_to_edit_it(world: World) -> None:
+    world.a.read("/w/f", n_bytes=2)
+    world.a.require_fresh("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.a.require_fresh("/w/f")
+    assert refusal.value.diff_since_read is None
+
+
+def test_mode_alone_is_no_change(world: World) -> None:
+    world.a.read("/w/f")
+    world.b.read("/w/f", n_bytes=2)
+    world.fs.chmod("/w/f", 0o600)
+    world.freshness.sweep()
+    world.a.require_fresh("/w/f")
+    world.b.require_fresh("/w/f")
+    assert world.notices.events == []
+
+
+# --- deletion -------------------------------------------------------------------------------------------------
+
+
+def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.delete("/w/f")
+    world.freshness.sweep()
+    assert state(world) == [("/w/f", "stale", "deleted")]
+    with pytest.raises(FileMissing):
+        world.a.require_fresh("/w/f")
+    assert state(world) == []
+    assert world.notices.stale() == [("a", "/w/f", "deleted", "external")]
+
+
+def test_deletion_that_the_edit_finds_first_is_told_as_well(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.delete("/w/f")
+    with pytest.raises(FileMissing):
+        world.a.require_fresh("/w/f")
+    assert world.notices.stale() == [("a", "/w/f", "deleted", "external")]
+
+
+def test_missing_file_at_a_read_drops_the_entry(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.delete("/w/f")
+    with pytest.raises(FileMissing):
+        world.a.read("/w/f")
+    world.fs.put("/w/f", b"one\n")
+    with pytest.raises(NotRead):
+        world.a.require_fresh("/w/f")
+
+
+def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.delete("/w/f")
+    world.freshness.sweep()
+    world.fs.put("/w/f", b"two\n")
+    world.freshness.sweep()
+    assert state(world) == [("/w/f", "stale", "replaced")]
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"three\n")
+    world.freshness.sweep()
+    assert [reason for _, _, reason, _ in world.notices.stale()] == ["deleted", "modified"]
+
+
+def test_folder_in_the_place_of_a_file_replaced_it(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.delete("/w/f")
+    world.fs.make_folder("/w/f")
+    world.freshness.sweep()
+    world.freshness.sweep()
+    assert world.notices.stale() == [("a", "/w/f", "replaced", "external")]
+
+
+# --- own and others' writes -----------------------------------------------------------------------------------
+
+
+def test_own_write_is_the_new_base_and_no_news(world: World) -> None:
+    world.a.read("/w/f")
+    world.a.write("/w/f", b"two\n")
+    world.freshness.sweep()
+    world.a.write("/w/f", b"three\n")
+    world.freshness.sweep()
+    assert world.notices.events == []
+    assert state(world) == [("/w/f", "fresh", None)]
+
+
+def test_created_file_counts_as_seen(world: World) -> None:
+    world.a.write("/w/new", b"x")
+    world.a.write("/w/new", b"y")
+    assert state(world) == [("/w/new", "fresh", None)]
+
+
+def test_write_of_one_session_makes_the_others_stale_at_once(world: World) -> None:
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    world.a.write("/w/f", b"two\n")
+    assert world.notices.stale() == [("b", "/w/f", "modified", "session:a")]
+    world.freshness.sweep()
+    assert len(world.notices.stale()) == 1
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.b.require_fresh("/w/f")
+    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("a", None)
+    assert refusal.value.diff_since_read is not None
+
+
+def test_refusal_names_both_who_changed_the_file(world: World) -> None:
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    world.a.write("/w/f", b"two\n")
+    world.fs.put("/w/f", b"three\n")
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.b.require_fresh("/w/f")
+    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("external", "a")
+
+
+def test_removal_by_one_session_is_told_to_the_others(world: World) -> None:
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    world.a.remove("/w/f")
+    assert world.notices.stale() == [("b", "/w/f", "deleted", "session:a")]
+    assert state(world) == []
+
+
+def test_write_read_before_it_was_noted_makes_nobody_stale(world: World) -> None:
+    """The moment between the commit and its note belongs to nobody."""
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    stands = world.a.write("/w/f", b"two\n")
+    world.b.read("/w/f")
+    world.freshness.note_write("a", "/w/f", stands)
+    world.freshness.sweep()
+    assert state(world, "b") == [("/w/f", "fresh", None)]
+
+
+def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: World) -> None:
+    world.a.read("/w/f")
+    with world.fs.open("/w/f") as stream:
+        world.a.write("/w/f", b"two\n")
+        world.freshness.note_read("b", "/w/f", "/w/f", stream.stamp, stream.taken_ns, content_digest(stream.read(100)))
+    world.freshness.sweep()
+    assert world.notices.stale() == [("b", "/w/f", "modified", "session:a")]
+    assert state(world) == [("/w/f", "fresh", None)]
+
+
+def test_read_by_one_session_shows_the_other_is_behind(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    world.b.read("/w/f")
+    world.freshness.look("/w/f")
+    assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
+
+
+# --- names ----------------------------------------------------------------------------------------------------
+
+
+def test_link_and_target_are_one_file_told_under_the_last_name_given(world: World) -> None:
+    world.fs.link("/w/l", "/w/f")
+    world.a.read("/w/f")
+    world.a.read("/w/l")
+    world.fs.put("/w/f", b"two\n")
+    world.freshness.sweep()
+    assert world.notices.stale() == [("a", "/w/l", "modified", "external")]
+    assert state(world) == [("/w/l", "stale", "modified")]
+
+
+@pytest.mark.parametrize("given", ["/w/l", "/d/f", "/w/./f"])
+def test_link_that_still_leads_there_is_no_news(world: World, given: str) -> None:
+    world.fs.link("/w/l", "/w/f")
+    world.fs.link("/d", "/w")
+    world.a.read(given)
+    world.freshness.sweep()
+    assert world.notices.events == []
+
+
+@pytest.mark.parametrize(("given", "link"), [("/w/l", "/w/l"), ("/d/f", "/d")])
+def test_re_pointed_link_is_told_once(world: World, given: str, link: str) -> None:
+    world.fs.link("/w/l", "/w/f")
+    world.fs.link("/d", "/w")
+    world.fs.put("/v/f", b"one\n")
+    world.a.read(given)
+    world.fs.link(link, "/v/f" if link == "/w/l" else "/v")
+    world.freshness.sweep()
+    world.freshness.sweep()
+    assert world.notices.stale() == [("a", given, "replaced", "external")]
+    world.a.read(given)
+    world.freshness.sweep()
+    assert state(world) == [(given, "fresh", None)]
+
+
+def test_link_that_leads_nowhere_any_more_is_a_deletion(world: World) -> None:
+    world.fs.link("/w/l", "/w/f")
+    world.a.read("/w/l")
+    world.fs.link("/w/l", "/w/nothing")
+    world.freshness.sweep()
+    assert world.notices.stale() == [("a", "/w/l", "deleted", "external")]
+
+
+def test_many_links_are_checked_in_turn(world: World) -> None:
+    for i in range(250):
+        world.fs.link(f"/w/l{i}", f"/w/g{i}")
+        world.fs.put(f"/w/g{i}", b"x")
+        world.a.read(f"/w/l{i}")
+    world.fs.link("/w/l249", "/w/f")
+    for _ in range(5):
+        world.freshness.sweep()
+    assert world.notices.stale() == [("a", "/w/l249", "replaced", "external")]
+
+
+# --- open documents -------------------------------------------------------------------------------------------
+
+
+def test_open_document_is_judged_by_content_whatever_its_time(world: World) -> None:
+    world.a.read("/w/f")
+    world.open_documents.add("/w/f")
+    world.fs.put("/w/f", b"one\n")
+    world.freshness.look("/w/f")
+    world.a.require_fresh("/w/f")
+    assert world.notices.events == []
+    world.fs.put("/w/f", b"two\n")
+    world.freshness.look("/w/f")
+    assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
+
+
+def test_typed_buffer_is_stale_by_the_buffer(world: World) -> None:
+    world.a.read("/w/f")
+    typed = replace(world.fs.read("/w/f"), source="buffer", version=2, data=b"typed\n")
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.freshness.require_fresh("a", typed)
+    assert refusal.value.changed_by == "buffer"
+    assert world.notices.stale() == [("a", "/w/f", "modified", "buffer")]
+
+
+def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: World) -> None:
+    world.fs.put("/w/f", b"\xef\xbb\xbfone\r\ntwo\n")
+    on_disk = world.fs.read("/w/f")
+    assert on_disk.stamp is not None
+    shown = b"one\ntwo\n"
+    world.freshness.note_read(
+        "a", "/w/f", "/w/f", on_disk.stamp, on_disk.taken_ns, content_digest(shown),
+        source="buffer", version=1, content=shown,
+    )  # fmt: skip
+    world.freshness.require_fresh("a", on_disk)
+    with pytest.raises(ModifiedExternally):
+        world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
+
+
+def test_partly_read_buffer_is_known_by_its_stamp(world: World) -> None:
+    """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
+    on_disk = world.fs.read("/w/f")
+    assert on_disk.stamp is not None
+    world.freshness.note_read("a", "/w/f", "/w/f", on_disk.stamp, on_disk.taken_ns, None, source="buffer", version=3)
+    buffer = replace(on_disk, source="buffer", version=3)
+    world.freshness.require_fresh("a", buffer)
+    world.freshness.require_fresh("a", replace(buffer, version=4))
+    typed = with_changes(on_disk.stamp, mtime_ns=on_disk.stamp.mtime_ns + 1, ctime_ns=on_disk.stamp.ctime_ns + 1)
+    with pytest.raises(ModifiedExternally):
+        world.freshness.require_fresh("a", replace(buffer, version=5, stamp=typed))
+
+
+# --- sessions -------------------------------------------------------------------------------------------------
+
+
+def test_closed_session_knows_nothing_and_is_told_nothing(world: World) -> None:
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    world.freshness.close_session("a")
+    world.freshness.close_session("unknown")
+    world.fs.put("/w/f", b"two\n")
+    world.freshness.sweep()
+    assert world.notices.stale() == [("b", "/w/f", "modified", "external")]
+    assert state(world) == []
+    with pytest.raises(NotRead):
+        world.a.require_fresh("/w/f")
+
+
+def test_forgotten_file_is_unread(world: World) -> None:
+    world.a.read("/w/f")
+    world.freshness.forget("a", "/w/f")
+    world.freshness.forget("a", "/w/f")
+    with pytest.raises(NotRead):
+        world.a.require_fresh("/w/f")
+
+
+def test_tracked_looks_before_it_answers(world: World) -> None:
+    world.a.read("/w/f")
+    world.fs.put("/w/f", b"two\n")
+    assert state(world) == [("/w/f", "stale", "modified")]
+    assert len(world.notices.stale()) == 1
+
+
+def test_tracked_files_come_in_the_order_of_first_reading(world: World) -> None:
+    paths = [f"/w/{name}" for name in "cab"]
+    for path in paths:
+        world.fs.put(path, b"x")
+        world.a.read(path)
+    world.a.read(paths[0])
+    (first, *_) = world.freshness.tracked("a")
+    stamp = world.fs.stat(paths[0])
+    assert stamp is not None
+    assert [path for path, _, _ in state(world)] == paths
+    assert (first.size_bytes, first.mtime) == (1, stamp.mtime_ns / 1e9)
+
+
+def test_snapshot_of_a_missing_file_is_missing_even_to_who_never_read_it(world: World) -> None:
+    with pytest.raises(FileMissing):
+        world.a.require_fresh("/w/missing")

@@ -1,0 +1,326 @@
+"""When files are looked at, which folders are watched, and how the watcher is said to be."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fileops.model.errors import WatchError
+from fileops.model.events import WatcherHealth
+from fileops.model.files import Stamp
+from fileops.tracking.monitor import FileMonitor
+from support.patience import PATIENCE_S
+
+NEVER_S = 3600.0
+SOON_S = 0.01
+STAMP = Stamp(dev=1, ino=1, size_bytes=1, mtime_ns=1, ctime_ns=1, mode=0o100644, uid=1, gid=1, n_links=1)
+
+
+class ToyWatch:
+    """A DirectoryWatch whose folders, refusals and death are in the hand of the test."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+        self.is_closed = False
+
+    def add(self, folder: str) -> None:
+        refusal = self.world.refusals.get(folder)
+        if refusal is not None:
+            raise refusal
+        self.world.watched.append(folder)
+        self.world.misplaced.discard(folder)
+        self.world.tell()
+
+    def remove(self, folder: str) -> None:
+        if folder in self.world.watched:
+            self.world.watched.remove(folder)
+            self.world.n_removed += 1
+            self.world.tell()
+
+    def is_in_place(self, folder: str) -> bool:
+        return folder in self.world.watched and folder not in self.world.misplaced
+
+    def is_alive(self) -> bool:
+        return not self.world.is_dead
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@dataclass
+class World:
+    sweep_s: float = NEVER_S
+    max_folders: int = 1000
+
+    def __post_init__(self) -> None:
+        self.changed = threading.Condition(threading.RLock())
+        self.looked: list[str] = []
+        self.health: list[WatcherHealth] = []
+        self.n_sweeps = 0
+        self.n_opened = self.n_removed = 0
+        self.moved_paths: set[str] = set()
+        self.watched: list[str] = []
+        self.misplaced: set[str] = set()
+        self.refusals: dict[str, WatchError] = {}
+        self.is_dead = False
+        self.cannot_open = False
+        self.on_hint: Callable[[str, str], None] = lambda folder, name: None
+        self.on_move: Callable[[str, str], None] = lambda folder, name: None
+        self.on_lost: Callable[[str | None], None] = lambda folder: None
+        self.monitor = FileMonitor(
+            look=self.look,
+            each_sweep=self.each_sweep,
+            on_health=self.on_health,
+            open_watch=self.open_watch,
+            moved=self.moved,
+            debounce_s=SOON_S,
+            sweep_s=self.sweep_s,
+            max_folders=self.max_folders,
+        )
+
+    def look(self, path: str) -> None:
+        with self.changed:
+            self.looked.append(path)
+            self.moved_paths.discard(path)
+            self.changed.notify_all()
+
+    def each_sweep(self) -> None:
+        with self.changed:
+            self.n_sweeps += 1
+            self.changed.notify_all()
+
+    def on_health(self, health: WatcherHealth) -> None:
+        with self.changed:
+            self.health.append(health)
+            self.changed.notify_all()
+
+    def open_watch(
+        self,
+        on_hint: Callable[[str, str], None],
+        on_move: Callable[[str, str], None],
+        on_lost: Callable[[str | None], None],
+    ) -> ToyWatch:
+        if self.cannot_open:
+            raise WatchError(folder="", reason="no inotify here")
+        self.on_hint, self.on_move, self.on_lost = on_hint, on_move, on_lost
+        self.n_opened += 1
+        self.is_dead = False
+        return ToyWatch(self)
+
+    def moved(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+        with self.changed:
+            return [path for path, _ in files if path in self.moved_paths]
+
+    def tell(self) -> None:
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(is_so, PATIENCE_S), vars(self)
+
+    def track(self, *paths: str) -> None:
+        for path in paths:
+            self.monitor.track(path, STAMP)
+            self.monitor.check(path)
+
+    def wait_for_sweeps(self, n: int) -> None:
+        enough = self.n_sweeps + n
+        self.wait_for(lambda: self.n_sweeps >= enough)
+
+
+@pytest.fixture
+def quiet() -> Iterator[World]:
+    world = World()
+    yield world
+    world.monitor.close()
+
+
+@pytest.fixture
+def sweeping() -> Iterator[World]:
+    world = World(sweep_s=SOON_S)
+    yield world
+    world.monitor.close()
+
+
+def test_nothing_is_started_before_a_file_is_tracked(quiet: World) -> None:
+    n_threads = threading.active_count()
+    quiet.monitor.hint("/a/f")
+    quiet.monitor.check("/a/f")
+    quiet.monitor.observed("/a/f", STAMP)
+    quiet.monitor.untrack("/a/f")
+    assert (quiet.n_opened, threading.active_count()) == (0, n_threads)
+
+
+def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: World) -> None:
+    quiet.track("/a/f", "/a/g", "/b/f", "/a/f")
+    quiet.wait_for(lambda: sorted(quiet.watched) == ["/a", "/b"])
+    quiet.monitor.untrack("/a/f")
+    quiet.monitor.untrack("/b/f")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.monitor.untrack("/a/g")
+    quiet.wait_for(lambda: quiet.watched == [])
+
+
+def test_hints_of_one_file_lead_to_one_look(quiet: World) -> None:
+    quiet.track("/a/f", "/a/g")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    for _ in range(50):
+        quiet.on_hint("/a", "f")
+    quiet.on_hint("/a", "other")
+    quiet.on_hint("/a", "g")
+    quiet.wait_for(lambda: "/a/g" in quiet.looked)
+    assert quiet.looked[-1] == "/a/g"
+    assert set(quiet.looked) == {"/a/f", "/a/g"}
+
+
+def test_move_is_looked_at_where_another_file_stands(quiet: World) -> None:
+    quiet.track("/a/f", "/a/g")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.on_move("/a", "f")
+    quiet.on_move("/a", "other")
+    quiet.moved_paths.add("/a/g")
+    quiet.on_move("/a", "g")
+    quiet.wait_for(lambda: bool(quiet.looked))
+    assert quiet.looked == ["/a/g"]
+
+
+def test_change_before_the_watch_was_set_is_looked_at(quiet: World) -> None:
+    quiet.moved_paths.add("/a/f")
+    quiet.track("/a/f")
+    quiet.wait_for(lambda: quiet.looked == ["/a/f"])
+
+
+def test_change_before_the_file_was_tracked_is_looked_at(quiet: World) -> None:
+    quiet.track("/a/f")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.moved_paths.add("/a/g")
+    quiet.track("/a/g")
+    quiet.wait_for(lambda: quiet.looked == ["/a/g"])
+
+
+def test_sweep_finds_what_no_hint_told(sweeping: World) -> None:
+    sweeping.track(*(f"/a/f{i}" for i in range(600)))
+    sweeping.wait_for_sweeps(1)
+    with sweeping.changed:
+        sweeping.moved_paths |= {"/a/f3", "/a/f599"}
+    sweeping.wait_for(lambda: sweeping.looked == ["/a/f3", "/a/f599"])
+
+
+def test_sweep_rests_when_nothing_is_tracked(sweeping: World) -> None:
+    sweeping.track("/a/f")
+    sweeping.wait_for_sweeps(1)
+    sweeping.monitor.untrack("/a/f")
+    sweeping.wait_for(lambda: sweeping.watched == [])
+    n_sweeps = sweeping.n_sweeps
+    sweeping.track("/a/g")
+    sweeping.wait_for(lambda: sweeping.watched == ["/a"])
+    assert sweeping.n_sweeps <= n_sweeps + 2  # the one under way, and the one that is due
+
+
+def test_folder_past_the_cap_is_only_swept_and_said_so() -> None:
+    world = World(sweep_s=SOON_S, max_folders=2)
+    world.track("/a/f", "/b/f")
+    world.wait_for(lambda: len(world.watched) == 2)
+    world.track("/c/f")
+    world.wait_for(lambda: len(world.health) == 1)
+    assert world.health[0].state == "degraded"
+    assert "more than 2 folders" in world.health[0].reason
+    world.moved_paths.add("/c/f")
+    world.wait_for(lambda: "/c/f" in world.looked)
+    world.monitor.untrack("/a/f")
+    world.wait_for(lambda: world.health[-1].state == "ok")
+    assert sorted(world.watched) == ["/b", "/c"]
+    world.monitor.close()
+
+
+def test_refused_folder_is_said_once_and_tried_again(sweeping: World) -> None:
+    sweeping.refusals["/a"] = WatchError(folder="/a", reason="inotify watch limit reached")
+    sweeping.track("/a/f")
+    sweeping.wait_for(lambda: len(sweeping.health) == 1)
+    assert sweeping.health[0] == WatcherHealth(
+        state="degraded", reason="a folder cannot be watched: inotify watch limit reached"
+    )
+    sweeping.wait_for_sweeps(10)
+    assert len(sweeping.health) == 1
+    del sweeping.refusals["/a"]
+    sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")
+    assert sweeping.watched == ["/a"]
+
+
+def test_missing_folder_is_no_fault_of_the_watcher(sweeping: World) -> None:
+    sweeping.refusals["/a"] = WatchError(folder="/a", reason="No such file or directory", is_missing=True)
+    sweeping.track("/a/f")
+    sweeping.wait_for_sweeps(5)
+    del sweeping.refusals["/a"]
+    sweeping.wait_for(lambda: sweeping.watched == ["/a"])
+    assert sweeping.health == []
+
+
+def test_dropped_events_lead_to_a_sweep_and_are_said(quiet: World) -> None:
+    quiet.track("/a/f")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.moved_paths.add("/a/f")
+    quiet.on_lost(None)
+    quiet.wait_for(lambda: len(quiet.health) == 2)
+    assert [health.state for health in quiet.health] == ["degraded", "ok"]
+    assert quiet.looked == ["/a/f"]
+
+
+def test_lost_folder_is_watched_again_and_its_files_compared(quiet: World) -> None:
+    quiet.track("/a/f")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.moved_paths.add("/a/f")
+    quiet.watched.clear()
+    quiet.on_lost("/a")
+    quiet.wait_for(lambda: quiet.watched == ["/a"])
+    quiet.wait_for(lambda: quiet.looked == ["/a/f"])
+
+
+def test_folder_that_was_missing_is_watched_with_the_next_file_in_it(quiet: World) -> None:
+    quiet.refusals["/a"] = WatchError(folder="/a", reason="No such file or directory", is_missing=True)
+    quiet.track("/a/f", "/b/f")
+    quiet.wait_for(lambda: quiet.watched == ["/b"])
+    del quiet.refusals["/a"]
+    quiet.track("/a/g")
+    quiet.wait_for(lambda: quiet.watched == ["/b", "/a"])
+
+
+def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: World) -> None:
+    sweeping.track("/a/f")
+    sweeping.wait_for(lambda: sweeping.watched == ["/a"])
+    with sweeping.changed:
+        sweeping.misplaced.add("/a")
+    sweeping.wait_for(lambda: sweeping.n_removed == 1 and sweeping.watched == ["/a"])
+
+
+def test_dead_watcher_is_said_and_replaced(sweeping: World) -> None:
+    sweeping.track("/a/f")
+    sweeping.wait_for(lambda: sweeping.watched == ["/a"])
+    with sweeping.changed:
+        sweeping.watched.clear()
+        sweeping.is_dead = True
+    sweeping.wait_for(lambda: len(sweeping.health) == 2)
+    assert [health.state for health in sweeping.health] == ["degraded", "ok"]
+    assert (sweeping.watched, sweeping.n_opened) == (["/a"], 2)
+
+
+def test_without_a_watcher_the_sweep_goes_on(sweeping: World) -> None:
+    sweeping.cannot_open = True
+    sweeping.track("/a/f")
+    sweeping.wait_for(lambda: len(sweeping.health) == 1)
+    assert sweeping.health[0].reason == "folders cannot be watched: no inotify here"
+    sweeping.moved_paths.add("/a/f")
+    sweeping.wait_for(lambda: sweeping.looked == ["/a/f"])
+    sweeping.cannot_open = False
+    sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")
+
+
+def test_closed_lookout_takes_nothing_more(quiet: World) -> None:
+    quiet.track("/a/f")
+    quiet.monitor.close()
+    quiet.monitor.close()
+    quiet.track("/a/g")
+    quiet.monitor.hint("/a/f")
+    assert quiet.looked == []

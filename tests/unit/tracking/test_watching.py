@@ -1,0 +1,274 @@
+"""Changes behind the daemon's back on the real disk, told by watcher and sweep. What is not told is proven by what
+is told later.
+"""
+
+import mmap
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.tracking.freshness import Freshness
+from fileops.watch import factory, stat_scan
+from support.notices import Notices
+from support.session import AgentSession, WallClock
+
+
+@dataclass
+class World:
+    root: Path
+    has_watcher: bool
+
+    def __post_init__(self) -> None:
+        self.fs = LocalFileSystem(state_folder=str(self.root / "state"))
+        self.notices = Notices()
+        self.freshness = Freshness(
+            self.fs, self.notices, WallClock(), sweep_s=3600.0 if self.has_watcher else 0.05, moved=stat_scan.moved,
+            open_watch=factory.open_directory_watch if self.has_watcher else None,
+        )  # fmt: skip
+        self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")
+        self.folder = self.root / "w"
+        self.folder.mkdir()
+        (self.root / "other").mkdir()
+        self.file = self.folder / "f"
+        self.file.write_text("one\n", encoding="utf-8")
+
+    def wait_for_stale(self, n: int) -> list[tuple[str, str, str, str]]:
+        self.notices.wait_for(lambda: len(self.notices.stale()) >= n)
+        return self.notices.stale()
+
+    def prove_nothing_else_is_told(self) -> None:
+        """A later change in the same folder is told, and it is the only one."""
+        n_before = len(self.notices.stale())
+        marker = self.folder / "marker"
+        marker.write_text("old", encoding="utf-8")
+        self.a.read(str(marker))
+        marker.write_text("new and longer", encoding="utf-8")
+        told = self.wait_for_stale(n_before + 1)
+        assert [path for _, path, _, _ in told[n_before:]] == [str(marker)]
+        assert n_before == len(told) - 1
+
+
+@pytest.fixture(params=["watcher", "sweep"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path, has_watcher=request.param == "watcher")
+    yield world
+    world.freshness.close()
+
+
+@pytest.fixture
+def watching(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path, has_watcher=True)
+    yield world
+    world.freshness.close()
+
+
+@pytest.fixture
+def sweeping(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path, has_watcher=False)
+    yield world
+    world.freshness.close()
+
+
+def append(world: World) -> None:
+    with world.file.open("a", encoding="utf-8") as file:
+        file.write("two\n")
+
+
+def rewrite(world: World) -> None:
+    world.file.write_text("1\n", encoding="utf-8")
+
+
+def swap(world: World) -> None:
+    world.file.with_name("f.tmp").write_text("new\n", encoding="utf-8")
+    world.file.with_name("f.tmp").replace(world.file)
+
+
+def swap_from_elsewhere(world: World) -> None:
+    (world.root / "other" / "f.tmp").write_text("new\n", encoding="utf-8")
+    (world.root / "other" / "f.tmp").replace(world.file)
+
+
+def save_like_vim(world: World) -> None:
+    world.file.rename(world.file.with_name("f~"))
+    world.file.write_text("new\n", encoding="utf-8")
+    world.file.with_name("f~").unlink()
+
+
+def unlink(world: World) -> None:
+    world.file.unlink()
+
+
+def move_away(world: World) -> None:
+    world.file.rename(world.root / "other" / "f")
+
+
+def truncate(world: World) -> None:
+    os.truncate(world.file, 1)
+
+
+def same_size_and_time(world: World) -> None:
+    status = world.file.stat()
+    world.file.write_text("ONE\n", encoding="utf-8")
+    os.utime(world.file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def touch(world: World) -> None:
+    os.utime(world.file, (1, 1))
+
+
+def map_and_store(world: World) -> None:
+    with world.file.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[0] = ord("O")
+
+
+def remove_folder(world: World) -> None:
+    shutil.rmtree(world.folder)
+
+
+def move_folder(world: World) -> None:
+    world.folder.rename(world.root / "moved")
+
+
+def swap_folder(world: World) -> None:
+    move_folder(world)
+    world.folder.mkdir()
+    world.file.write_text("other\n", encoding="utf-8")
+
+
+CHANGES: list[tuple[Callable[[World], None], set[str]]] = [
+    (append, {"modified"}),
+    (rewrite, {"modified"}),
+    (swap, {"replaced"}),
+    (swap_from_elsewhere, {"replaced"}),
+    (save_like_vim, {"replaced", "deleted"}),
+    (unlink, {"deleted"}),
+    (move_away, {"deleted"}),
+    (truncate, {"modified"}),
+    (same_size_and_time, {"modified"}),
+    (touch, {"modified"}),
+    (map_and_store, {"modified"}),
+    (remove_folder, {"deleted"}),
+    (move_folder, {"deleted"}),
+    (swap_folder, {"replaced", "deleted", "modified"}),
+]
+
+
+@pytest.mark.parametrize(("change", "reasons"), CHANGES)
+def test_change_is_told_once(world: World, change: Callable[[World], None], reasons: set[str]) -> None:
+    world.a.read(str(world.file))
+    change(world)
+    ((session, path, reason, source),) = world.wait_for_stale(1)
+    assert (session, path, source) == ("a", str(world.file), "external")
+    assert reason in reasons
+    world.folder.mkdir(exist_ok=True)
+    world.prove_nothing_else_is_told()
+
+
+def chmod(world: World) -> None:
+    world.file.chmod(0o600)
+
+
+def look_inside(world: World) -> None:
+    assert world.file.read_text(encoding="utf-8")
+
+
+def add_name(world: World) -> None:
+    (world.root / "other" / "hard").hardlink_to(world.file)
+
+
+def write_beside(world: World) -> None:
+    (world.folder / "beside").write_text("x", encoding="utf-8")
+
+
+@pytest.mark.parametrize("act", [chmod, look_inside, add_name, write_beside])
+def test_what_changes_no_content_is_not_told(world: World, act: Callable[[World], None]) -> None:
+    world.a.read(str(world.file))
+    act(world)
+    world.prove_nothing_else_is_told()
+    world.a.require_fresh(str(world.file))
+
+
+def test_own_writes_are_not_told(world: World) -> None:
+    world.a.read(str(world.file))
+    for i in range(20):
+        world.a.write(str(world.file), b"x" * (i + 1))
+    world.prove_nothing_else_is_told()
+
+
+def test_file_moved_in_right_behind_an_own_write_is_told(watching: World) -> None:
+    """The kernel makes one event of two moves onto the same name that nobody has been told of yet."""
+    for n in range(1, 11):
+        watching.file = watching.folder / f"f{n}"
+        for data in (b"one\n", b"two\n"):
+            watching.a.write(str(watching.file), data)
+        swap_from_elsewhere(watching)
+        assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), "replaced", "external")
+
+
+def test_write_of_another_session_is_told_once_and_as_its_own(world: World) -> None:
+    world.a.read(str(world.file))
+    world.b.read(str(world.file))
+    world.b.write(str(world.file), b"two\n")
+    assert world.wait_for_stale(1) == [("a", str(world.file), "modified", "session:b")]
+    world.prove_nothing_else_is_told()
+
+
+def test_stale_file_that_is_read_again_can_become_stale_again(world: World) -> None:
+    for n in range(1, 4):
+        world.a.read(str(world.file))
+        append(world)
+        world.wait_for_stale(n)
+    world.prove_nothing_else_is_told()
+
+
+def test_file_in_a_folder_made_anew_is_watched_again(world: World) -> None:
+    world.a.read(str(world.file))
+    remove_folder(world)
+    world.wait_for_stale(1)
+    world.folder.mkdir()
+    rewrite(world)
+    world.a.read(str(world.file))
+    append(world)
+    assert [reason for _, _, reason, _ in world.wait_for_stale(2)] == ["deleted", "modified"]
+
+
+def test_write_through_a_hard_link_elsewhere_is_told(sweeping: World) -> None:
+    add_name(sweeping)
+    sweeping.a.read(str(sweeping.file))
+    (sweeping.root / "other" / "hard").write_text("two\n", encoding="utf-8")
+    assert sweeping.wait_for_stale(1) == [("a", str(sweeping.file), "modified", "external")]
+
+
+def test_own_write_through_a_hard_link_makes_only_others_stale(world: World) -> None:
+    add_name(world)
+    hard = world.root / "other" / "hard"
+    for session in (world.a, world.b):
+        session.read(str(world.file))
+        session.read(str(hard))
+    world.a.write(str(hard), b"two\n")
+    told = world.wait_for_stale(2)
+    assert sorted(told) == sorted(("b", str(path), "modified", "session:a") for path in (world.file, hard))
+    world.a.require_fresh(str(world.file))
+    world.prove_nothing_else_is_told()
+
+
+def test_re_pointed_link_is_told(sweeping: World) -> None:
+    link = sweeping.folder / "l"
+    link.symlink_to("f")
+    sweeping.a.read(str(link))
+    link.with_name("l2").symlink_to("../other")
+    link.with_name("l2").replace(link)
+    assert sweeping.wait_for_stale(1) == [("a", str(link), "deleted", "external")]
+
+
+def test_target_of_a_link_is_watched_where_it_is(watching: World) -> None:
+    link = watching.root / "other" / "l"
+    link.symlink_to("../w/f")
+    watching.a.read(str(link))
+    append(watching)
+    assert watching.wait_for_stale(1) == [("a", str(link), "modified", "external")]

@@ -1,0 +1,268 @@
+"""Hints of the folder watches, on the real thing. What counts is that a hint comes, not how many."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.recording import RecordingHooks
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.nofollow import stamp_of
+from fileops.model.edits import Splice
+from fileops.model.errors import WatchError
+from fileops.ports import DirectoryWatch
+from fileops.watch.factory import open_directory_watch
+from fileops.watch.inotify import InotifyWatch
+from fileops.watch.observer import ObserverWatch
+from fileops.watch.stat_scan import moved
+from support.patience import PATIENCE_S
+
+
+class Told:
+    """What a watch told, and a bounded wait for it."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.hints: list[tuple[str, str]] = []
+        self.lost: list[str | None] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def on_hint(self, folder: str, name: str) -> None:
+        self.gate.wait(PATIENCE_S)
+        with self.changed:
+            self.hints.append((folder, name))
+            self.changed.notify_all()
+
+    def on_lost(self, folder: str | None) -> None:
+        with self.changed:
+            self.lost.append(folder)
+            self.changed.notify_all()
+
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(is_so, PATIENCE_S), (self.hints, self.lost)
+
+    def wait_for_hint(self, folder: Path, name: str) -> None:
+        self.wait_for(lambda: (str(folder), name) in self.hints)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def inotify_folders(told: Told) -> DirectoryWatch:
+    return InotifyWatch(told.on_hint, told.on_hint, told.on_lost)
+
+
+def observed_folders(told: Told) -> DirectoryWatch:
+    return ObserverWatch(told.on_hint, told.on_lost)
+
+
+@pytest.fixture(params=[inotify_folders, observed_folders])
+def watch(request: pytest.FixtureRequest, told: Told) -> Iterator[DirectoryWatch]:
+    watch: DirectoryWatch = request.param(told)
+    yield watch
+    watch.close()
+
+
+@pytest.fixture
+def inotify(told: Told) -> Iterator[InotifyWatch]:
+    watch = InotifyWatch(told.on_hint, told.on_hint, told.on_lost)
+    yield watch
+    watch.close()
+
+
+def append(path: Path) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write("more")
+
+
+def swap(path: Path) -> None:
+    path.with_name("temporary").write_text("new", encoding="utf-8")
+    path.with_name("temporary").rename(path)
+
+
+def touch(path: Path) -> None:
+    os.utime(path, (1, 1))
+
+
+@pytest.mark.parametrize("act", [append, swap, touch, Path.unlink])
+def test_change_of_a_file_is_hinted(
+    watch: DirectoryWatch, told: Told, tmp_path: Path, act: Callable[[Path], None]
+) -> None:
+    (tmp_path / "f").write_text("old", encoding="utf-8")
+    watch.add(str(tmp_path))
+    act(tmp_path / "f")
+    told.wait_for_hint(tmp_path, "f")
+
+
+def test_new_file_is_hinted(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+    watch.add(str(tmp_path))
+    (tmp_path / "f").write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path, "f")
+
+
+def test_name_that_is_not_utf8_comes_as_it_is(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff")
+    watch.add(str(tmp_path))
+    (tmp_path / name).write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path, name)
+
+
+def test_folder_below_is_not_watched(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    watch.add(str(tmp_path))
+    (tmp_path / "below" / "f").write_text("new", encoding="utf-8")
+    (tmp_path / "marker").write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path, "marker")
+    assert all(name != "f" for _, name in told.hints)
+
+
+def test_reading_a_file_is_not_hinted(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old", encoding="utf-8")
+    watch.add(str(tmp_path))
+    assert (tmp_path / "f").read_text(encoding="utf-8") == "old"
+    (tmp_path / "marker").write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path, "marker")
+    assert all(name != "f" for _, name in told.hints)
+
+
+def test_removed_watch_is_silent(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        watch.add(str(tmp_path / name))
+    watch.remove(str(tmp_path / "a"))
+    watch.remove(str(tmp_path / "a"))
+    (tmp_path / "a" / "f").write_text("new", encoding="utf-8")
+    (tmp_path / "b" / "f").write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path / "b", "f")
+    assert (str(tmp_path / "a"), "f") not in told.hints
+
+
+def test_folder_can_be_watched_again_after_it_was_removed_and_made_anew(
+    watch: DirectoryWatch, told: Told, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    watch.add(str(folder))
+    folder.rename(tmp_path / "away")
+    folder.mkdir()
+    assert not watch.is_in_place(str(folder))
+    watch.remove(str(folder))
+    watch.add(str(folder))
+    assert watch.is_in_place(str(folder))
+    (folder / "f").write_text("new", encoding="utf-8")
+    told.wait_for_hint(folder, "f")
+
+
+def test_missing_folder_is_refused_as_missing(watch: DirectoryWatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for name in ("missing", "file", "file/below"):
+        with pytest.raises(WatchError) as refusal:
+            watch.add(str(tmp_path / name))
+        assert refusal.value.is_missing
+        assert not watch.is_in_place(str(tmp_path / name))
+
+
+def test_closed_watch_is_dead(watch: DirectoryWatch) -> None:
+    assert watch.is_alive()
+    watch.close()
+    assert not watch.is_alive()
+
+
+def test_file_moved_away_is_hinted_without_waiting_for_a_counterpart(
+    inotify: InotifyWatch, told: Told, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("old", encoding="utf-8")
+    (tmp_path / "elsewhere").mkdir()
+    inotify.add(str(tmp_path))
+    (tmp_path / "f").rename(tmp_path / "elsewhere" / "f")
+    (tmp_path / "marker").write_text("new", encoding="utf-8")
+    told.wait_for_hint(tmp_path, "marker")
+    names = [name for _, name in told.hints]
+    assert names.index("f") < names.index("marker")
+
+
+def move_away(path: Path) -> None:
+    path.rename(path.with_name("away"))
+
+
+@pytest.mark.parametrize("act", [Path.rmdir, move_away])
+def test_lost_folder_is_told_once_and_can_be_watched_again(
+    inotify: InotifyWatch, told: Told, tmp_path: Path, act: Callable[[Path], None]
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    inotify.add(str(folder))
+    act(folder)
+    told.wait_for(lambda: bool(told.lost))
+    folder.mkdir()
+    inotify.add(str(folder))
+    (folder / "f").write_text("new", encoding="utf-8")
+    told.wait_for_hint(folder, "f")
+    assert told.lost == [str(folder)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the Observer tells all moves alike")
+@pytest.mark.parametrize("changed_by", ["us", "another"])
+def test_all_that_is_told_of_a_commit_is_a_move(told: Told, tmp_path: Path, changed_by: str) -> None:
+    fs, path, moves = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f", Told()
+    watch = InotifyWatch(told.on_hint, moves.on_hint, told.on_lost)
+    try:
+        if changed_by == "another":
+            path.write_text("text", encoding="utf-8")  # just now: it is exchanged
+        watch.add(str(tmp_path))
+        for _ in range(3):
+            fs.replace(fs.read(str(path)), [Splice(0, 0, b"ours")], RecordingHooks())
+        moves.wait_for_hint(tmp_path, "f")
+        (tmp_path / "marker").touch()
+        told.wait_for_hint(tmp_path, "marker")
+        assert (str(tmp_path), "f") not in told.hints
+    finally:
+        watch.close()
+
+
+def test_dropped_events_are_told(inotify: InotifyWatch, told: Told, tmp_path: Path) -> None:
+    with open("/proc/sys/fs/inotify/max_queued_events", encoding="ascii") as file:
+        n_queued = int(file.read())
+    inotify.add(str(tmp_path))
+    told.gate.clear()
+    # Two names in turn, because the kernel merges equal events that follow each other.
+    (tmp_path / "a").touch()
+    (tmp_path / "b").touch()
+    for i in range(n_queued + 5000):
+        os.utime(tmp_path / "ab"[i % 2])
+    told.gate.set()
+    told.wait_for(lambda: None in told.lost)
+
+
+def test_every_folder_shares_one_thread(inotify: InotifyWatch, tmp_path: Path) -> None:
+    before = threading.active_count()
+    for i in range(50):
+        (tmp_path / str(i)).mkdir()
+        inotify.add(str(tmp_path / str(i)))
+    assert threading.active_count() == before
+
+
+def test_watch_of_this_system_is_the_one_without_observer(told: Told) -> None:
+    watch = open_directory_watch(told.on_hint, told.on_hint, told.on_lost)
+    watch.close()
+    assert isinstance(watch, InotifyWatch)
+
+
+def test_moved_names_the_files_that_no_longer_stand_as_stamped(tmp_path: Path) -> None:
+    kept, written, gone, new, folder = (tmp_path / name for name in ("kept", "written", "gone", "new", "folder"))
+    for path in (kept, written, gone):
+        path.write_text("old", encoding="utf-8")
+    files = [(str(path), stamp_of(path.stat())) for path in (kept, written, gone)]
+    append(written)
+    gone.unlink()
+    new.write_text("new", encoding="utf-8")
+    folder.mkdir()
+    missing = [(str(path), None) for path in (new, folder, tmp_path / "missing")]
+    assert moved([*files, *missing]) == [str(written), str(gone), str(new)]
