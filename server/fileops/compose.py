@@ -53,8 +53,8 @@ def serve() -> int:
         disk = LocalFileSystem()
         remote = _remote(wiring.options.filesystems, disk) if wiring.options.filesystems else None
         buffers = OverlayFileSystem(remote or disk, editor, lambda: client.position_encoding)
-        use_message_fallback = wiring.options.approval_fallback == "message"
-        approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=use_message_fallback)
+        by_message = wiring.options.approval_fallback == "message"
+        approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
         DocumentSync(buffers).register(wiring.add_standard)
         if is_editor(client.capabilities):
             buffers.load()
@@ -63,7 +63,7 @@ def serve() -> int:
             settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
             corrector=_corrector(wiring) if settings.correction else None,
             remote=remote, sinks=_telemetry(),
-            commands=_command_approver(wiring, use_message_fallback=use_message_fallback) if wiring.options.bash else None,
+            commands=_command_approver(wiring, use_message_fallback=by_message) if wiring.options.bash else None,
         )  # fmt: skip
         service.when_work_waits(wiring.on_request_done)
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()

@@ -10,7 +10,7 @@ import pytest
 
 from fileops.demo.story import run_demo
 
-TOY_DAEMON = pathlib.Path(__file__).parent.parent / "unit" / "client" / "toy_daemon.py"
+TOY_DAEMON = pathlib.Path(__file__).parent.parent / "clients" / "python" / "toy_daemon.py"
 
 
 def snapshot(folder: pathlib.Path) -> dict[str, tuple[bytes, int]]:

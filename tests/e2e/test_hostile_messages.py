@@ -127,7 +127,7 @@ def test_stream_that_cannot_be_followed_ends_in_the_midst_of_edits(client: RawCl
     assert file.read_bytes() == b"one\n2\nthree\n"
     assert set(os.listdir(file.parent)) == {"f.txt"}
     assert "Traceback" not in client.stderr
-    assert "ending: " in client.stderr
+    assert "shutting down: " in client.stderr
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_closed_descriptors_at_the_start_are_told(name: str) -> None:
     )
     assert ended.returncode == 1
     assert ended.stdout == b""
-    assert f"ending: {name} was closed at the start" in ended.stderr.decode()
+    assert f"shutting down: {name} was closed at the start" in ended.stderr.decode()
     assert "Traceback" not in ended.stderr.decode()
 
 
@@ -181,7 +181,7 @@ def test_stdin_that_cannot_be_read_ends_it_with_a_reason(tmp_path: Path) -> None
     with open(tmp_path / "for writing", "wb") as given:
         ended = subprocess.run(SEAM_DAEMON, stdin=given, capture_output=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 1
-    assert "ending: " in ended.stderr.decode()
+    assert "shutting down: " in ended.stderr.decode()
     assert "Traceback" not in ended.stderr.decode()
 
 

@@ -89,7 +89,7 @@ async def state(seam: Any, _params: EchoParams) -> object:
     server = cast("LspServer", SERVER[0])
     return {
         "folders": seam.folders, "n_saved": seam.n_saved, "n_in_flight": len(server.connection.in_flight()),
-        "n_questions": len(server.connection.questions), "settings": repr(seam.wiring.settings),
+        "n_questions": len(server.connection.outgoing), "settings": repr(seam.wiring.settings),
     }  # fmt: skip
 
 

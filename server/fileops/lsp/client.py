@@ -54,10 +54,10 @@ class Client:
         """
         task = asyncio.current_task()
         if task is None:
-            return await self._connection.questions.ask(method, params, timeout_s, withdrawal)
+            return await self._connection.outgoing.ask(method, params, timeout_s, withdrawal)
         self._asking.add(task)
         try:
-            return await self._connection.questions.ask(method, params, timeout_s, withdrawal)
+            return await self._connection.outgoing.ask(method, params, timeout_s, withdrawal)
         finally:
             self._asking.discard(task)
 

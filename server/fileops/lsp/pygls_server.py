@@ -24,7 +24,7 @@ from fileops.lsp.capabilities import SERVER_NAME, Feature
 from fileops.lsp.converter import converter_factory, structure
 from fileops.lsp.params import STANDARD_PARAMS
 from fileops.rpc import errors
-from fileops.rpc.connection import Connection, error_of
+from fileops.rpc.connection import Connection
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.errors import MessageId, RpcError
 from fileops.rpc.outgoing import ClientRefused
@@ -68,7 +68,7 @@ class StandardServer(LanguageServer):
 
 
 class Protocol(LanguageServerProtocol):
-    """See connection.Standard."""
+    """See dialect.StandardHandler."""
 
     def __init__(self, server: StandardServer, converter: Converter) -> None:
         self._connection = server.connection
@@ -95,14 +95,14 @@ class Protocol(LanguageServerProtocol):
     def _is_handled(self, method: str) -> bool:
         return method not in _OF_THE_CONNECTION and (method in self._features or method in self._builtins)
 
-    def take_request(self, msg_id: MessageId, method: str, params: object) -> None:
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
         try:
             decoded = self._decoded(method, params)
         except InvalidParams as fault:
             return self._connection.refuse(msg_id, errors.invalid_params(fault))
         return contextvars.copy_context().run(self._handle_request, msg_id, method, decoded)
 
-    def take_notification(self, method: str, params: object) -> None:
+    def handle_notification(self, method: str, params: object) -> None:
         try:
             decoded = self._decoded(method, params)
         except InvalidParams as fault:
@@ -132,7 +132,7 @@ class Protocol(LanguageServerProtocol):
         elif isinstance(fault, JsonRpcException):
             self._connection.refuse(msg_id, RpcError(fault.code, fault.message, fault.data))
         else:
-            self._connection.refuse(msg_id, error_of(fault))
+            self._connection.refuse(msg_id, self._connection.error_of(fault))
 
     def _check_handler_result(self, future: "Future[Any]") -> None:
         if not future.cancelled() and (fault := future.exception()) is not None:
@@ -144,7 +144,7 @@ class Protocol(LanguageServerProtocol):
         try:
             plain = self._plain(result)
         except (TypeError, ValueError, RecursionError) as fault:
-            return self._connection.refuse(msg_id, errors.incident(fault))
+            return self._connection.refuse(msg_id, errors.internal_error(fault))
         return self._connection.answer(msg_id, plain)
 
     def _send_data(self, data: Any) -> None:
@@ -166,7 +166,7 @@ class Protocol(LanguageServerProtocol):
 
         Raises: as OutgoingRequests.ask.
         """
-        result = await self._connection.questions.ask(method, self._plain(params), None)
+        result = await self._connection.outgoing.ask(method, self._plain(params), None)
         envelope_type = self.get_result_type(method)
         if envelope_type is None:
             return result

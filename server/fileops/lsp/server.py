@@ -20,6 +20,7 @@ from fileops.core.validation import VALIDATORS
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
+from fileops.lsp.dialect import LspDialect, StandardHandler
 from fileops.lsp.notifications import NotificationQueue
 from fileops.lsp.params import STANDARD_PARAMS, DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
@@ -27,7 +28,6 @@ from fileops.model.events import Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import Events
-from fileops.rpc.connection import Connection, Standard
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.convert import notification_of
 from fileops.wire.options import DecodedOptions, decode_options
@@ -45,7 +45,8 @@ class ClientContext(Struct, frozen=True, kw_only=True):
     """What the composition root needs of this connection to build the service.
 
     folders: absolute paths of the workspace folders. add_standard: see LspServer.add_standard. listen: to what the
-    client is told, on the loop and after it. on_request_done: to be called when requests begin to wait for somebody else.
+    client is told, on the loop and after it. on_request_done: to be called when
+    requests begin to wait for another.
     """
 
     settings: Settings
@@ -66,7 +67,8 @@ class LspServer:
     """on_parent: called at `initialize` with the process to live no longer than."""
 
     def __init__(self, build: Build) -> None:
-        self.connection = Connection(self)
+        self.dialect = LspDialect(self)
+        self.connection = self.dialect.connection
         self.on_parent: Callable[[int], None] = lambda _pid: None
         self.service: FileOps | None = None
         self.client = Client(self.connection)
@@ -156,7 +158,7 @@ class LspServer:
         capabilities = server_capabilities(checked.capabilities, self._features, self._experimental_capabilities())
         return {"capabilities": capabilities, "serverInfo": {"name": SERVER_NAME, "version": __version__}}
 
-    async def load_standard(self) -> Standard:
+    async def load_standard(self) -> StandardHandler:
         """Raises: ImportError."""
         gc.disable()  # as at the start: classes by the thousand, and none of them is garbage
         try:
@@ -170,7 +172,7 @@ class LspServer:
         return ClientContext(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
-            listen=self._listeners.append, on_request_done=self.connection.on_request_done,
+            listen=self._listeners.append, on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
         )  # fmt: skip
 
     def _warn_of(self, ignored: tuple[str, ...]) -> None:
@@ -223,7 +225,7 @@ class LspServer:
         self._progress.cancel(params.token)
 
     def _tell(self, events: Iterable[Event]) -> None:
-        with self.connection.together():
+        with self.connection.batch():
             for event in events:
                 method, params = notification_of(event)
                 self.client.notify(method, params)

@@ -57,8 +57,8 @@ def cancelled() -> RpcError:
     return RpcError(REQUEST_CANCELLED, "Request cancelled")
 
 
-def incident(fault: BaseException) -> RpcError:
-    """A fault of ours: the log has it under an id, the client gets the id and nothing of our insides."""
+def internal_error(fault: BaseException) -> RpcError:
+    """Report a defect of the server: the log has the traceback under an id, the client gets the id only."""
     incident_id = uuid.uuid4().hex[:12]
     log.error("incident %s", incident_id, exc_info=fault)
     return RpcError(INTERNAL_ERROR, f"Internal error (incident {incident_id})", {"incident_id": incident_id})

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 from typing import cast
 
-from fileops.lsp import methods
-
 log = logging.getLogger(__name__)
+
+Withdraw = Callable[[str], dict[str, object]]
 
 
 WITHDRAWN_S = 1.0  # for the reply to a question that was withdrawn, by which the client says what it did all the same
@@ -33,8 +33,12 @@ class ClientRefused(Exception):
 class OutgoingRequests:
     """Belongs to the event loop."""
 
-    def __init__(self, send: Callable[[dict[str, object]], None], on_asked: Callable[[], None]) -> None:
+    def __init__(
+        self, send: Callable[[dict[str, object]], None], on_asked: Callable[[], None], withdraw: Withdraw
+    ) -> None:
+        """Take `withdraw`, which makes the message that withdraws the request with this id."""
         self._send = send
+        self._withdrawal_of = withdraw
         self._on_asked = on_asked
         self._next_id = itertools.count(1)
         self._open: dict[str, asyncio.Future[object]] = {}
@@ -82,9 +86,9 @@ class OutgoingRequests:
             del self._open[msg_id]
 
     def _withdraw(self, msg_id: str) -> None:
-        self._send({"jsonrpc": "2.0", "method": methods.CANCEL_REQUEST, "params": {"id": msg_id}})
+        self._send(self._withdrawal_of(msg_id))
 
-    def take_reply(self, msg_id: object, message: dict[str, object]) -> None:
+    def handle_reply(self, msg_id: object, message: dict[str, object]) -> None:
         question = self._open.get(msg_id) if isinstance(msg_id, str) else None
         if question is None or question.done():
             log.debug("a reply to no question of ours")

@@ -32,16 +32,16 @@ class MessageReader:
         fd: int,
         take: Callable[[Frame], Coroutine[Any, Any, None] | None],
         is_settled: Callable[[], bool],
-        together: Callable[[], AbstractContextManager[None]],
+        batch: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """take: one message; what it returns is awaited before the next one. The end is the last message.
 
-        is_settled: whether all that the last message led to is done. together: around the taking of several, whose
+        is_settled: whether all that the last message led to is done. batch: around the taking of several, whose
         answers may go out as one.
         """
         self._loop = loop
         self._fd = fd
-        self._take, self._is_settled, self._together = take, is_settled, together
+        self._take, self._is_settled, self._batch = take, is_settled, batch
         self._parser = FrameParser()
         self._waiting: deque[Frame] = deque()
         self._n_bytes = 0
@@ -142,7 +142,7 @@ class MessageReader:
     def _pump(self) -> None:
         """Take what can be taken in this turn; the rest in another one."""
         if len(self._waiting) > 1:
-            with self._together():
+            with self._batch():
                 self._take_some()
         else:
             self._take_some()

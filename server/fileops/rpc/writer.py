@@ -46,7 +46,7 @@ class FrameWriter:
             self._put_held()
 
     @contextmanager
-    def together(self) -> Generator[None]:
+    def batch(self) -> Generator[None]:
         """What is written inside goes out as one at the end, or when it has become much."""
         if self._held is not None:  # inside another one
             yield

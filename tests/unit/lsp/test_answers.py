@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fileops.lsp.approver import LspCommandApprover, decision_of
 from fileops.lsp.client import Client
+from fileops.lsp.dialect import withdrawal
 from fileops.lsp.user_prompt import Person
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
@@ -131,7 +132,9 @@ def nested(depth: int) -> Any:
 )
 async def test_error_of_another_kind_is_a_refusal(error: Any) -> None:
     sent: list[dict[str, object]] = []
-    questions = OutgoingRequests(sent.append, lambda: questions.take_reply(sent[0]["id"], {"error": error}))
+    questions = OutgoingRequests(
+        sent.append, lambda: questions.handle_reply(sent[0]["id"], {"error": error}), withdrawal
+    )
     with pytest.raises(ClientRefused) as refusal:
         await questions.ask("fileops/confirmEdit", {}, timeout_s=10)
     assert refusal.value.code is None

@@ -9,8 +9,8 @@ import pytest
 from pygls.protocol import default_converter
 
 from fileops.lsp.capabilities import Feature, server_capabilities
+from fileops.lsp.dialect import LspDialect
 from fileops.lsp.pygls_server import Protocol, load
-from fileops.rpc.connection import Connection
 
 VS_CODE = json.loads((Path(__file__).parents[2] / "bench" / "vscode_capabilities.json").read_text(encoding="utf-8"))
 SYNC: dict[str, dict[str, object] | None] = {
@@ -47,7 +47,7 @@ def test_announced_is_what_pygls_announces(
 ) -> None:
     nothing: Callable[[Any], Any] = lambda _params: None  # noqa: E731
     features = {method: Feature(nothing, given) for method, given in options.items()}
-    theirs = load(Connection(_Begun()), features, client).server_capabilities
+    theirs = load(LspDialect(_Begun()).connection, features, client).server_capabilities
     experimental: dict[str, object] = {"fileops": {}}
     theirs.experimental = experimental
     assert server_capabilities(client, features, experimental) == default_converter().unstructure(theirs)

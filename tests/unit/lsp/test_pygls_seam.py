@@ -7,8 +7,8 @@ import pytest
 from lsprotocol import types
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 
+from fileops.lsp.dialect import LspDialect
 from fileops.lsp.pygls_server import Protocol, load
-from fileops.rpc.connection import Connection
 
 
 class _NoLifecycle:
@@ -21,7 +21,7 @@ class _NoLifecycle:
 
 @pytest.fixture
 def protocol() -> Protocol:
-    return load(Connection(_NoLifecycle()), {}, {})
+    return load(LspDialect(_NoLifecycle()).connection, {}, {})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from unit.fs.children import as_root, in_child, mount, own_mounts
 
 from contract.recording import RecordingHooks
 from fileops.concurrency import deferred
@@ -17,6 +16,7 @@ from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, Stale
 from fileops.platform import descriptors
 from fileops.platform.locks import LockTable, lock_between_processes, try_lock
+from support.children import as_root, in_child, mount, own_mounts
 
 
 def add_lines(path: str, state: str, name: str, n_lines: int) -> None:

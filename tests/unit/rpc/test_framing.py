@@ -140,14 +140,14 @@ def test_writer_sends_what_belongs_together_as_one() -> None:
     read_fd, write_fd = os.pipe()
     writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=lambda: None)
     os.set_blocking(read_fd, False)
-    with writer.together():
+    with writer.batch():
         writer.write(b"{}")
-        with writer.together():
+        with writer.batch():
             writer.write(b"[]")
         with pytest.raises(BlockingIOError):
             os.read(read_fd, 100)
     assert os.read(read_fd, 100) == b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]"
-    with writer.together():
+    with writer.batch():
         for number in range(100):  # more than a pipe holds, and than is held back
             writer.write(b"%d" % number + b"x" * 5000)
     os.set_blocking(read_fd, True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.fs.children import as_root, in_child, mount, own_mounts
 
 from contract.recording import RecordingHooks
 from fileops.concurrency import deferred
@@ -27,6 +26,7 @@ from fileops.model.errors import (
     PermissionRefused,
 )
 from fileops.platform import syscalls
+from support.children import as_root, in_child, mount, own_mounts
 
 OLD = b"old content\n" * 500
 

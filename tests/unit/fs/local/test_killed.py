@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import xxhash
-from unit.fs.children import NOBODY, as_root, in_child, killed_at
 
 from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import DiskFull, IoFailure, Stale
+from support.children import NOBODY, as_root, in_child, killed_at
 
 OLD = b"".join(b"line %05d\n" % i for i in range(2000))
 EDITS = {

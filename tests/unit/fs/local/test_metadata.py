@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.fs.children import NOBODY, as_root, in_child, mount, own_mounts
 
 from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import FileOpsError, PermissionRefused
 from fileops.model.files import CommitReport, Committed
+from support.children import NOBODY, as_root, in_child, mount, own_mounts
 
 
 def edit(fs: LocalFileSystem, path: str, new: bytes = b"new ") -> Committed:

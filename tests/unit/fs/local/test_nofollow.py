@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.fs.children import as_root, in_child
 
 from contract.recording import RecordingHooks
 from fileops.core.roots import Roots
@@ -19,6 +18,7 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots, PathMoved, Stale
 from fileops.platform import syscalls
+from support.children import as_root, in_child
 
 VERBS = ["stat", "open", "read"]
 

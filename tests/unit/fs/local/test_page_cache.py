@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from unit.fs.children import as_root, in_child, own_mounts
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.platform import syscalls
+from support.children import as_root, in_child, own_mounts
 from support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(

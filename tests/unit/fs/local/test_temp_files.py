@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from unit.fs.children import in_child
 
 from contract.recording import RecordingHooks
 from fileops.fs.local import temp_files
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.platform.locks import try_lock
+from support.children import in_child
 
 DEAD = ".fileops-999999999-0-0123456789ab.tmp"
 

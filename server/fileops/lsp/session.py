@@ -1,0 +1,168 @@
+"""One LSP client from its first message to its last, over a pair of descriptors.
+
+A session ends a connection and never the process: `stdio.py` does that, and several sessions may run on one event loop.
+Everything here belongs to that loop, except where a comment names a thread.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+from msgspec import Struct
+
+from fileops.lsp.parent import ParentWatch
+from fileops.lsp.server import LspServer
+from fileops.rpc.framing import BadFrame, StreamBroken
+from fileops.rpc.reader import MessageReader
+from fileops.rpc.writer import FrameWriter
+
+log = logging.getLogger(__name__)
+
+FINISH_S = 2.0  # for requests in flight when the client has only stopped sending
+CANCEL_S = 5.0  # for cancelled ones: a commit that has begun is finished
+CLOSE_S = 5.0  # for the service's threads
+WRITE_S = 2.0  # for a client that still has to take its answers
+MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then its requests wait too
+# Requests in progress, those waiting for the client's own answer apart: then the next ones wait. Far more than there
+# are threads for them; each may produce a large answer while the client does not read.
+MAX_WORKING = 128
+# Together with those that wait for an editor, a mapped host or a plugin, and those after them: they must not keep the
+# server from the next message, which may be the very answer or the cancel that they wait for.
+MAX_WAITING = 1024
+
+BROKEN = 1  # exit status of an end that the client did not ask for
+
+
+class Ended(Struct, frozen=True):
+    """How a session ended. n_stuck: requests that could not be ended, because the disk does not answer."""
+
+    status: int
+    n_stuck: int = 0
+    is_closed: bool = True  # whether the service's threads have ended
+
+
+class LspSession:
+    """Serves one client. Create it on the event loop, then await `serve`."""
+
+    def __init__(self, server: LspServer, for_reading: int, for_writing: int, *, watch_parent: bool = True) -> None:
+        """Args: watch_parent: end with the process that `initialize` names; False if the client is on another host."""
+        self._server = server
+        self._connection = server.connection
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[int] = self._loop.create_future()
+        self._room = asyncio.Event()
+        self._reader = MessageReader(
+            self._loop, for_reading, self._take, lambda: self._connection.is_settled, self._connection.batch
+        )
+        self._writer = FrameWriter(
+            for_writing,
+            on_broken=lambda: self._from_thread(self.end, BROKEN, "the client does not read any more"),
+            on_drained=lambda: self._from_thread(self._room.set),
+        )
+        self._parent = ParentWatch(self._loop, lambda: self.end(BROKEN, "the client's process is gone"))
+        server.dialect.on_exit = self.end
+        server.on_parent = self._parent.watch if watch_parent else lambda _pid: None
+        self._connection.on_request_done = self._room.set
+
+    async def serve(self) -> Ended:
+        """Serve until the client is done, is gone, or `end` is called."""
+        self._connection.sink = self._writer
+        self._reader.open()
+        status = await self._end
+        self._reader.close()
+        self._parent.close()
+        return await self._finish(status)
+
+    def end(self, status: int, reason: str | None = None) -> None:
+        """Begin to end. The first call counts."""
+        if not self._end.done():
+            if reason is not None:
+                log.error("shutting down: %s", reason)
+            self._end.set_result(status)
+
+    def _from_thread(self, callback: Any, *args: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *args)
+        except RuntimeError:
+            log.debug("the loop is closed already")
+
+    # --- in ----------------------------------------------------------------------------------------------------
+
+    def _take(self, frame: bytes | BadFrame | StreamBroken | None) -> Coroutine[Any, Any, None] | None:
+        """Handle one frame. A returned coroutine must be awaited before the next one."""
+        match frame:
+            case bytes(body):
+                if (pause := self._connection.receive(body)) is not None:
+                    return pause
+            case BadFrame(reason):
+                log.warning("bad frame: %s", reason)
+                self._connection.refuse_frame(reason)
+            case StreamBroken() as broken:
+                return self._run_dry(BROKEN, str(broken))
+            case None:
+                return self._run_dry(BROKEN, "stdin was closed")
+        return None if self._has_room() else self._wait_for_room()
+
+    def _has_room(self) -> bool:
+        if self._writer.n_pending_bytes > MAX_PENDING_BYTES:
+            return False
+        n_working = self._connection.n_working
+        return n_working <= MAX_WORKING or (
+            n_working <= MAX_WAITING and n_working - self._server.n_elsewhere <= MAX_WORKING
+        )
+
+    async def _wait_for_room(self) -> None:
+        """Apply back pressure: memory stays bounded if a client floods the server or does not read.
+
+        A request makes room when it is done, and also when it begins to wait for the client's own answer.
+        """
+        while not self._has_room():
+            self._room.clear()
+            if not self._has_room():
+                await self._room.wait()
+
+    async def _run_dry(self, status: int, reason: str) -> None:
+        """Handle the end of input: requests in flight are still answered if they need nothing of the client."""
+        self._connection.outgoing.disconnect()
+        if in_flight := self._connection.in_flight():
+            await asyncio.wait(in_flight, timeout=FINISH_S)
+        if self._server.dialect.is_shut_down:
+            self.end(0)
+        else:
+            self.end(status, reason)
+
+    # --- the end -----------------------------------------------------------------------------------------------
+
+    async def _finish(self, status: int) -> Ended:
+        """Leave nothing half done: no temporary file, no lock, no unsent answer or notification."""
+        self._connection.outgoing.disconnect()
+        in_flight = self._connection.in_flight()
+        for future in in_flight:
+            future.cancel()
+        stuck: set[Any] = set()
+        if in_flight:
+            _, stuck = await asyncio.wait(in_flight, timeout=CANCEL_S)
+        is_closed = await self._close_service()
+        self._server.flush()
+        self._writer.close(WRITE_S)
+        return Ended(status, len(stuck), is_closed)
+
+    async def _close_service(self) -> bool:
+        """Whether the service closed in time. In a thread of its own: asyncio would wait for its executor for ever."""
+        done = asyncio.Event()
+
+        def close() -> None:
+            try:
+                self._server.close_service()
+            finally:
+                self._from_thread(done.set)
+
+        threading.Thread(target=close, name="fileops-close", daemon=True).start()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await done.wait()
+        except TimeoutError:
+            return False
+        return True
