@@ -217,8 +217,9 @@ class Game:
             if "ok" not in allowed:
                 break
             planned = planned.replace(old, new) if old else new
+        changes_something = before is None or planned != lf(raw(before))
         planned = as_shown(planned)
-        asks = self._must_ask(daemon, session) and not is_dry
+        asks = self._must_ask(daemon, session, path) and changes_something and not is_dry
         turn = Turn(daemon, session, planned, *self._behaviour(dice, daemon, session, path), may_ask=asks)
         params: dict[str, Any] = {"file_path": self._name(dice, path), "session_id": session, "dry_run": is_dry}
         steps = [{"old_string": old, "new_string": new} for old, new in edits]
@@ -278,7 +279,7 @@ class Game:
         self._settle(path)
         self._read(daemon, session, path)
         before = self.oracle.present(daemon, path)
-        if before is None or self._must_ask(daemon, session) or "-" in shown(before):
+        if before is None or self._must_ask(daemon, session, path) or "-" in shown(before):
             return
         turn = Turn(daemon, session, None, may_ask=False)
         turn.msg_id = self.peers[daemon].begin("fileops/edit", {
@@ -292,7 +293,8 @@ class Game:
             after = self._written(turn, path, before, result["details"]["applied_to"])
             require(raw(after).replace("-", "") == raw(before), f"`-` between characters of {before!r} gave {after!r}")
             self._applied(daemon, session, path, before, after, result["details"]["edit_id"])
-            self.oracle.applied[result["details"]["edit_id"]] = Applied(path, daemon)
+            if result["details"]["edit_id"]:
+                self.oracle.applied[result["details"]["edit_id"]] = Applied(path, daemon)
             if isinstance(before, str):  # words that are cut into letters are none to judge an undo by
                 self._change(self.oracle.documents[path], f"{self.words.line(dice)}\n")
             else:
@@ -307,7 +309,7 @@ class Game:
         before = self.oracle.disk[path]
         text = shown(before)
         words = [word for word in dict.fromkeys(re.findall(r"v\d+", text)) if n_matches(text, word) == 1]
-        who = [(d, s) for d, names in SESSIONS.items() for s in names if not self._must_ask(d, s)]
+        who = [(d, s) for d, names in SESSIONS.items() for s in names if not self._must_ask(d, s, path)]
         for daemon, session in who:
             self._read(daemon, session, path)
         asked: list[tuple[int, int, str, str, str]] = []
@@ -368,7 +370,8 @@ class Game:
         session = which["session_id"]
         turn = Turn(
             daemon, session, None, dice.choice(["once", "once", "once", "reject", "malformed"]),
-            dice.choice(["oblige", "oblige", "oblige", "refuse"]), may_ask=self._must_ask(daemon, session),
+            dice.choice(["oblige", "oblige", "oblige", "refuse"]),
+            may_ask=any(self._must_ask(daemon, session, path) for path in self.paths),
         )  # fmt: skip
         turn.msg_id = self.peers[daemon].begin("fileops/undo", which)
         code, result = self._served(turn)
@@ -433,6 +436,7 @@ class Game:
             "version": document.version,
             "text": document.text,
         }
+        document.base = None
         self._trace("opened", document.path, document.text)
         self.peers[0].notify("textDocument/didOpen", {"textDocument": item})
         self._judge_touch(document)
@@ -507,7 +511,7 @@ class Game:
             codec, bom = codec_of(data)
             is_new = not same(self.oracle.present(0, document.path), document.text)
             self._write_file(dice, document.path, bom + document.text.encode(codec))
-            document.touched = False
+            document.base, document.touched = document.text, False
             if "\ufffd" in document.text:  # for all the daemon knows, the editor reads it in another encoding
                 self._unlooked.add(document.path)
             self._trace("saved", document.path, document.text)
@@ -617,6 +621,7 @@ class Game:
         daemon = dice.choice(list(SESSIONS))
         self.peers[daemon].shut_down()
         self._start_again(daemon)
+        self._reopen(daemon)
 
     def kill(self, dice: random.Random) -> None:
         """SIGKILL, somewhere in an edit."""
@@ -624,9 +629,10 @@ class Game:
         session, path = dice.choice(SESSIONS[daemon]), dice.choice(self.paths)
         self._settle(path)
         before = self.oracle.present(daemon, path)
-        if not isinstance(before, bytes) or self._must_ask(daemon, session):
+        if not isinstance(before, bytes) or self._must_ask(daemon, session, path):
             self.peers[daemon].kill()
             self._start_again(daemon)
+            self._reopen(daemon)
             return
         self._read(daemon, session, path)
         old, new = self.words.change(dice, shown(before))
@@ -637,7 +643,7 @@ class Game:
         peer.kill()
         code = peer.outcome(msg_id)[0] if peer.answered(msg_id) else "killed"
         self._note("kill", daemon, session, code, path, old, new)
-        self._start_again(daemon, is_checked=False)
+        self._start_again(daemon)
         after = Path(path).read_bytes()
         if code == "ok" or (code == "killed" and after != before):
             judge_splice(before, old, new, after)
@@ -645,20 +651,20 @@ class Game:
             require(after == before, f"an edit that was refused changed {before!r} to {after!r}")
         self._put_in_model(path, after)
         self.oracle.moved(path)
-        self._adopt_history(daemon)
+        self._reopen(daemon)
 
-    def _start_again(self, daemon: int, *, is_checked: bool = True) -> None:
+    def _start_again(self, daemon: int) -> None:
+        """A new daemon knows nothing of what was read, and no mode that a person gave."""
         self.oracle.sights = {key: sight for key, sight in self.oracle.sights.items() if key[0] != daemon}
         self.oracle.modes = {key: mode for key, mode in self.oracle.modes.items() if key[0] != daemon}
         self._start(daemon)
+
+    def _reopen(self, daemon: int) -> None:
+        """The editor's documents; and what was acknowledged has to stand in the history."""
         if daemon == 0:
             for document in self.oracle.documents.values():
                 document.is_doubtful = False
                 self._tell_open(document)
-        if is_checked:
-            self._adopt_history(daemon)
-
-    def _adopt_history(self, daemon: int) -> None:
         edits = self.peers[daemon].result("fileops/history", {"limit": 100_000})["edits"]
         lost = self.oracle.applied.keys() - {edit["edit_id"] for edit in edits}
         require(not lost, f"the history has lost {lost}")
@@ -758,8 +764,12 @@ class Game:
     def _name(self, dice: random.Random, path: str) -> str:
         return f"{self.root}/link" if path == self.paths[0] and dice.random() < 0.2 else path
 
-    def _must_ask(self, daemon: int, session: str) -> bool:
-        return daemon == 0 and self._asks and self.oracle.modes.get((daemon, session), "default") == "default"
+    def _must_ask(self, daemon: int, session: str, path: str) -> bool:
+        if daemon != 0 or not self._asks:
+            return False
+        mode = self.oracle.modes.get((daemon, session), "default")
+        has_links = os.path.exists(path) and os.stat(path).st_nlink > 1  # another name may be a protected one
+        return mode == "default" or (mode == "auto_edit" and has_links)
 
     def _behaviour(
         self, dice: random.Random, daemon: int, session: str, path: str
@@ -818,9 +828,10 @@ class Game:
 
     def _judge_touch(self, document: Document) -> None:
         data = self.oracle.disk[document.path]
-        document.touched = data is None or lf(document.text) != shown(data)
-        if not document.touched:
+        if data is not None and lf(document.text) == shown(data):
+            document.base = document.text
             self._unlooked.add(document.path)
+        document.touched = document.text != document.base
 
     def _looked(self, daemon: int, path: str) -> None:
         if daemon == 0:
@@ -840,16 +851,20 @@ class Game:
         expected = "buffer" if isinstance(before, str) else "disk"
         require(applied_to == expected, f"applied to the {applied_to}, not to the {expected}")
         if isinstance(before, str):
-            return turn.applied
+            return turn.applied if turn.n_applied else self.oracle.documents[path].text
         after = Path(path).read_bytes()
         self._put_in_model(path, after)
         return after
 
-    def _applied(self, daemon: int, session: str, path: str, before: Content, after: Content, edit_id: str) -> None:
+    def _applied(
+        self, daemon: int, session: str, path: str, before: Content, after: Content, edit_id: str | None
+    ) -> None:
         self.oracle.moved(path)
         is_last = same(after, self.oracle.present(daemon, path))
         self.oracle.sights[daemon, session, path] = Sight(shown(after), is_sure=is_last)
-        self.oracle.applied[edit_id] = Applied(path, daemon, before, after, self.oracle.disk[path])
+        require(edit_id or same(before, after), "a change without an id")
+        if edit_id:
+            self.oracle.applied[edit_id] = Applied(path, daemon, before, after, self.oracle.disk[path])
 
     def _put(self, path: str, data: bytes) -> None:
         Path(path).write_bytes(data)

@@ -25,12 +25,17 @@ def require(holds: object, message: str) -> None:
 
 @dataclass(slots=True)
 class Document:
-    """A document open in the editor. touched: changed by the person since it was opened or saved."""
+    """A document open in the editor.
+
+    touched: changed by the person since it was opened or saved. base: the text when it last read as the file does;
+    who types back to it has changed nothing.
+    """
 
     path: str
     text: str
     version: int
     touched: bool
+    base: str | None = None
     past: set[str] = field(default_factory=set[str])
     is_doubtful: bool = False  # opened while the daemon could not open files: it may refuse, but not guess
 
