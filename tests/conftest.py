@@ -11,6 +11,13 @@ settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The editors' tests come one after the other: windows that are not in front get their keys late."""
+    for item in items:
+        if item.path.is_relative_to(item.config.rootpath / "tests" / "clients"):
+            item.add_marker(pytest.mark.xdist_group("editors"))
+
+
 @pytest.fixture(scope="session")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Generator[ssh_server.Sshd]:
     pytest.importorskip("sshfs")

@@ -31,7 +31,7 @@ PLATFORM = "linux-x64"
 MIN_LINE_COVERAGE = 85.0  # per cent; measured 90.8 when this was written
 
 # One at a time: two workbenches on two cores starve each other.
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("vscode")]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module", autouse=True)
