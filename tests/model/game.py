@@ -253,7 +253,7 @@ class Game:
                 judge_rewriting(before, wanted or "", after)
             self._applied(daemon, session, path, before, after, result["details"]["edit_id"])
             return
-        if code == "not_found":
+        if code == "not_found" and not is_dry:
             self.oracle.sights.pop((daemon, session, path), None)
         if code == "ok":
             require("ok" in allowed, f"a dry run says yes, where {allowed} was due")
