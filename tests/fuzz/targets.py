@@ -9,17 +9,6 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from core_models import (
-    FORMATS,
-    missing_snapshot,
-    model_edit,
-    model_lines,
-    model_shown,
-    model_spans,
-    patched,
-    snapshot_of,
-    text_of,
-)
 from fileops.api.requests import REQUESTS
 from fileops.core import splices as splicing
 from fileops.core.plan import execute, plan, valid
@@ -37,6 +26,17 @@ from fileops.rpc.messages import Malformed, Notification, Reply, Request, parse
 from fileops.service.plugins import register_plugins
 from fileops.wire import convert
 from fileops.wire import types as wire
+from support.core_models import (
+    FORMATS,
+    missing_snapshot,
+    model_edit,
+    model_lines,
+    model_shown,
+    model_spans,
+    patched,
+    snapshot_of,
+    text_of,
+)
 from support.frames import BROKEN, frames_of
 
 PIECES = (

@@ -13,7 +13,7 @@ from support.rawclient import Message, RawClient
 ANSWER_S = 90.0  # for what has to come; never waited out when all is well
 INTERNAL_ERROR, REQUEST_CANCELLED = -32603, -32800
 # Threads that change places a thousand times as often as usual meet in more ways.
-_HASTY = "import sys; sys.setswitchinterval(5e-6); from fileops.__main__ import main; sys.exit(main())"
+_HASTY = "import sys; sys.setswitchinterval(5e-6); from fileops.cli import main; sys.exit(main())"
 
 
 class Peer:

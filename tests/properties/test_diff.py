@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core_models import LIMITS, awkward_characters, model_lines, model_shown, patched, splices_over
 from fileops.core.diff.unified import change_of, diff_name
 from fileops.core.splices import apply
 from fileops.core.text import detect_format
 from fileops.model.edits import Change, Splice
+from support.core_models import LIMITS, awkward_characters, model_lines, model_shown, patched, splices_over
 
 lines = st.sampled_from(["", "a", "b", "c", "++ x", "-- y", "@@ -1 +1 @@", "\\ z", "\r", "a\r", "é", "\f\u2028", "}"])
 texts = st.tuples(st.lists(lines, max_size=30).map("\n".join), st.sampled_from(["", "\n", "\r\n"])).map("".join)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core_models import FORMATS, LIMITS, awkward_texts, formats, model_edit, model_spans, snapshot_of, text_of
 from fileops.core import splices as splicing
 from fileops.core.plan import execute, plan, valid
 from fileops.model.edits import Edit
 from fileops.model.errors import MultipleMatches, NoChange, NoMatch
 from fileops.model.files import TextFormat
+from support.core_models import FORMATS, LIMITS, awkward_texts, formats, model_edit, model_spans, snapshot_of, text_of
 
 
 @given(awkward_texts, st.data(), awkward_texts, formats)

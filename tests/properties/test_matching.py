@@ -3,9 +3,9 @@
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from core_models import awkward_texts, formats, model_spans, text_of
 from fileops.core.matching.exact import MANY_HITS, find, lines_of
 from fileops.model.files import TextFormat
+from support.core_models import awkward_texts, formats, model_spans, text_of
 
 
 @st.composite

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core_models import splices_over
 from fileops.core import splices as splicing
 from fileops.model.edits import Splice
+from support.core_models import splices_over
 
 
 @st.composite

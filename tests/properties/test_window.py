@@ -4,13 +4,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core_models import awkward_texts, formats, model_lines, model_shown
 from fileops.core.text import count_lines, decode
 from fileops.core.window import WindowReader
 from fileops.model.errors import TooManyChars
 from fileops.model.files import TextFormat
 from fileops.model.results import Window
 from fileops.model.settings import Limits
+from support.core_models import awkward_texts, formats, model_lines, model_shown
 
 SMALL = Limits(max_lines=4, max_line_chars=5, max_chars=1000)
 

@@ -17,15 +17,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from core_models import missing_snapshot, patched, snapshot_of
 from fileops.core.plan import execute, plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, is_binary, newline_style
 from fileops.model.edits import Edit, Plan
 from fileops.model.files import Text
 from fileops.model.settings import Limits
+from support.core_models import missing_snapshot, patched, snapshot_of
 
 _CONTEXT_LINES = 3
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

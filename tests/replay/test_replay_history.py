@@ -4,9 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from replay_history import replay
 
-PROJECT = Path(__file__).parent.parent
+from replay.replay_history import replay
+
+PROJECT = Path(__file__).parents[2]
 
 
 def test_own_history_replays_byte_for_byte() -> None:

@@ -250,7 +250,7 @@ async def test_what_cannot_be_begun_anew_may_wait_for_everybody() -> None:
 
 
 async def test_too_many_that_wait_for_one_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fileops.workers.MAX_QUEUED", 3)
+    monkeypatch.setattr("fileops.concurrency.workers.MAX_QUEUED", 3)
     workers, release = SharedWorkers(), threading.Event()
     work = needing("editor", then=lambda: release.wait(20))
     waiting = [asyncio.create_task(workers.run(CancelToken(), work)) for _ in range(N_OF_A_SHARE + 3 + 5)]

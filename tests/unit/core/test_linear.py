@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from core_models import LIMITS, snapshot_of
 from fileops.core import plan as core_edit
 from fileops.core.decision import hunk_splices, modified_splices
 from fileops.core.diff.lines import changed_ranges
@@ -30,6 +29,7 @@ from fileops.fs.overlay.text_edits import document_edits, encode_document
 from fileops.model.edits import Edit, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Text
+from support.core_models import LIMITS, snapshot_of
 
 assert strategies.STRATEGIES  # regex and block are registered by the import
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from core_models import FORMATS, LIMITS, missing_snapshot, snapshot_of, text_of
 from fileops.core.plan import execute, plan, valid
 from fileops.core.splices import apply
 from fileops.core.text import detect_format
@@ -10,6 +9,7 @@ from fileops.model import errors
 from fileops.model.edits import Edit, Plan
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Text, TextFormat
+from support.core_models import FORMATS, LIMITS, missing_snapshot, snapshot_of, text_of
 
 UTF8 = TextFormat()
 

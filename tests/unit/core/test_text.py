@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from core_models import FORMATS, text_of
 from fileops.core import text as rules
 from fileops.model import errors
 from fileops.model.digest import content_digest
 from fileops.model.files import NewlineStyle, TextFormat
+from support.core_models import FORMATS, text_of
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -1,4 +1,4 @@
-"""The private parts of pygls that lsp/protocol.py stands on. If one of these fails, read that module's head again."""
+"""The private parts of pygls that lsp/pygls_server.py uses. If one of these fails, read that module's head again."""
 
 import inspect
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from core_models import LIMITS, snapshot_of
 from fileops.core import plan as core_edit
 from fileops.core.matching.exact import STRATEGIES
 from fileops.core.matching.normalized import NormalizedText
@@ -17,6 +16,7 @@ from fileops.model.edits import Edit
 from fileops.model.errors import Cancelled, StrategyFailed
 from fileops.model.files import Snapshot
 from fileops.model.requests import EditRequest
+from support.core_models import LIMITS, snapshot_of
 from support.in_process import Desk
 
 N = 40_000  # places

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core_models import formats, text_of
 from fileops.core import splices
 from fileops.core.matching.correction import correct
 from fileops.core.text import detect_format
 from fileops.model.edits import Edit
 from fileops.model.files import Text, TextFormat
+from support.core_models import formats, text_of
 
 
 def corrected(data: bytes, old: str, new: str) -> tuple[str, bytes] | None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core_models import FORMATS, text_of
 from fileops.core.matching.nearest import nearest
 from fileops.model.edits import DiffersIn
 from fileops.model.files import Text, TextFormat
+from support.core_models import FORMATS, text_of
 
 SOURCE = "def f(x):\n\tif x:\n\t\treturn 'a'\n\n\ndef g(y):\n    return \"b\"   \n"
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core_models import FORMATS, awkward_texts, formats
 from fileops.core import plan as core_edit
 from fileops.core import splices
 from fileops.core.matching import strategies
@@ -26,6 +25,7 @@ from fileops.model.errors import (
     StrategyFailed,
 )
 from fileops.model.files import Text, TextFormat
+from support.core_models import FORMATS, awkward_texts, formats
 
 
 def edited(data: bytes, wish: Edit) -> bytes:
