@@ -77,7 +77,7 @@ def test_unknown_exporter_is_said(caplog: pytest.LogCaptureFixture) -> None:
 def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptureFixture) -> None:
     blocked = (
         "import sys; sys.modules['opentelemetry'] = None\n"
-        "from fileops.telemetry import telemetry_from\n"
+        "from fileops.telemetry.otel import telemetry_from\n"
         "assert telemetry_from({'OTEL_TRACES_EXPORTER': 'console'}) is None\n"
     )
     done = subprocess.run(
