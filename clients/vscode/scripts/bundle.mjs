@@ -1,9 +1,9 @@
 // Puts the wheel of fileops-server and of what it needs into bundled/wheels.
 //
-//   node scripts/bundle.mjs [PLATFORM]     PLATFORM: linux-x64, linux-arm64, darwin-x64, darwin-arm64, win32-x64
+//   node scripts/bundle.mjs [PLATFORM]     PLATFORM: linux-x64, linux-arm64, darwin-x64, darwin-arm64
 //
-// Without a platform: pure Python wheels only; msgspec, xxhash and watchdog are compiled and come from the package
-// index on first start. With one: also those, for every Python that they are built for; works without a network.
+// Without a platform: the wheels that fit any; the others (README.md names them) come from the package index on first
+// start. With one: also those, for every Python that they are built for; works without a network.
 // PYTHON: the interpreter whose pip is used (3.11 or newer; default python3). PYTHONS: the versions to serve.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -16,7 +16,6 @@ const PLATFORMS = {
   'linux-arm64': ['manylinux_2_28_aarch64', 'manylinux_2_17_aarch64', 'manylinux2014_aarch64'],
   'darwin-x64': ['macosx_11_0_x86_64', 'macosx_10_13_x86_64', 'macosx_10_9_x86_64'],
   'darwin-arm64': ['macosx_11_0_arm64'],
-  'win32-x64': ['win_amd64'],
 };
 
 const root = path.resolve(import.meta.dirname, '../../..');

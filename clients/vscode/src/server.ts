@@ -3,7 +3,7 @@
  *   1. setting `fileops.path`                          a fileops-server program
  *   2. setting `fileops.interpreter`                   a Python
  *   3. the interpreter chosen in the Python extension  (ms-python.python, where it is installed)
- *   4. python3, python, py on the PATH
+ *   4. python3, python on the PATH
  * A Python of 3.11 or newer that has a fileops-server of our version or newer installed runs that one; for one
  * that has not, the bundled wheel is set up in a virtual environment of its own (setup.ts).
  */
@@ -15,6 +15,11 @@ import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 
 const run = promisify(execFile);
+
+/** What a person can do where none was found: the README's way, as no package index has fileops-server. */
+export const INSTALL_BY_HAND =
+  'Install fileops-server from a copy of its sources: run “python3 -m venv .venv && .venv/bin/pip install -q .” in it, '
+  + 'and set fileops.path to the .venv/bin/fileops-server there.';
 
 export const MIN_PYTHON: readonly [number, number] = [3, 11];
 const PROBE_TIMEOUT_MS = 15_000; // a cold interpreter on a busy machine; longer means it hangs
@@ -28,8 +33,6 @@ export interface Launch {
 
 export interface Interpreter {
   command: string;
-  /** What goes before `-m`: the launcher's `-3`, for instance. */
-  args: string[];
   origin: string;
   python: readonly number[];
   /** Version of the fileops-server installed in it. */
@@ -47,7 +50,7 @@ export class ServerMissing extends Error {
 export function launchOf(interpreter: Interpreter): Launch {
   return {
     command: interpreter.command,
-    args: [...interpreter.args, '-P', '-m', 'fileops'],
+    args: ['-P', '-m', 'fileops'],
     origin: `${interpreter.origin} (Python ${interpreter.python.join('.')}, fileops-server ${interpreter.server ?? '?'})`,
   };
 }
@@ -71,11 +74,11 @@ const PROBE = [
 ].join('\n');
 
 /** What an interpreter is and has; undefined where it cannot be run. cwd: a folder that holds no Python file. */
-export async function probe(command: string, args: string[], origin: string, cwd: string): Promise<Interpreter | undefined> {
+export async function probe(command: string, origin: string, cwd: string): Promise<Interpreter | undefined> {
   try {
-    const { stdout } = await run(command, [...args, '-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
+    const { stdout } = await run(command, ['-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
     const found = JSON.parse(stdout) as { python: number[]; server: string | null };
-    return { command, args, origin, python: found.python, server: found.server };
+    return { command, origin, python: found.python, server: found.server };
   } catch {
     return undefined;
   }
@@ -114,6 +117,9 @@ function programOf(setting: string): Launch {
  * Raises: ServerMissing, also where the Python that the person chose himself is too old.
  */
 export async function find(cwd: string, log: vscode.LogOutputChannel): Promise<Launch | Interpreter> {
+  if (process.platform === 'win32') {
+    throw new ServerMissing('fileops-server does not run on Windows. Open the folder in WSL, over SSH or in a container.', 'fileops.path');
+  }
   const config = vscode.workspace.getConfiguration('fileops');
   const program = config.get('path', '').trim();
   if (program) return programOf(program);
@@ -121,20 +127,20 @@ export async function find(cwd: string, log: vscode.LogOutputChannel): Promise<L
   const chosen = config.get('interpreter', '').trim();
   if (chosen) {
     const command = expand(chosen);
-    const found = await probe(command, [], 'fileops.interpreter', cwd);
+    const found = await probe(command, 'fileops.interpreter', cwd);
     if (!found) throw new ServerMissing(`fileops.interpreter names ${command}, which is no Python that can be run.`);
     if (isOldPython(found)) throw tooOld(found);
     return found;
   }
 
-  const candidates: [string, string[], string][] = [];
+  const candidates: [command: string, origin: string][] = [];
   const selected = await selectedInterpreter(log);
-  if (selected) candidates.push([selected, [], 'the Python extension']);
-  candidates.push(['python3', [], 'python3 on the PATH'], ['python', [], 'python on the PATH'], ['py', ['-3'], 'the py launcher']);
+  if (selected) candidates.push([selected, 'the Python extension']);
+  candidates.push(['python3', 'python3 on the PATH'], ['python', 'python on the PATH']);
 
   let old: Interpreter | undefined;
-  for (const [command, args, origin] of candidates) {
-    const found = await probe(command, args, origin, cwd);
+  for (const [command, origin] of candidates) {
+    const found = await probe(command, origin, cwd);
     log.debug(`${origin}: ${found ? `Python ${found.python.join('.')}, fileops-server ${found.server ?? 'not installed'}` : 'not found'}`);
     if (found && !isOldPython(found)) return found;
     old ??= found;

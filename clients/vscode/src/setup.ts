@@ -1,13 +1,13 @@
 /**
  * The daemon in a virtual environment of its own, for a Python that has no fileops-server: made once per version
  * from the wheels in this extension, under the extension's global storage. A wheel that this build does not hold
- * for the machine (msgspec, xxhash and watchdog are compiled) comes from the index that pip is configured for.
+ * for the machine (some of what it needs is compiled) comes from the index that pip is configured for.
  */
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { type Interpreter, type Launch, launchOf, probe, ServerMissing } from './server';
+import { INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './server';
 
 /** Version of the wheel in this extension; undefined in a tree where none was built. */
 export async function bundledVersion(extensionPath: string): Promise<string | undefined> {
@@ -17,8 +17,7 @@ export async function bundledVersion(extensionPath: string): Promise<string | un
 
 const wheels = (extensionPath: string): string => path.join(extensionPath, 'bundled', 'wheels');
 
-const pythonIn = (folder: string): string =>
-  path.join(folder, ...(process.platform === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python']));
+const pythonIn = (folder: string): string => path.join(folder, 'bin', 'python');
 
 /** Raises: ServerMissing, with what pip or venv said in the log. */
 export async function privateServer(
@@ -27,14 +26,14 @@ export async function privateServer(
   const [major, minor] = base.python;
   const folder = path.join(context.globalStorageUri.fsPath, 'server', `${version}-python${major}.${minor}`);
   const origin = `the bundled server on ${base.origin}`;
-  const ready = await probe(pythonIn(folder), [], origin, context.extensionPath);
+  const ready = await probe(pythonIn(folder), origin, context.extensionPath);
   if (ready?.server === version) return launchOf(ready);
 
   log.info(`Setting up fileops-server ${version} in ${folder}`);
   await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Fileops: setting up the daemon (once)', cancellable: true },
     (progress, token) => install(context.extensionPath, base, version, folder, log, progress, token));
-  const made = await probe(pythonIn(folder), [], origin, context.extensionPath);
+  const made = await probe(pythonIn(folder), origin, context.extensionPath);
   if (made?.server !== version) throw new ServerMissing('The daemon was set up but cannot be run; see the log.');
   return launchOf(made);
 }
@@ -47,8 +46,8 @@ async function install(
   const draft = await fs.mkdtemp(`${folder}.`); // two windows may set up at once; the first to finish wins
   try {
     progress.report({ message: 'making a virtual environment' });
-    await tool(base.command, [...base.args, '-m', 'venv', draft], extensionPath, log, token,
-      `${path.basename(base.command)} could not make a virtual environment (on Debian and Ubuntu: install python3-venv)`);
+    await tool(base.command, ['-m', 'venv', draft], extensionPath, log, token,
+      `${path.basename(base.command)} could not make a virtual environment: see the log. On Debian and Ubuntu, install python3-venv.`);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:',
       '--find-links', wheels(extensionPath), `fileops-server==${version}`];
     progress.report({ message: 'installing' });
@@ -59,7 +58,7 @@ async function install(
       log.info('This build does not hold every compiled package for this machine; asking the package index.');
       progress.report({ message: 'downloading what this build does not hold' });
       await tool(pythonIn(draft), pip, extensionPath, log, token,
-        `fileops-server ${version} could not be installed. Install it yourself (pip install fileops-server) and set fileops.interpreter`);
+        `fileops-server ${version} could not be set up: see the log. ${INSTALL_BY_HAND}`, 'fileops.path');
     }
     await fs.rm(folder, { recursive: true, force: true }); // an unfinished or broken one
     await fs.rename(draft, folder);
@@ -71,6 +70,7 @@ async function install(
 
 function tool(
   command: string, args: string[], cwd: string, log: vscode.LogOutputChannel, token: vscode.CancellationToken, failure: string,
+  setting?: string,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
@@ -78,12 +78,12 @@ function tool(
     const say = (data: Buffer): void => log.info(data.toString().trimEnd());
     child.stdout.on('data', say);
     child.stderr.on('data', say);
-    child.on('error', error => { cancel.dispose(); reject(new ServerMissing(`${failure}: ${error.message}`)); });
+    child.on('error', error => { cancel.dispose(); reject(new ServerMissing(`${failure} (${error.message})`, setting)); });
     child.on('close', code => {
       cancel.dispose();
       if (token.isCancellationRequested) reject(new ServerMissing('Setting up the daemon was cancelled.'));
       else if (code === 0) resolve();
-      else reject(new ServerMissing(`${failure}; see the log.`));
+      else reject(new ServerMissing(failure, setting));
     });
   });
 }
