@@ -24,7 +24,7 @@ export interface FileopsSession {
   /** Waits for the person's review where the approval mode asks for one; cancel the token to take the edit back. */
   edit(params: Omit<EditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
   multiEdit(params: Omit<MultiEditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
-  /** With the setting `fileops.service.commands` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
+  /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
   bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
   /**
    * With the setting `fileops.correction`: who is asked for the words of an edit that does not stand in the file. Of the

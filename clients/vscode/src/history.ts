@@ -28,7 +28,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   #sessions: SessionRow[] = [];
 
   constructor(readonly daemon: Daemon, readonly panes: DiffPanes) {
-    this.#view = vscode.window.createTreeView<Row>('fileops.history.journal', { treeDataProvider: this });
+    this.#view = vscode.window.createTreeView<Row>('fileops.history', { treeDataProvider: this });
     const register = vscode.commands.registerCommand;
     this.#disposables = [
       this.#view, this.#rows,

@@ -49,7 +49,7 @@ export interface MultiEditParams {
   session_id?: string;
 }
 
-/** Only where the setting `fileops.service.commands` is on. */
+/** Only where the setting `fileops.bash` is on. */
 export interface BashParams {
   command: string;
   /** 120 by default. */

@@ -34,7 +34,7 @@ class Telemetry:
         self._tracer = None if tracers is None else tracers.get_tracer("fileops", __version__)
         if meters is not None:
             meter = meters.get_meter("fileops", __version__)
-            self._n_calls = meter.create_counter("fileops.telemetry.calls", unit="{call}", description="Requests")
+            self._n_calls = meter.create_counter("fileops.calls", unit="{call}", description="Requests")
             self._durations = meter.create_histogram(
                 "fileops.call.duration", unit="s", description="Without the time for which somebody was asked"
             )

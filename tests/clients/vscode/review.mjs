@@ -45,7 +45,7 @@ def reserve(item, shelf):
     return shelf
 `;
 
-const SHELL = { 'fileops.service.commands': true, 'fileops.codeLens': true };
+const SHELL = { 'fileops.bash': true, 'fileops.codeLens': true };
 
 const agentPort = await freePort();
 const daemon = process.env.FILEOPS_DAEMON;

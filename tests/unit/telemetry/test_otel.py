@@ -47,8 +47,8 @@ def test_calls_become_metrics() -> None:
     data = reader.get_metrics_data()
     assert data is not None
     metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
-    assert set(metrics) == {"fileops.telemetry.calls", "fileops.call.duration", "fileops.lines"}
-    (calls,) = metrics["fileops.telemetry.calls"]
+    assert set(metrics) == {"fileops.calls", "fileops.call.duration", "fileops.lines"}
+    (calls,) = metrics["fileops.calls"]
     assert (calls.value, calls.attributes) == (2, {"rpc.method": "fileops/edit", "fileops.code": "ok"})  # pyright: ignore
     assert sorted(point.value for point in metrics["fileops.lines"]) == [2, 6]  # pyright: ignore
     telemetry.close()

@@ -1,7 +1,7 @@
 -- Finds, starts and supervises the daemon: one for the whole editor. Crashes are met with a bounded number of
 -- restarts; one that is missing or too old is named, with what to do about it.
 local config = require('fileops.config')
-local events = require('fileops.model.events')
+local events = require('fileops.events')
 local log = require('fileops.log')
 local protocol = require('fileops.protocol')
 

@@ -77,7 +77,7 @@ end
 ---@return boolean shown
 function M.show(extra, label)
   last = { extra = extra, label = label }
-  if #require('fileops.review').waiting() > 0 or require('fileops.history.journal').is_open() then return false end
+  if #require('fileops.review').waiting() > 0 or require('fileops.history').is_open() then return false end
   n_shown = n_shown + 1
   if shown and shown:is_open() then
     shown:update(look())

@@ -1,5 +1,5 @@
 -- What the daemon asks and tells, turned into what the editor does. One small function per method.
-local events = require('fileops.model.events')
+local events = require('fileops.events')
 local files = require('fileops.files')
 local hunks = require('fileops.hunks')
 local protocol = require('fileops.protocol')

@@ -7,7 +7,7 @@ local render = require('fileops.render')
 
 local M = {}
 
-local ns = vim.api.nvim_create_namespace('fileops.history.journal')
+local ns = vim.api.nvim_create_namespace('fileops.history')
 
 ---@class (exact) fileops.HistoryView
 ---@field list_win integer

@@ -200,7 +200,7 @@ end
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
-function M.on(event, fn) return require('fileops.model.events').on(event, fn) end
+function M.on(event, fn) return require('fileops.events').on(event, fn) end
 
 --- With `server = { correction = true }`: who is asked for the words of an edit that does not stand in the file. It
 --- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when nobody

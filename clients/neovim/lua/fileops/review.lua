@@ -1,6 +1,6 @@
 -- What waits for a person: proposed edits and shell commands in one queue, the verdict on each hunk, and the answer to
 -- the daemon. What it looks like is `review_view`'s business.
-local events = require('fileops.model.events')
+local events = require('fileops.events')
 
 local M = {}
 

@@ -2,7 +2,7 @@ local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 local fileops = require('fileops')
-local history = require('fileops.history.journal')
+local history = require('fileops.history')
 local world = require('world')
 
 local TEXT = 'one\ntwo\nthree\nfour\nfive\n'
