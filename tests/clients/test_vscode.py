@@ -7,6 +7,7 @@ It takes minutes, so it runs where it is asked for: in CI, which sets `FILEOPS_R
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,22 @@ def test_the_runs_above_cover_the_extension(vsix: Path, runs: Path) -> None:
     done = node("coverage.mjs", *(runs / name for name in names))
     assert done.returncode == 0, done.stdout + done.stderr
     assert float(done.stdout.split()[-1]) >= MIN_LINE_COVERAGE, done.stdout
+
+
+def test_readme_names_the_packages_that_each_platform_has_wheels_of_its_own_for(vsix: Path) -> None:
+    wheels = [path.name for path in (EXTENSION / "bundled" / "wheels").glob("*.whl")]
+    of_platforms = {name.split("-")[0].replace("_", "-") for name in wheels if not name.endswith("-none-any.whl")}
+    sentence = re.search(
+        r"^Of (.+?) each platform has wheels", (EXTENSION / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert sentence
+    assert set(re.findall(r"`([^`]+)`", sentence[1])) == of_platforms
+
+
+def test_a_missing_server_is_answered_with_the_command_of_the_readme() -> None:
+    command = "python3 -m venv .venv && .venv/bin/pip install -q ."
+    assert command in (EXTENSION.parents[1] / "README.md").read_text("utf-8")
+    assert command in (EXTENSION / "src" / "server.ts").read_text("utf-8")
 
 
 def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path) -> None:

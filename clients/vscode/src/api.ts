@@ -15,7 +15,8 @@ export type Corrector = (question: CorrectEditParams, token: CancellationToken) 
 
 /**
  * The tools, for one agent. A method rejects where there is no daemon, or with a JSON-RPC error (code −32602: the
- * params are wrong); whatever a tool itself found is in the result.
+ * params are wrong); whatever a tool itself found is in the result. A daemon that ends while a tool is called answers
+ * `connection_lost`, in a result like any other: it is started again, and what was read before must be read anew.
  */
 export interface FileopsSession {
   /** Undefined: the session of callers that name none. */
@@ -33,7 +34,7 @@ export interface FileopsSession {
   correctWith(corrector: Corrector): Disposable;
   tracked(): Promise<TrackedFile[]>;
   setApprovalMode(mode: ApprovalMode): Promise<void>;
-  /** Takes back all edits of the session, newest first; with `file_path` only those of that file. */
+  /** Takes back all edits of the session, newest first; with `file_path` only those of that file. Reviewed like an edit. */
   undoAll(params?: Pick<UndoParams, 'file_path' | 'dry_run'>): Promise<ToolResult<UndoDetails>>;
   /** Forgets what the session has read. */
   close(): Promise<void>;
@@ -50,6 +51,7 @@ export interface FileopsApi extends FileopsSession {
   history(params?: HistoryParams): Promise<HistoryEntry[]>;
   /** Any request of the wire, with its own types. */
   request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: CancellationToken): Promise<Requests[M]['result']>;
+  /** Reviewed like an edit, unless the person asked for it: then say `approved`. */
   undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
   readonly onDidRead: Event<DidReadParams>;
   readonly onDidEdit: Event<DidEditParams>;

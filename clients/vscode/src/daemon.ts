@@ -5,14 +5,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
 import {
-  CloseAction, type CloseHandlerResult, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type StaticFeature,
+  CloseAction, type CloseHandlerResult, ConnectionError, ErrorAction, ErrorCodes, LanguageClient, ResponseError,
+  RevealOutputChannelOn, State, type StaticFeature,
 } from 'vscode-languageclient/node';
 import {
   CONFIRM_COMMAND, CONFIRM_EDIT, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
   type ConfirmEditResult, CORRECT_EDIT, type Correction, type CorrectEditParams, type InitializationOptions,
-  type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities,
+  type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities, type ToolResult,
 } from './protocol';
-import { find, hasServer, type Launch, launchOf, ServerMissing } from './server';
+import { find, hasServer, INSTALL_BY_HAND, type Launch, launchOf, ServerMissing } from './server';
 import { bundledVersion, privateServer } from './setup';
 
 // A daemon that dies by itself is started again, but not for ever: what crashes on each request would.
@@ -23,11 +24,17 @@ const STDERR_TAIL_LINES = 20;
 
 export type DaemonState = 'stopped' | 'starting' | 'running' | 'failed';
 
-/** A request and what came of it, whoever sent it. */
-export interface Answered {
+/** A request on its way; the object itself tells two of the same kind apart. */
+export interface Call {
   method: string;
   params: unknown;
-  result: unknown;
+}
+
+/** A request and what came of it, whoever sent it: its result, or why there is none. */
+export interface Answered {
+  call: Call;
+  result?: unknown;
+  error?: Error;
 }
 
 export interface ServerInfo {
@@ -55,10 +62,15 @@ const NOTIFICATIONS: readonly (keyof Notifications)[] = [
 
 export class Daemon implements vscode.Disposable {
   readonly #stateChanged = new vscode.EventEmitter<DaemonState>();
+  readonly #sent = new vscode.EventEmitter<Call>();
   readonly #answered = new vscode.EventEmitter<Answered>();
+  readonly #crashed = new vscode.EventEmitter<void>();
   readonly #notified = new Map(NOTIFICATIONS.map(method => [method, new vscode.EventEmitter<never>()]));
   readonly onDidChangeState = this.#stateChanged.event;
+  readonly onDidSend = this.#sent.event;
   readonly onDidAnswer = this.#answered.event;
+  /** It ended though nobody asked it to, and is started again: once each time, before the state changes. */
+  readonly onDidCrash = this.#crashed.event;
 
   #client: LanguageClient | undefined;
   #process: ChildProcess | undefined;
@@ -102,7 +114,10 @@ export class Daemon implements vscode.Disposable {
     return this.#notified.get(method)!.event as vscode.Event<Notifications[M]>;
   }
 
-  /** Waits for a start that is under way. Raises: Error, with why there is no daemon; ResponseError. */
+  /**
+   * Waits for a start that is under way. A tool's call that the daemon did not live to answer is `connection_lost`.
+   * Raises: Error, with why there is no daemon; ResponseError.
+   */
   async request<M extends keyof Requests>(
     method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
   ): Promise<Requests[M]['result']> {
@@ -110,11 +125,29 @@ export class Daemon implements vscode.Disposable {
     if (!this.#client || this.#state === 'failed' || this.#state === 'stopped') {
       throw new Error(`The Fileops daemon is not running. ${this.#problem}`.trim());
     }
-    const result = await (token
-      ? this.#client.sendRequest<Requests[M]['result']>(method, params, token)
-      : this.#client.sendRequest<Requests[M]['result']>(method, params));
-    this.#answered.fire({ method, params, result });
-    return result;
+    const call = { method, params };
+    this.#sent.fire(call);
+    try {
+      const result = await this.#send<M>(this.#client, method, params, token);
+      this.#answered.fire({ call, result });
+      return result;
+    } catch (error) {
+      this.#answered.fire({ call, error: error as Error });
+      throw error;
+    }
+  }
+
+  async #send<M extends keyof Requests>(
+    client: LanguageClient, method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    try {
+      return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.log.warn(`${method}: the daemon ended before it answered (${error instanceof Error ? error.message : ''})`);
+      if (isTool(method)) return lostResult(method) as Requests[M]['result'];
+      throw new Error(`The Fileops daemon ended before it answered ${method}.`, { cause: error });
+    }
   }
 
   start(): Promise<void> {
@@ -162,7 +195,9 @@ export class Daemon implements vscode.Disposable {
     const found = await find(extensionPath, this.log);
     if (!('python' in found)) return found;
     if (hasServer(found, bundled ?? '0')) return launchOf(found);
-    if (bundled === undefined) throw new ServerMissing(`${found.command} has no fileops-server installed, and this build holds none.`);
+    if (bundled === undefined) {
+      throw new ServerMissing(`${found.command} has no fileops-server, and this build holds none. ${INSTALL_BY_HAND}`, 'fileops.path');
+    }
     return privateServer(this.context, found, bundled, this.log);
   }
 
@@ -180,7 +215,7 @@ export class Daemon implements vscode.Disposable {
       middleware: {
         executeCommand: async (command, args, next) => {
           const result: unknown = await next(command, args);
-          this.#answered.fire({ method: command, params: args, result });
+          this.#answered.fire({ call: { method: command, params: args }, result });
           return result;
         },
       },
@@ -197,7 +232,6 @@ export class Daemon implements vscode.Disposable {
     }
     client.onDidChangeState(({ newState }) => {
       if (client !== this.#client || this.#state === 'failed') return;
-      if (newState === State.Running && this.#crashes.length > 0) this.#become('running');
       if (newState === State.Stopped) this.#become('stopped');
       if (newState === State.Starting) this.#become('starting');
     });
@@ -223,7 +257,15 @@ export class Daemon implements vscode.Disposable {
     const now = Date.now();
     this.#crashes = [...this.#crashes.filter(at => now - at < RESTART_WINDOW_MS), now];
     this.log.error(`The daemon ended by itself (${this.#crashes.length} of ${MAX_RESTARTS + 1}).`, ...this.#stderr.slice(-5));
-    if (this.#crashes.length <= MAX_RESTARTS) return { action: CloseAction.Restart, handled: true };
+    if (this.#crashes.length <= MAX_RESTARTS) {
+      this.#crashed.fire();
+      void this.#inTurn(async () => { // requests wait from now on
+        await new Promise(resolve => setImmediate(resolve)); // the client has its own end to note first
+        await this.#stopClient();
+        await this.#start();
+      });
+      return giveUp;
+    }
     void this.#fail(new Error(`The daemon ended ${this.#crashes.length} times within three minutes and is not started again.`));
     return giveUp;
   }
@@ -285,9 +327,35 @@ export class Daemon implements vscode.Disposable {
 
   dispose(): void {
     this.#stateChanged.dispose();
+    this.#sent.dispose();
     this.#answered.dispose();
+    this.#crashed.dispose();
     for (const emitter of this.#notified.values()) emitter.dispose();
   }
+}
+
+// No answer will come: the pipe broke, or the client noticed that it had.
+const LOST_CODES: readonly number[] = [
+  ErrorCodes.MessageWriteError, ErrorCodes.MessageReadError, ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive,
+];
+
+function isLost(error: unknown): boolean {
+  if (error instanceof ResponseError) return LOST_CODES.includes(error.code);
+  // EPIPE, ERR_STREAM_DESTROYED and their like have names for codes
+  return error instanceof ConnectionError || (error instanceof Error && 'code' in error && typeof error.code === 'string');
+}
+
+const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo', 'fileops/bash'];
+
+const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
+
+/** What an agent and its model are told; what the session had read is forgotten with the daemon. */
+function lostResult(method: string): ToolResult {
+  const unsure = method === 'fileops/bash' ? ' Whether the command ran is not known.'
+    : CHANGING_TOOLS.includes(method) ? ' Whether the edit was made is not known.' : '';
+  const message = `The file daemon ended before it answered.${unsure}`;
+  const output = `<tool_use_error>${message} Read the files again before you edit them.</tool_use_error>`;
+  return { status: 'error', output, error: { code: 'connection_lost', message }, ui_extra: null, details: {} };
 }
 
 const announcesAnswers: StaticFeature = {

@@ -1,7 +1,8 @@
 /** Puts the parts together; the only file that knows all of them. */
 import * as vscode from 'vscode';
-import { Reviews } from './approval';
+import { Reviews, type Waiting } from './approval';
 import type { FileopsApi } from './api';
+import { EditCalls } from './calls';
 import { Corrections } from './corrections';
 import { Daemon } from './daemon';
 import { columnBeside, DiffPanes, VIEW_SCHEME } from './diff';
@@ -21,6 +22,7 @@ const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roo
 /** For the tests of this extension only; not part of the API. */
 export interface Insides {
   daemon: Daemon;
+  history: History;
   marks: Marks;
   panes: DiffPanes;
   reviews: Reviews;
@@ -38,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const reviews: Reviews = new Reviews(panes, log, async session_id => {
     await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
   });
+  const calls = new EditCalls(panes);
   const corrections = new Corrections(log);
   const daemon = new Daemon(context, log, {
     confirmEdit: (params, token) => reviews.ask(params, token),
@@ -45,15 +48,24 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     correctEdit: (params, token) => corrections.ask(params, token),
   });
   const status = new Status(daemon, reviews, stale);
+  const history = new History(daemon, panes);
 
   context.subscriptions.push(
-    log, panes, marks, stale, reviews, daemon, status, new History(daemon, panes), new ManualCommands(daemon, panes),
-    daemon.on('fileops/didBecomeStale')(event => stale.add(event)),
+    log, panes, marks, stale, reviews, daemon, status, history, new ManualCommands(daemon, panes),
+    daemon.on('fileops/didBecomeStale')(event => {
+      stale.add(event);
+      reviews.noteStale(event);
+    }),
     daemon.on('fileops/didRead')(event => stale.clear(event.file_path, event.session_id)),
     daemon.on('fileops/didEdit')(event => stale.clear(event.file_path, event.session_id)),
-    daemon.onDidAnswer(({ method, params, result }) => {
+    reviews.onDidAccept(edit => calls.accepted(edit)),
+    daemon.onDidSend(call => calls.began(call)),
+    daemon.onDidAnswer(({ call, result, error }) => {
+      const { method, params } = call;
+      const wasReviewed = calls.ended(call, result as Partial<ToolResult> | undefined, error?.message);
+      if (error) return;
       if (method === 'fileops/edit' || method === 'fileops/multiEdit') {
-        void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, panes);
+        void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, wasReviewed ? undefined : panes);
       }
       unmark(result as Partial<ToolResult<UndoDetails>> | null, marks);
       if (method === 'fileops/closeSession' || method === 'fileops/resetSession') {
@@ -61,9 +73,10 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       }
       if (method === 'fileops/closeSession') corrections.closeSession((params as SessionParams).session_id ?? 'default');
     }),
+    daemon.onDidCrash(() => void tellCrash(reviews.waiting, log)),
     daemon.onDidChangeState(state => {
       if (state === 'running' || state === 'starting') return;
-      void reviews.withdrawAll();
+      void reviews.withdrawAll('The daemon ended, and this review with it. Nothing was written.');
       stale.clearAll();
     }),
     vscode.commands.registerCommand('fileops.restart', () => daemon.restart()),
@@ -84,7 +97,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void daemon.start();
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, marks, panes, reviews, stale, status } satisfies Insides, enumerable: false,
+    value: { daemon, history, marks, panes, reviews, stale, status } satisfies Insides, enumerable: false,
   });
 }
 
@@ -93,12 +106,24 @@ export async function deactivate(): Promise<void> {
   await leave?.();
 }
 
-/** An edit came through: mark its lines and, where wanted, show its diff. */
-async function showApplied(params: EditParams, result: ToolResult<EditDetails>, marks: Marks, panes: DiffPanes): Promise<void> {
+/** Once for each crash: what it means for the person and for agents. */
+async function tellCrash(waiting: readonly Waiting[], log: vscode.LogOutputChannel): Promise<void> {
+  const reviews = waiting.length === 1 ? ` The review of ${waiting[0]!.name} ended with it; nothing of it was written.`
+    : waiting.length > 1 ? ` ${waiting.length} reviews ended with it; nothing of them was written.` : '';
+  const showLog = 'Show Log';
+  const chosen = await vscode.window.showWarningMessage(
+    `Fileops: the daemon ended unexpectedly and is started again.${reviews} Agents have to read their files again.`, showLog);
+  if (chosen === showLog) log.show();
+}
+
+/** An edit came through: mark its lines and, where wanted and not seen in a review before, show its diff. */
+async function showApplied(
+  params: EditParams, result: ToolResult<EditDetails>, marks: Marks, panes: DiffPanes | undefined,
+): Promise<void> {
   const { ui_extra: change, details } = result;
   if (result.status !== 'success' || params.dry_run || !change || change.hunks.length === 0) return;
   marks.add(change.file_path, change.hunks, details.edit_id ?? '', params.session_id ?? 'default');
-  if (!vscode.workspace.getConfiguration('fileops').get('diffAfterEdit', false)) return;
+  if (!panes || !vscode.workspace.getConfiguration('fileops').get('diffAfterEdit', false)) return;
   const pane = panes.create({
     scheme: VIEW_SCHEME, filePath: change.file_path, ...fragments(change.hunks),
     title: `${change.file_path.split(/[/\\]/).pop() ?? ''}: agent's edit`,

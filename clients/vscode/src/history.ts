@@ -9,6 +9,8 @@ import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
 import { fragments, parseUnified } from './hunks';
 import type { HistoryEntry, ToolResult, UndoDetails, UndoParams } from './protocol';
 
+/** Of what the person did: undos that they asked for. */
+const OWN_SESSION = '';
 const SHOWN_EDITS = 200; // more is no list that a person reads
 
 interface SessionRow {
@@ -38,8 +40,8 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
       register('fileops.history.show', (target: unknown) => this.#withEdit(target, edit => this.show(edit))),
       register('fileops.history.undo', (target: unknown) => this.#withEdit(target, edit => this.undo({ edit_id: edit.edit_id }))),
       register('fileops.history.undoSession', (row: SessionRow) => this.#undoSession(row)),
-      register('fileops.history.undoLast', () => this.#withEdit(undefined, edit => this.undo({ edit_id: edit.edit_id }))),
-      register('fileops.showLastEdit', () => this.#withEdit(undefined, edit => this.show(edit))),
+      register('fileops.history.undoLast', () => this.#withLast(edit => edit.undoable, edit => this.undo({ edit_id: edit.edit_id }))),
+      register('fileops.showLastEdit', () => this.#withLast(() => true, edit => this.show(edit))),
     ];
   }
 
@@ -63,9 +65,9 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }
 
-  /** Tells the person what came of it; the answer is for the caller. */
-  async undo(params: UndoParams): Promise<ToolResult<UndoDetails>> {
-    const result = await this.daemon.request('fileops/undo', params);
+  /** As the person asked, without a review. Tells them what came of it; the answer is for the caller. */
+  async undo(params: Omit<UndoParams, 'approved'>): Promise<ToolResult<UndoDetails>> {
+    const result = await this.daemon.request('fileops/undo', { ...params, approved: true });
     if (result.status === 'error') {
       const came = result.details.undone?.length ? 'not all was undone' : 'nothing was undone';
       void vscode.window.showWarningMessage(`Fileops: ${came}. ${result.error?.message ?? ''}`.trim());
@@ -83,13 +85,20 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     if (chosen === undo) await this.undo({ session_id: session });
   }
 
-  /** target: a row, an edit's id, or nothing for the newest edit. */
+  /** target: a row or an edit's id. */
   async #withEdit(target: unknown, run: (edit: HistoryEntry) => Promise<unknown>): Promise<unknown> {
     if (typeof target === 'object' && target !== null && 'edit_id' in target) return run(target as HistoryEntry);
-    const edits = await this.edits();
-    const edit = typeof target === 'string' ? edits.find(e => e.edit_id === target) : edits[0];
+    const edit = (await this.edits()).find(e => e.edit_id === target);
     if (edit) return run(edit);
     void vscode.window.showInformationMessage('Fileops: that edit is not in the history.');
+    return undefined;
+  }
+
+  /** With the newest edit of an agent; the person's own undos are none. */
+  async #withLast(matches: (edit: HistoryEntry) => boolean, run: (edit: HistoryEntry) => Promise<unknown>): Promise<unknown> {
+    const edit = (await this.edits()).find(e => e.session_id !== OWN_SESSION && matches(e));
+    if (edit) return run(edit);
+    void vscode.window.showInformationMessage('Fileops: there is no such edit of an agent.');
     return undefined;
   }
 
@@ -105,10 +114,11 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
 
   getTreeItem(row: Row): vscode.TreeItem {
     if (isSession(row)) {
-      const item = new vscode.TreeItem(`Session ${row.session}`, vscode.TreeItemCollapsibleState.Expanded);
+      const isOwn = row.session === OWN_SESSION;
+      const item = new vscode.TreeItem(isOwn ? 'You' : `Session ${row.session}`, vscode.TreeItemCollapsibleState.Expanded);
       item.id = `session:${row.session}`;
       item.description = `${row.edits.length} ${row.edits.length === 1 ? 'edit' : 'edits'}`;
-      item.contextValue = 'session';
+      item.contextValue = isOwn ? 'own' : 'session';
       return item;
     }
     const item = new vscode.TreeItem(path.basename(row.file_path));

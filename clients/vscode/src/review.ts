@@ -16,6 +16,8 @@ export const REJECTED: ConfirmEditResult = { outcome: 'cancel' };
 export class Review {
   readonly kind = 'edit';
   readonly dropped = new Set<string>();
+  /** How the file changed since the agent read it: what is accepted now will be refused. */
+  staleness: string | undefined;
   readonly pane: DiffPane;
   /** What can be decided one by one: finer than the wire's hunks, where both texts are at hand. */
   readonly changes: readonly Hunk[];

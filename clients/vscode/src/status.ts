@@ -48,6 +48,10 @@ export class Status implements vscode.Disposable {
     return this.#item.text;
   }
 
+  get sentence(): string {
+    return this.#say()[1];
+  }
+
   #draw(): void {
     const [text, sentence, color] = this.#say();
     this.#item.text = text;
@@ -69,7 +73,12 @@ export class Status implements vscode.Disposable {
     const n = this.reviews.waiting.length;
     const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
     const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
-    if (n > 0) return [`$(eye) fileops: ${n} to review${stale}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
+    if (n > 0) {
+      const refused = this.reviews.waiting.filter(review => review.kind === 'edit' && review.staleness).map(review => review.name);
+      const waits = n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`;
+      const changed = refused.length > 0 ? ` Changed meanwhile, so that accepting will be refused: ${refused.join(', ')}.` : '';
+      return [`$(eye) fileops: ${n} to review${stale}`, waits + changed, 'warning'];
+    }
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
   }

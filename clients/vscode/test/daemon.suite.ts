@@ -87,6 +87,38 @@ export function daemonSuite(): void {
       await running();
     });
 
+    it('one that is killed ends its review, answers the agent, and lets the next call wait for the new one', async () => {
+      const path = file('a = 1\n');
+      const session = api.session('survivor');
+      await session.read({ file_path: path });
+      const edited = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      await until(() => insides.reviews.waiting.length === 1, 'the review waits');
+      let nCrashes = 0;
+      const listening = insides.daemon.onDidCrash(() => nCrashes++);
+      process.kill(pid(), 'SIGKILL');
+      const result = await edited;
+      assert.equal(result.error?.code, 'connection_lost');
+      assert.match(result.output, /^<tool_use_error>.*ended before it answered.*Read the files again.*<\/tool_use_error>$/);
+      const again = await session.read({ file_path: path }); // at once: it waits for the new one
+      assert.equal(again.status, 'success', again.output);
+      assert.equal(insides.reviews.waiting.length, 0);
+      assert.equal(fs.readFileSync(path, 'utf8'), 'a = 1\n');
+      assert.equal(nCrashes, 1);
+      listening.dispose();
+      await vscode.commands.executeCommand('fileops.restart'); // crashes are counted from here
+      await vscode.commands.executeCommand('notifications.clearAll');
+    });
+
+    it('what is no tool rejects, and says why', async () => {
+      const asked = assert.rejects(Promise.resolve(api.history()), /daemon ended before it answered fileops\/history/);
+      process.kill(pid(), 'SIGSTOP'); // the request is on its way; nothing answers it
+      process.kill(pid(), 'SIGKILL');
+      await asked;
+      await running();
+      await vscode.commands.executeCommand('fileops.restart');
+      await vscode.commands.executeCommand('notifications.clearAll');
+    });
+
     it('one that is killed is started again, three times, and then no more', async () => {
       for (let n = 1; n <= 3; n++) {
         const old = pid();
@@ -138,6 +170,39 @@ export function daemonSuite(): void {
       await under({ interpreter: old }, async () => {
         await until(() => api.state === 'failed', 'it fails');
         assert.match(insides.daemon.problem, /Python 3\.8\.1; Fileops needs 3\.11 or newer/);
+      });
+    });
+
+    it('a server that cannot be set up is told once, with the command of the README', async () => {
+      const fake = file('', 'python3.13');
+      // Makes a "virtual environment" of itself; its pip fails.
+      fs.writeFileSync(fake, [
+        '#!/bin/sh',
+        'case "$*" in',
+        '-c*) echo \'{"python": [3, 13, 1], "server": null}\' ;;',
+        '*venv*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;',
+        '*) echo "no network" >&2; exit 1 ;;',
+        'esac', '',
+      ].join('\n'));
+      fs.chmodSync(fake, 0o755);
+      await under({ interpreter: fake }, async () => {
+        await until(() => api.state === 'failed', 'it fails');
+        assert.match(insides.daemon.problem, /python3 -m venv \.venv && \.venv\/bin\/pip install -q \.”/);
+        assert.doesNotMatch(insides.daemon.problem, /pip install fileops-server/);
+      });
+    });
+
+    it('on Windows it says that it does not run there', async () => {
+      const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;
+      await under({}, async () => {
+        Object.defineProperty(process, 'platform', { ...platform, value: 'win32' });
+        try {
+          await insides.daemon.restart();
+        } finally {
+          Object.defineProperty(process, 'platform', platform);
+        }
+        assert.equal(api.state, 'failed');
+        assert.match(insides.daemon.problem, /does not run on Windows.*WSL/);
       });
     });
 

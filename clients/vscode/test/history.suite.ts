@@ -2,6 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
+import type { ToolResult, UndoDetails } from '../src/protocol';
 import { closeAll, disk, file, open, shownDiffs, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
@@ -55,8 +56,7 @@ export function historySuite(): void {
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
       await editor.edit(builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
       await editor.document.save();
-      const done = vscode.commands.executeCommand<{ status: string; output: string }>('fileops.history.undo', id);
-      const result = await decideWhileWaiting(done);
+      const result = await unasked(vscode.commands.executeCommand<{ status: string; output: string }>('fileops.history.undo', id));
       assert.equal(result.status, 'success', result.output);
       assert.equal(disk(path), LINES.replace('line 11\n', 'typed since\nline 11\n'));
       assert.deepEqual(insides.marks.at(vscode.Uri.file(path)), []);
@@ -84,9 +84,34 @@ export function historySuite(): void {
         return found.filter(action => /Undo agent edit/.test(action.title)).length > 0 ? found : undefined;
       }, 'a code action');
       const { command } = actions.find(action => /Undo agent edit/.test(action.title))!;
-      await decideWhileWaiting(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
+      await unasked(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
       await until(() => editor.document.getText() === LINES, 'it is undone');
       await until(() => insides.marks.at(uri).length === 0, 'the mark is gone');
+    });
+
+    it('the last edit of an agent is undone, not the undo before; the person has a row of their own', async () => {
+      const { path, session, edit } = await edited();
+      const [first, second] = [await edit('line 3\n', 'LINE 3\n'), await edit('line 9\n', 'LINE 9\n')];
+      for (const [id, text] of [[second, LINES.replace('line 3\n', 'LINE 3\n')], [first, LINES]] as const) {
+        const result = await unasked(vscode.commands.executeCommand<ToolResult<UndoDetails>>('fileops.history.undoLast'));
+        assert.deepEqual(result.details.undone, [id]);
+        assert.equal(disk(path), text);
+      }
+      const rows = await insides.history.getChildren();
+      const labels = rows.map(row => insides.history.getTreeItem(row)).map(({ label, contextValue }) => [label, contextValue]);
+      assert.deepEqual(labels.find(([label]) => label === 'You'), ['You', 'own']);
+      assert.ok(labels.some(([label, value]) => label === `Session ${session.id}` && value === 'session'));
+    });
+
+    it("an agent's own undo is reviewed", async () => {
+      const { path, session, edit } = await edited();
+      const id = await edit('line 3\n', 'LINE 3\n');
+      await session.setApprovalMode('default');
+      const done = session.undoAll();
+      const review = await until(() => insides.reviews.waiting[0], 'a review');
+      await insides.reviews.decide(review, 'reject');
+      assert.equal((await done).error?.code, 'rejected');
+      assert.ok(disk(path).includes('LINE 3') && id);
     });
 
     it('an undo can be undone', async () => {
@@ -113,7 +138,24 @@ export function historySuite(): void {
       assert.equal(disk(path), before);
     });
 
-    /** An undo is an edit: in the default mode it waits for a review too. */
+    /** What a person asks for is done at once: no review on the way. */
+    async function unasked<T>(done: PromiseLike<T>): Promise<T> {
+      const asked: string[] = [];
+      const listening = insides.reviews.onDidChange(() => {
+        const [review] = insides.reviews.waiting;
+        if (!review) return;
+        asked.push(review.title);
+        void insides.reviews.decide(review, 'reject');
+      });
+      try {
+        return await done;
+      } finally {
+        listening.dispose();
+        assert.deepEqual(asked, []);
+      }
+    }
+
+    /** An undo is an edit: in the default mode an agent's waits for a review too. */
     async function decideWhileWaiting<T>(done: PromiseLike<T>): Promise<T> {
       const listening = insides.reviews.onDidChange(() => {
         const [review] = insides.reviews.waiting;

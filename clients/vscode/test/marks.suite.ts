@@ -105,6 +105,19 @@ export function marksSuite(): void {
         assert.ok(shown.modified.scheme !== 'file' && shown.original.scheme !== 'file');
         await vscode.commands.executeCommand('fileops.closeDiffs');
         await until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'nothing is left');
+
+        // One that was reviewed has been seen.
+        const asking = api.session('asking');
+        await asking.read({ file_path: path });
+        const done = asking.edit({ file_path: path, old_string: 'line 9\n', new_string: 'LINE 9\n' });
+        await insides.reviews.decide(await until(() => insides.reviews.waiting[0], 'a review'), 'accept');
+        const opened = vscode.window.tabGroups.onDidChangeTabs(event => event.opened.forEach(tab => tabs.push(tab.label)));
+        const tabs: string[] = [];
+        assert.equal((await done).status, 'success');
+        await until(() => marks(path).length === 2, 'its lines are marked');
+        await until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'nothing is left');
+        assert.deepEqual(tabs.filter(label => /agent's edit/.test(label)), []);
+        opened.dispose();
       } finally {
         await set('diffAfterEdit', undefined);
       }

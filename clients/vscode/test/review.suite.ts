@@ -52,6 +52,79 @@ export function reviewSuite(): void {
       assert.ok(vscode.window.tabGroups.all.flatMap(g => g.tabs).length === 1, 'the own editor is still there');
     });
 
+    it('whose file changes while it waits says that accepting will be refused, and shows what changed', async () => {
+      const path = file('a = 1\nb = 2\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
+      const review = await shown();
+      const { uri } = await proposed(review);
+      const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
+      const row = () => insides.reviews.getTreeItem(review);
+      assert.equal(row().contextValue, 'review');
+      assert.doesNotMatch(String(row().description), /changed/);
+      assert.equal(insides.reviews.provideFileDecoration(uri), undefined);
+      assert.ok((await lenses()).includes('$(check) Accept'));
+
+      fs.writeFileSync(path, 'a = 1\nb = 22\n');
+      await until(() => review.staleness, 'the review knows');
+      assert.match(String(row().description), /^file changed/);
+      assert.equal(row().contextValue, 'review.stale');
+      assert.match(insides.reviews.provideFileDecoration(uri)!.tooltip!, /changed on disk since session .* read it: accepting will be refused/);
+      assert.match(insides.status.sentence, /accepting will be refused: demo\.py/);
+      const titles = await lenses();
+      assert.ok(titles.some(title => /accepting will be refused/.test(title)) && titles.includes('$(discard) Reject'), titles.join());
+      assert.ok(!titles.includes('$(check) Accept'));
+
+      await vscode.commands.executeCommand('fileops.review.showChanges', review.id);
+      const changes = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'the changes are shown');
+      assert.equal((await vscode.workspace.openTextDocument(changes.original)).getText(), 'a = 1\nb = 2\n');
+      assert.equal((await vscode.workspace.openTextDocument(changes.modified)).getText(), 'a = 1\nb = 22\n');
+      await vscode.commands.executeCommand('fileops.closeDiffs');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).error?.code, 'modified_externally');
+      assert.equal(disk(path), 'a = 1\nb = 22\n');
+      await vscode.commands.executeCommand('notifications.clearAll');
+      await nothingLeft();
+    });
+
+    it('is called stale when another session writes its file; a review of another file is not', async () => {
+      const path = file('a = 1\nb = 2\n');
+      const [reader, writer] = [await agent(path), await agent(path)];
+      const stale = once(api.onDidBecomeStale, event => event.session_id === reader.id);
+      const done = writer.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
+      const review = await shown();
+      const other = await agent(path);
+      await other.setApprovalMode('yolo');
+      const mine = once(api.onDidBecomeStale, event => event.session_id === writer.id);
+      const second = file('c\n');
+      const third = await agent(second);
+      const waiting = third.edit({ file_path: second, old_string: 'c', new_string: 'd' });
+      const unrelated = await until(() => insides.reviews.waiting[1], 'another review waits');
+      assert.equal((await other.edit({ file_path: path, old_string: 'b = 2', new_string: 'b = 3' })).status, 'success');
+      await Promise.all([stale, mine]);
+      assert.match(review.staleness!, /by session agent-/);
+      assert.ok(unrelated.kind === 'edit' && unrelated.staleness === undefined);
+      await insides.reviews.decide(review, 'reject');
+      await insides.reviews.decide(unrelated, 'reject');
+      assert.deepEqual([(await done).error?.code, (await waiting).error?.code], ['rejected', 'rejected']);
+    });
+
+    it('a key that comes when its review has gone decides no other one', async () => {
+      const path = file('a = 1\n');
+      const mine = await open(file('my own\n'));
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      const review = await shown();
+      assert.equal(vscode.window.activeTextEditor, mine);
+      const { contributes } = vscode.extensions.getExtension('fileops.fileops')!.packageJSON as { contributes: { keybindings: { command: string; args?: unknown }[] } };
+      const keys = contributes.keybindings.filter(({ command }) => /^fileops\.(review|command)\.(accept|always|reject|run)$/.test(command));
+      assert.equal(keys.length, 6);
+      for (const { command, args } of keys) await vscode.commands.executeCommand(command, args);
+      assert.deepEqual(insides.reviews.waiting, [review]);
+      await insides.reviews.decide(review, 'reject');
+      assert.equal((await done).error?.code, 'rejected');
+    });
+
     it('rejected: nothing is written', async () => {
       const path = file('a = 1\n');
       const session = await agent(path);
@@ -230,6 +303,19 @@ export function reviewSuite(): void {
       await nothingLeft();
       assert.equal(insides.reviews.waiting.length, 0);
       assert.equal(disk(path), 'a = 1\n');
+    });
+
+    it('that ends while its pane is being opened leaves no pane', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const opened = once(vscode.window.tabGroups.onDidChangeTabs, event => event.opened.some(tab => tab.input instanceof vscode.TabInputTextDiff));
+      const asked = once(insides.reviews.onDidChange);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      await asked;
+      await insides.reviews.decide(insides.reviews.waiting[0]!, 'reject');
+      assert.equal((await done).error?.code, 'rejected');
+      await opened;
+      await nothingLeft();
     });
 
     it('ends when the daemon is restarted', async () => {

@@ -2,9 +2,11 @@
 // workbench with the .vsix installed. The agent is another extension (agent/). With IMAGES the pictures for the
 // documentation are put there, in a dark and a light theme. Environment as in mocha.mjs.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { HERE } from './paths.mjs';
+import { EXTENSION, HERE } from './paths.mjs';
 import { freePort, openWorkbench, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, images] = process.argv.slice(2);
@@ -64,7 +66,7 @@ const disk = basename => fs.readFileSync(file(basename), 'utf8');
 /** One call of an agent; `.cancel()` takes it back. */
 function agent(session, method, params = {}) {
   const abort = new AbortController();
-  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: abort.signal })
+  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(60_000)]) })
     .then(response => response.json())
     .then(({ result, error }) => {
       if (error) throw new Error(`${method}: ${error.message}`);
@@ -104,6 +106,34 @@ function daemonsIn(folder) {
   return fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && works(pid));
 }
 
+const MANIFEST = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8'));
+
+/** Presses what the extension binds to its command; a chord is several strokes. */
+async function pressKeyOf(command) {
+  const { key } = MANIFEST.contributes.keybindings.find(binding => binding.command === `fileops.${command}`);
+  for (const stroke of key.split(' ')) {
+    await page.keyboard.press(stroke.split('+').map(part => ({ ctrl: 'Control' })[part] ?? part[0].toUpperCase() + part.slice(1)).join('+'));
+  }
+}
+
+/** The lines that an agent sees: those of the editor, saved or not. */
+const linesFor = async (session, basename) =>
+  (await read(session, basename)).output.split('\n').flatMap(line => /^ *\d+→(.*)$/.exec(line)?.[1] ?? []);
+
+/** That nothing was typed into a file that is open. */
+async function assertUntouched(basename, text) {
+  assert.deepEqual(await linesFor('witness', basename), text.trimEnd().split('\n'));
+  assert.equal(disk(basename), text);
+  await agent('witness', 'close');
+}
+
+/** Back to an earlier text, which the open editor follows; the agent knows it. */
+async function restore(basename, text) {
+  fs.writeFileSync(file(basename), text);
+  await page.locator('.view-line', { hasText: text.trimEnd().split('\n').at(-3) }).first().waitFor();
+  await until(async () => (await linesFor('invoice-bot', basename)).join('\n') === text.trimEnd(), 'it is read as it was');
+}
+
 async function palette(command) {
   await page.keyboard.press('F1');
   const box = page.locator('.quick-input-widget input').first();
@@ -135,6 +165,12 @@ async function click(target, effect) {
     await target.click();
     return effect.waitFor({ timeout: 4_000 }).then(() => true, () => false);
   }, 'the click has its effect');
+}
+
+/** Keeps processors busy until it is told to end. */
+function load() {
+  const loops = Array.from({ length: os.cpus().length }, () => spawn(process.execPath, ['-e', 'for (;;) ;'], { stdio: 'ignore' }));
+  return () => loops.forEach(loop => loop.kill('SIGKILL'));
 }
 
 /** In both themes. */
@@ -214,10 +250,9 @@ async function story() {
   await lens('Accept').waitFor();
   await page.keyboard.press('Control+Alt+Enter');
   await until(async () => /waits/.test(await focused()), 'the review has the keyboard');
-  await titleButton('Accept').waitFor();
   await page.keyboard.press('End');
   await page.keyboard.type('  # since 2026');
-  await page.keyboard.press('Control+Enter');
+  await pressKeyOf('review.accept');
   result = await call;
   assert.equal(result.status, 'success', result.output);
   assert.equal(result.details.modified_by_user, true);
@@ -232,12 +267,11 @@ async function story() {
   await lens('Accept').waitFor();
   await page.keyboard.press('Control+Alt+Enter');
   await until(async () => /waits/.test(await focused()), 'the review has the keyboard');
-  await titleButton('Accept').waitFor();
   await page.keyboard.press('Alt+Enter');
   await lens('Put back change').waitFor();
   await page.keyboard.press('Alt+Enter');
   await lens('Drop change').waitFor();
-  await page.keyboard.press('Control+Shift+Backspace');
+  await pressKeyOf('review.reject');
   result = await call;
   assert.equal(result.error.code, 'rejected');
   assert.equal(disk('prices.py'), before);
@@ -281,10 +315,9 @@ async function story() {
   await palette('Fileops: Dismiss All Marks');
   await shoot('history');
   await last.hover();
-  await click(last.locator('a[aria-label^="Undo This Edit"]'), waiting('prices.py')); // an undo is an edit: it is reviewed too
-  await lens('Accept').waitFor();
-  await palette('Fileops Review: Accept');
+  await click(last.locator('a[aria-label^="Undo This Edit"]'), row('You')); // at once: it is the person who asks
   await until(() => disk('prices.py').includes('def gross('), 'the edit is undone');
+  assert.equal(await waiting('prices.py').count(), 0);
   await palette('Fileops: Close All Fileops Diffs');
   await tab("prices.py: agent's edit").waitFor({ state: 'detached' });
   step('an edit shown and undone from the history');
@@ -306,6 +339,65 @@ async function story() {
   await status('stale').waitFor({ state: 'detached' });
   step('a stale file is marked until it is read again');
 
+  // Keys that come too early, or when no review waits, leave the person's file as it is.
+  await page.locator('.explorer-folders-view').getByText('prices.py').dblclick();
+  await page.locator('.view-line', { hasText: 'def gross' }).click();
+  await read('invoice-bot', 'prices.py');
+  for (const command of ['review.accept', 'review.always', 'review.reject', 'command.run', 'command.always', 'command.reject']) {
+    await pressKeyOf(command);
+    await assertUntouched('prices.py', before);
+  }
+  const lighten = load();
+  try {
+    for (const [n, delay] of [0, 0, 10, 10, 30, 30].entries()) {
+      await page.locator('.view-line', { hasText: 'def gross' }).click();
+      const standing = disk('prices.py');
+      call = edit('invoice-bot', 'prices.py', `def gross(${'_'.repeat(n)}`, `def gross(${'_'.repeat(n + 1)}`);
+      await waiting('prices.py').waitFor();
+      await pressKeyOf('review.focus');
+      await new Promise(resolve => setTimeout(resolve, delay));
+      await pressKeyOf('review.accept'); // may be too early: then it has done nothing, and is pressed again
+      await until(async () => {
+        if (disk('prices.py') !== standing) return true;
+        if (/waits/.test(await focused())) await pressKeyOf('review.accept');
+        return false;
+      }, 'accepted');
+      result = await call;
+      assert.equal(result.status, 'success', result.output);
+      await waiting('prices.py').waitFor({ state: 'detached' });
+      await assertUntouched('prices.py', standing.replace('def gross(', 'def gross(_'));
+    }
+  } finally {
+    lighten();
+  }
+  await restore('prices.py', before);
+  step('keys typed too quickly have harmed nothing');
+
+  // The person types into the file while a review of it waits: it says so, and an accept that is refused is told.
+  call = edit('invoice-bot', 'prices.py', 'total * Decimal("0.95")', 'total * Decimal("0.9")');
+  await waiting('prices.py').waitFor();
+  await lens('Accept').waitFor();
+  await page.locator('.view-line', { hasText: 'def gross' }).first().click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('  # mine');
+  await lens(/accepting will be refused/).waitFor();
+  await waiting('prices.py').locator('[class*="itemBadge"]').first().waitFor();
+  await shoot('refused');
+  await palette('Fileops Review: Accept');
+  result = await call;
+  assert.equal(result.error.code, 'modified_externally');
+  const mine = before.replace('def gross(basket, customer):', 'def gross(basket, customer):  # mine');
+  await until(() => disk('prices.py') === mine, 'what the person typed is saved, and nothing else'); // the web saves by itself
+  const notice = page.locator('.notification-toast', { hasText: 'that you accepted was not written' });
+  await notice.getByRole('button', { name: 'Show Changes' }).click();
+  await tab('prices.py: what changed meanwhile').waitFor();
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '# mine' }).waitFor();
+  await palette('Fileops: Close All Fileops Diffs');
+  await restore('prices.py', before);
+  await page.locator('.explorer-folders-view').getByText('stock.py').dblclick();
+  await page.locator('.view-line', { hasText: 'def in_stock' }).waitFor();
+  step('a review whose file changed says so; the refused accept is told');
+
   // A shell command, where the person has allowed agents to ask for some: by keyboard.
   await activity('Fileops').click();
   await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern', ...SHELL });
@@ -320,8 +412,7 @@ async function story() {
   await shoot('command', SHELL);
   await page.keyboard.press('Control+Alt+Enter');
   await until(async () => /command waits/.test(await focused()), 'the command has the keyboard');
-  await titleButton('Run Once').waitFor(); // the keys are there with the buttons
-  await page.keyboard.press('Control+Shift+Backspace');
+  await pressKeyOf('command.reject');
   assert.equal((await call).error.code, 'rejected');
   await commandTab.waitFor({ state: 'detached' });
   assert.ok(!fs.existsSync(file('log.txt')));
@@ -345,6 +436,18 @@ async function story() {
   await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
   await until(async () => (await agent(null, 'tools').catch(() => [])).length === 3, 'the daemon runs anew, without bash');
   step('a link above an edit went with the edit');
+
+  // The daemon is killed while a review waits: the person is told, the agent is answered, and it runs again.
+  await read('stock-bot', 'stock.py');
+  call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
+  await waiting('stock.py').waitFor();
+  const [killed] = daemonsIn(workspace);
+  process.kill(Number(killed), 'SIGKILL');
+  assert.equal((await call).error.code, 'connection_lost');
+  await waiting('stock.py').waitFor({ state: 'detached' });
+  await page.locator('.notification-toast', { hasText: /ended unexpectedly.*The review of stock\.py ended with it/ }).waitFor();
+  assert.equal(await page.locator('.notification-toast', { hasText: 'Fileops' }).count(), 1);
+  await until(() => daemonsIn(workspace).some(pid => pid !== killed), 'another daemon runs');
 
   // The editor is closed while a review waits: nothing is written.
   await read('stock-bot', 'stock.py');

@@ -1,0 +1,62 @@
+/**
+ * Edits under way: which of them a person has accepted, and what came of those. An accepted edit that is refused all
+ * the same (the file changed meanwhile, the disk is full) is told to the person who believes it done.
+ */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { type AcceptedEdit, showChanges } from './approval';
+import type { Call } from './daemon';
+import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
+import type { EditParams, ErrorCode, ToolResult } from './protocol';
+
+const EDITING_METHODS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo'];
+
+export class EditCalls {
+  readonly #accepted = new Map<Call, AcceptedEdit | undefined>();
+
+  constructor(readonly panes: DiffPanes) {}
+
+  began(call: Call): void {
+    if (EDITING_METHODS.includes(call.method)) this.#accepted.set(call, undefined);
+  }
+
+  /** The question does not name its call: it is the oldest of that session and file, else an undo. */
+  accepted(edit: AcceptedEdit): void {
+    const calls = [...this.#accepted].filter(([, accepted]) => !accepted).map(([call]) => call);
+    const call = calls.find(({ params }) => isOf(params as Partial<EditParams>, edit))
+      ?? [...this.#accepted.keys()].find(({ method }) => method === 'fileops/undo');
+    if (call) this.#accepted.set(call, edit);
+  }
+
+  /** problem: it failed without a result. The answer: whether a person accepted it. */
+  ended(call: Call, result: Partial<ToolResult> | undefined, problem?: string): boolean {
+    const edit = this.#accepted.get(call);
+    this.#accepted.delete(call);
+    const error = problem === undefined ? result?.error : { code: 'io_error' as const, message: problem };
+    if (edit && error && error.code !== 'rejected') void this.#tell(edit, error.code, error.message);
+    return edit !== undefined;
+  }
+
+  async #tell(edit: AcceptedEdit, code: ErrorCode, reason: string): Promise<void> {
+    const name = path.basename(edit.params.file_path);
+    const [changes, proposal] = ['Show Changes', 'Show What You Accepted'];
+    const what = code === 'modified_externally'
+      ? `The edit of ${name} that you accepted was not written: the file changed while it waited. The agent was told to read it again.`
+      : code === 'connection_lost' ? `Whether the edit of ${name} that you accepted was written is not known: the daemon ended.`
+      : `The edit of ${name} that you accepted was not written. ${reason}`;
+    const chosen = await vscode.window.showWarningMessage(`Fileops: ${what}`, changes, proposal);
+    if (chosen === changes) await showChanges(this.panes, edit.params);
+    if (chosen === proposal) await this.#showProposal(edit);
+  }
+
+  async #showProposal({ params, text }: AcceptedEdit): Promise<void> {
+    const pane = this.panes.create({
+      scheme: VIEW_SCHEME, filePath: params.file_path, before: params.original_text ?? '', after: text,
+      title: `${path.basename(params.file_path)}: accepted, not written`,
+    });
+    await this.panes.show(pane, { viewColumn: columnBeside() });
+  }
+}
+
+const isOf = (call: Partial<EditParams>, { params }: AcceptedEdit): boolean =>
+  call.file_path === params.file_path && (call.session_id ?? 'default') === params.session_id;
