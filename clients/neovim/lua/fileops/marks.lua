@@ -1,5 +1,6 @@
 -- Lines that an agent changed, marked in the buffer until a person dismisses them. Marks are extmarks, so they
--- follow later typing. For a file that is not open they wait until it is.
+-- follow later typing; what is undone is not marked any more, and what is redone is again. For a file that is not open
+-- they wait until it is.
 local config = require('fileops.config')
 local files = require('fileops.files')
 local hunks = require('fileops.hunks')
@@ -9,6 +10,15 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.marks')
 local waiting = {} ---@type table<string, fileops.Region[]> real path → regions of a file that is not open
+
+---@class (exact) fileops.MarkedEdit the marks of one change of a buffer
+---@field seq integer the undo state that it made
+---@field regions fileops.Region[] as they stood there
+---@field ids integer[] extmarks
+---@field deletions table<integer, string[]> of extmarks that only show what was removed: that
+---@field is_undone boolean
+
+local edits = {} ---@type table<integer, fileops.MarkedEdit[]> by buffer
 
 local line_groups = { add = 'FileopsAdd', change = 'FileopsChange' }
 
@@ -23,14 +33,16 @@ end
 
 ---@param buf integer
 ---@param region fileops.Region
-local function place(buf, region)
+---@param edit fileops.MarkedEdit
+local function place(buf, region, edit)
+  local ids = edit.ids
   local settings = config.get().marks
   local last = vim.api.nvim_buf_line_count(buf)
   local sign = settings.sign
   for i = 0, region.count - 1 do
     local row = region.line - 1 + i
     if row < last then
-      vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {
+      ids[#ids + 1] = vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {
         end_row = row,
         line_hl_group = settings.deleted and 'FileopsAdd' or line_groups[region.kind],
         sign_text = sign ~= '' and sign or nil,
@@ -42,12 +54,78 @@ local function place(buf, region)
   end
   if #region.removed == 0 then return end
   local above = region.line <= last -- text that stood behind the last line is shown below it
-  vim.api.nvim_buf_set_extmark(buf, ns, math.min(region.line, last) - 1, 0, {
+  local row = math.min(region.line, last) - 1
+  local takes_its_place = region.count > 0 and row + region.count <= last
+  ids[#ids + 1] = vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {
+    -- what was removed is told beside what came in its place, and goes with that
+    end_row = takes_its_place and row + region.count - 1 or nil,
+    end_col = takes_its_place and 0 or nil,
+    invalidate = takes_its_place or nil,
+    strict = false,
     virt_lines = settings.deleted and removed_lines(region.removed) or nil,
     virt_lines_above = above,
     sign_text = region.count == 0 and sign ~= '' and '▁' or nil,
     sign_hl_group = 'FileopsRejected',
   })
+  if region.count == 0 then edit.deletions[ids[#ids]] = region.removed end
+end
+
+--- The undo state that a buffer is in.
+---@param buf integer
+---@return integer
+local function undo_state(buf) return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur end
+
+---@param buf integer
+---@param edit fileops.MarkedEdit
+local function unmark(buf, edit)
+  for _, id in ipairs(edit.ids) do
+    vim.api.nvim_buf_del_extmark(buf, ns, id)
+  end
+  edit.ids, edit.deletions = {}, {}
+end
+
+---@param buf integer
+---@param edit fileops.MarkedEdit
+local function mark(buf, edit)
+  for _, region in ipairs(edit.regions) do
+    place(buf, region, edit)
+  end
+end
+
+--- After an undo or a redo: marks of what stands, and of nothing else.
+---@param buf integer
+local function follow_undo(buf)
+  if not edits[buf] then return end
+  local now = undo_state(buf)
+  for _, edit in ipairs(edits[buf]) do
+    if not edit.is_undone and now < edit.seq then
+      edit.is_undone = true
+      unmark(buf, edit)
+    elseif edit.is_undone and now == edit.seq then -- the very text again; of any later state that is not known
+      edit.is_undone = false
+      mark(buf, edit)
+    end
+  end
+end
+
+--- Text that was removed and that these regions put back is not shown as removed any more.
+---@param buf integer
+---@param regions fileops.Region[]
+local function forget_restored(buf, regions)
+  for _, edit in ipairs(edits[buf] or {}) do
+    for id, removed in pairs(edit.deletions) do
+      local row, _, details = unpack(vim.api.nvim_buf_get_extmark_by_id(buf, ns, id, { details = true }))
+      local first = row and (details.virt_lines_above and row - #removed or row + 1) or -1
+      for _, region in ipairs(first >= 0 and regions or {}) do
+        local is_inside = region.line - 1 <= first and first + #removed <= region.line - 1 + region.count
+        local now = is_inside and vim.api.nvim_buf_get_lines(buf, first, first + #removed, false)
+        if now and vim.deep_equal(now, removed) then
+          vim.api.nvim_buf_del_extmark(buf, ns, id)
+          edit.deletions[id] = nil
+        end
+      end
+    end
+  end
 end
 
 --- Vim scrolls virtual lines above line 1 out of sight; bring them in where line 1 is the top line.
@@ -71,11 +149,15 @@ end
 
 ---@param buf integer
 ---@param regions fileops.Region[]
-function M.show(buf, regions)
+---@param is_own? boolean the person's own doing, which is not marked
+function M.show(buf, regions, is_own)
   if not config.get().marks.enabled then return end
-  for _, region in ipairs(regions) do
-    place(buf, region)
-  end
+  forget_restored(buf, regions)
+  if is_own then return end
+  local edit = { seq = undo_state(buf), regions = regions, ids = {}, deletions = {}, is_undone = false }
+  mark(buf, edit)
+  edits[buf] = edits[buf] or {}
+  table.insert(edits[buf], edit)
   local first = regions[1]
   if first and first.line == 1 and #first.removed > 0 then show_above_first_line(buf, #first.removed) end
 end
@@ -106,8 +188,11 @@ end
 
 ---@param buf? integer all buffers without it
 function M.dismiss(buf)
-  if buf then return vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1) end
-  waiting = {}
+  if buf then
+    edits[buf] = nil
+    return vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  end
+  waiting, edits = {}, {}
   for _, each in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(each) then vim.api.nvim_buf_clear_namespace(each, ns, 0, -1) end
   end
@@ -118,10 +203,12 @@ end
 ---@return integer[]
 function M.lines(buf)
   local lines, previous = {}, nil
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, {})) do
-    local line = mark[2] + 1
-    if line ~= previous and line ~= (previous or -1) + 1 then lines[#lines + 1] = line end
-    previous = line
+  for _, found in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+    local line = found[2] + 1
+    if not found[4].invalid then
+      if line ~= previous and line ~= (previous or -1) + 1 then lines[#lines + 1] = line end
+      previous = line
+    end
   end
   return lines
 end
@@ -130,7 +217,7 @@ end
 ---@param direction 1|-1
 function M.jump(direction)
   local lines = M.lines(0)
-  if #lines == 0 then return vim.notify('fileops: no marked lines here') end
+  if #lines == 0 then return require('fileops.say').say('no marked lines here') end
   local here = vim.api.nvim_win_get_cursor(0)[1]
   local target = direction == 1 and lines[1] or lines[#lines]
   for i = 1, #lines do
@@ -144,9 +231,21 @@ function M.jump(direction)
   vim.api.nvim_win_set_cursor(0, { target, 0 })
 end
 
+local group = vim.api.nvim_create_augroup('fileops.marks', {})
 vim.api.nvim_create_autocmd('BufReadPost', {
-  group = vim.api.nvim_create_augroup('fileops.marks', {}),
-  callback = function(event) M.opened(event.buf) end,
+  group = group,
+  callback = function(event)
+    M.dismiss(event.buf) -- read anew: where their text is now, nobody knows
+    M.opened(event.buf)
+  end,
+})
+vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
+  group = group,
+  callback = function(event) follow_undo(event.buf) end,
+})
+vim.api.nvim_create_autocmd('BufUnload', {
+  group = group,
+  callback = function(event) edits[event.buf] = nil end,
 })
 
 return M

@@ -77,3 +77,101 @@ t.it('nothing is marked where that is switched off', function()
   require('fileops.config').set({})
   t.eq(details(buf), {})
 end)
+
+---@param buf integer
+---@return string[] removed lines that are shown
+local function ghosts(buf)
+  local shown = {}
+  for _, mark in ipairs(details(buf)) do
+    for _, line in ipairs(not mark[4].invalid and mark[4].virt_lines or {}) do
+      shown[#shown + 1] = line[1][1]
+    end
+  end
+  return shown
+end
+
+--- What an agent's edit does to a buffer.
+---@param buf integer
+---@param lines string[]
+local function edited(buf, lines)
+  local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels -- an undo step of its own
+  for i, block in ipairs(hunks.blocks(before, lines)) do
+    assert(i == 1)
+    local first = block[2] == 0 and block[1] or block[1] - 1
+    vim.api.nvim_buf_set_lines(
+      buf,
+      first,
+      first + block[2],
+      true,
+      vim.list_slice(lines, block[3], block[3] + block[4] - 1)
+    )
+  end
+  marks.show(buf, hunks.regions_between(before, vim.api.nvim_buf_get_lines(buf, 0, -1, true)))
+end
+
+local function undo(command)
+  vim.cmd('silent ' .. command)
+  vim.api.nvim_exec_autocmds('TextChanged', { buffer = vim.api.nvim_get_current_buf() })
+end
+
+local EDITS = {
+  change = { { '1', 'TWO', '3', '4' }, { 2 }, { '2' } },
+  deletion = { { '1', '3', '4' }, { 2 }, { '2' } },
+  ['deletion at the end'] = { { '1', '2', '3' }, { 3 }, { '4' } },
+  addition = { { '1', '2', 'new', '3', '4' }, { 3 }, {} },
+  ['change to fewer'] = { { '1', 'X', '4' }, { 2 }, { '2', '3' } },
+}
+for name, case in vim.spairs(EDITS) do
+  t.it(('marks of a %s go with its undo, and come with its redo'):format(name), function()
+    local buf = open('1\n2\n3\n4\n')
+    edited(buf, case[1])
+    t.eq({ marks.lines(buf), ghosts(buf) }, { case[2], case[3] })
+    undo('undo')
+    t.eq(vim.api.nvim_buf_get_lines(buf, 0, -1, true), { '1', '2', '3', '4' })
+    t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
+    undo('redo')
+    t.eq(vim.api.nvim_buf_get_lines(buf, 0, -1, true), case[1])
+    t.eq({ marks.lines(buf), ghosts(buf) }, { case[2], case[3] })
+    undo('undo')
+    vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'typed' })
+    undo('undo')
+    undo('redo')
+    t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
+    vim.cmd('edit!')
+  end)
+
+  t.it(('marks of a %s go when the file is read anew'):format(name), function()
+    local buf = open('1\n2\n3\n4\n')
+    edited(buf, case[1])
+    vim.cmd('silent edit!')
+    t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
+  end)
+
+  t.it(('marks of a %s go when the person takes it back'):format(name), function()
+    local buf = open('1\n2\n3\n4\n')
+    edited(buf, case[1])
+    local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    local original = { '1', '2', '3', '4' }
+    for _, block in ipairs(hunks.blocks(before, original)) do
+      local first = block[2] == 0 and block[1] or block[1] - 1
+      local put = vim.list_slice(original, block[3], block[3] + block[4] - 1)
+      vim.api.nvim_buf_set_lines(buf, first, first + block[2], true, put)
+    end
+    marks.show(buf, hunks.regions_between(before, original), true)
+    t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
+    vim.cmd('edit!')
+  end)
+end
+
+t.it('what stands below an undone edit keeps its marks', function()
+  local buf = open('1\n2\n3\n4\n')
+  edited(buf, { '1', '2', '3', 'FOUR' })
+  edited(buf, { '1', '3', 'FOUR' })
+  t.eq({ marks.lines(buf), ghosts(buf) }, { { 2 }, { '2', '4' } }) -- next to each other
+  undo('undo')
+  t.eq({ marks.lines(buf), ghosts(buf) }, { { 4 }, { '4' } })
+  undo('undo')
+  t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
+  vim.cmd('edit!')
+end)
