@@ -9,9 +9,7 @@ M.SESSION = 'by-hand'
 ---@return fileops.Session
 local function session() return require('fileops').session(M.SESSION) end
 
----@param sentence string
----@param level? integer
-local function say(sentence, level) vim.notify('fileops: ' .. sentence, level or vim.log.levels.INFO) end
+local say, failure = require('fileops.say').say, require('fileops.say').failure
 
 ---@param path? string
 ---@return string?
@@ -25,13 +23,22 @@ local function target(path)
   return name
 end
 
+--- Why a tool failed, with what to do where that is a matter of the editor.
+---@param problem { code: string, message: string }
+---@return string
+function M.reason(problem)
+  if problem.code ~= 'outside_roots' then return problem.message end
+  local root = vim.fn.fnamemodify(require('fileops.daemon').state.root or '', ':~')
+  return ('outside of %s; `:cd` to its project, then :Fileops restart'):format(root)
+end
+
 --- Calls on with the result of a success; says what went wrong otherwise.
 ---@param done fun(result: fileops.ToolResult)
 ---@return fileops.Callback
 local function succeeding(done)
   return function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
-    if result.status == 'error' then return say(result.error.message, vim.log.levels.ERROR) end
+    if err then return failure(err) end
+    if result.status == 'error' then return say(M.reason(result.error), vim.log.levels.ERROR) end
     done(result)
   end
 end
@@ -119,7 +126,7 @@ end
 
 function M.tools()
   require('fileops').tools(function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
+    if err then return failure(err) end
     local lines = {}
     for _, tool in ipairs(result.tools) do
       vim.list_extend(lines, { tool.name .. '  (' .. tool.method .. ')' })
@@ -141,7 +148,7 @@ function M.status()
       state.cmd and ('%s (%s)'):format(table.concat(state.cmd, ' '), state.from) or '–'
     ),
     ('version   %s'):format(server and ('%s %s'):format(server.name, server.version or '') or '–'),
-    ('root      %s'):format(daemon.root()),
+    ('root      %s'):format(state.root or daemon.root()),
     ('watching  %s'):format(state.health and state.health.state or 'ok'),
     ('reviews   %d waiting'):format(#require('fileops.review').waiting()),
     ('sessions  %s'):format(table.concat(require('fileops').sessions(), ', ')),
@@ -158,7 +165,7 @@ end
 function M.tracked(id)
   local params = { session_id = id and id ~= '' and id or M.SESSION }
   require('fileops').tracked(params, function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
+    if err then return failure(err) end
     local lines = vim.tbl_map(
       function(file)
         return ('%-6s %s%s'):format(

@@ -87,9 +87,7 @@ function M.run(line)
   local name, args = line.args:match('^%s*(%S*)%s*(.-)$')
   if name == '' then name = 'status' end
   local subcommand = M.subcommands[name]
-  if not subcommand then
-    return vim.notify(('fileops: no subcommand %s'):format(name), vim.log.levels.ERROR)
-  end
+  if not subcommand then return require('fileops.say').error(('no subcommand %s'):format(name)) end
   subcommand.run(args)
 end
 

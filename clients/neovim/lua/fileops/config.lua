@@ -29,13 +29,16 @@ local M = {}
 ---@class (exact) fileops.PaneOptions
 ---@field layout 'inline'|'side_by_side'
 ---@field height integer lines
----@field show_edits boolean show each applied edit's diff
+---@field show_edits boolean show the diff of each edit that was applied without a review
 ---@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
 
 ---@class (exact) fileops.MarkOptions
 ---@field enabled boolean
 ---@field deleted boolean show removed lines as virtual lines
 ---@field sign string
+
+---@class (exact) fileops.DocumentOptions
+---@field max_mb number a larger buffer is not told to the daemon: agents then see the file instead
 
 ---@class (exact) fileops.ReviewOptions
 ---@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
@@ -52,6 +55,7 @@ local M = {}
 ---@field restart fileops.RestartOptions
 ---@field pane fileops.PaneOptions
 ---@field marks fileops.MarkOptions
+---@field documents fileops.DocumentOptions
 ---@field review fileops.ReviewOptions
 ---@field stale fileops.StaleOptions
 ---@field keys table<string, string|false> keys in our own windows; false takes one away
@@ -65,6 +69,7 @@ M.defaults = {
   restart = { max = 3, within_s = 60, delay_s = 0.5 },
   pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
   marks = { enabled = true, deleted = true, sign = '▎' },
+  documents = { max_mb = 16 },
   review = { open = 'pane' },
   stale = { virtual_text = true, sign = '!' },
   keys = {
@@ -219,9 +224,31 @@ local function sane(user)
   return kept
 end
 
+local told ---@type string? what was said last of `vim.g.fileops`
+
+--- Says in one notice what is wrong, if anything is.
+---@param problems string[]
+function M.complain(problems)
+  if #problems == 0 then return end
+  local more = #problems > 1 and (' (and %d more: :checkhealth fileops)'):format(#problems - 1) or ''
+  require('fileops.say').warn(problems[1] .. more)
+end
+
+--- Nobody calls us where `vim.g.fileops` is set, so what is wrong in it is said when it is first looked at.
+local function complain_of_global()
+  local problems = M.problems(from_global())
+  local now = table.concat(problems, '\n')
+  if now == told then return end
+  told = now
+  vim.schedule(function() M.complain(problems) end)
+end
+
 ---@return fileops.Config
 function M.get()
-  if not resolved then resolved = vim.tbl_deep_extend('force', M.defaults, sane(M.user())) end
+  if not resolved then
+    resolved = vim.tbl_deep_extend('force', M.defaults, sane(M.user()))
+    complain_of_global()
+  end
   return resolved
 end
 

@@ -4,6 +4,7 @@ local config = require('fileops.config')
 local events = require('fileops.events')
 local log = require('fileops.log')
 local protocol = require('fileops.protocol')
+local say = require('fileops.say')
 
 local M = {}
 
@@ -13,6 +14,7 @@ local M = {}
 ---@field client_id? integer
 ---@field cmd? string[]
 ---@field from? string where the command was found
+---@field root? string the folder that it was started for
 ---@field server? { name: string, version: string }
 ---@field capabilities? table experimental.fileops of the daemon
 ---@field health? fileops.WatcherHealth
@@ -22,15 +24,34 @@ local M = {}
 ---@type fileops.State
 M.state = { status = 'stopped', restarts = {}, stopping = false }
 
-local INSTALL = 'pip install fileops-server (or pipx install fileops-server)'
 local is_0_11 = vim.fn.has('nvim-0.11') == 1
 
 local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
 
+local told ---@type string? the last complaint, until the main loop goes on
+
 ---@param problem string
-local function complain(problem)
-  log.note(problem)
-  vim.notify('fileops: ' .. problem, vim.log.levels.ERROR)
+---@param details? string more of it, for the log
+local function complain(problem, details)
+  log.note(details or problem)
+  say.error(problem)
+  told = problem
+  vim.schedule(function() told = nil end)
+end
+
+--- Whether the person was told this in the same moment; a caller that fails for it need not repeat it.
+---@param problem string
+---@return boolean
+function M.has_told(problem) return told == problem end
+
+--- How the daemon is installed: from the clone that this plugin is part of, where it is.
+---@param flags? string
+---@return string
+function M.install_command(flags)
+  local here = vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2))
+  local clone = vim.fn.fnamemodify(here, ':p:h:h:h:h:h')
+  if not vim.uv.fs_stat(clone .. '/server/fileops') then clone = '/path/to/fileops-server' end
+  return ('pipx install %s%s'):format(flags or '', vim.fn.fnamemodify(clone, ':~'))
 end
 
 ---@param status 'stopped'|'starting'|'running'|'failed'
@@ -82,23 +103,31 @@ function M.find()
   end
   places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
   if places[1].usable then return places, places[1] end
-  places[2] = {
+  -- where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say)
+  local of_user = vim.fn.expand('~/.local/bin/fileops-server')
+  places[2] = { from = 'pipx', cmd = { of_user }, usable = vim.fn.executable(of_user) == 1 }
+  if places[2].usable then return places, places[2] end
+  places[3] = {
     from = 'python3',
     cmd = { 'python3', '-m', 'fileops' },
     usable = vim.fn.executable('python3') == 1 and python_serves(),
   }
-  return places, places[2].usable and places[2] or nil
+  return places, places[3].usable and places[3] or nil
 end
 
+--- What to do about a daemon that is not there, and all that was tried.
 ---@param places fileops.Place[]
----@return string
+---@return string problem, string details
 function M.missing(places)
   local tried = vim.tbl_map(
     function(place) return ('%s (%s)'):format(table.concat(place.cmd, ' '), place.from) end,
     places
   )
-  local advice = places[1].from == 'cmd' and 'correct `cmd` in vim.g.fileops' or INSTALL
-  return ('no daemon found; tried %s. To get one: %s'):format(table.concat(tried, ', then '), advice)
+  local details = 'no daemon found; tried ' .. table.concat(tried, ', then ')
+  if places[1].from == 'cmd' then
+    return ('no daemon: correct `cmd`, which is %s'):format(places[1].cmd[1]), details
+  end
+  return 'no daemon found: ' .. M.install_command(), details
 end
 
 --- What is wrong with the daemon that answered, if anything.
@@ -110,7 +139,7 @@ function M.unfit(result)
   if not ours then return ('%s is not a fileops daemon'):format(server.name or 'the program') end
   if ours.protocol_version ~= protocol.PROTOCOL_VERSION then
     local newer = (tonumber(ours.protocol_version) or 0) > protocol.PROTOCOL_VERSION
-    local advice = newer and 'update this plugin' or 'update the daemon: pip install --upgrade fileops-server'
+    local advice = newer and 'update this plugin' or M.install_command('--force ')
     return ('the daemon speaks protocol %s, this plugin %d; %s'):format(
       tostring(ours.protocol_version),
       protocol.PROTOCOL_VERSION,
@@ -119,9 +148,10 @@ function M.unfit(result)
   end
   local version = vim.version.parse(server.version or '', { strict = false })
   if version and vim.version.lt(version, protocol.OLDEST_DAEMON) then
-    return ('the daemon is version %s, this plugin needs %s or newer: pip install --upgrade fileops-server'):format(
+    return ('the daemon is %s, this plugin needs %s or newer: %s'):format(
       server.version,
-      protocol.OLDEST_DAEMON
+      protocol.OLDEST_DAEMON,
+      M.install_command('--force ')
     )
   end
   return nil
@@ -154,11 +184,12 @@ M.call = call
 local function connect(dispatchers)
   local places, found = M.find()
   if not found then error('fileops: ' .. M.missing(places), 0) end
-  M.state.cmd, M.state.from = found.cmd, found.from
+  M.state.cmd, M.state.from, M.state.root = found.cmd, found.from, M.root()
   log.note('start: ' .. table.concat(found.cmd, ' '))
   connection = require('fileops.rpc').start(found.cmd, dispatchers, {
-    cwd = M.root(),
+    cwd = M.state.root,
     on_stderr = vim.schedule_wrap(log.write),
+    on_refused = M.refused,
   })
   return connection
 end
@@ -182,6 +213,18 @@ local function on_init(client, result)
   release(nil, client)
 end
 
+--- It ran, but would not serve: a setting that it does not take, most likely. Neovim's own answer to that is a
+--- traceback of many lines.
+---@param refusal string
+function M.refused(refusal)
+  if M.state.stopping then return end
+  local problem = 'the daemon refused to start: ' .. refusal
+  M.state.stopping = true
+  enter('failed', problem)
+  complain(problem)
+  release(problem)
+end
+
 --- May it be started once more? Crashes that lie further back than the window do not count.
 ---@param restarts number[] seconds
 ---@param now number
@@ -201,17 +244,15 @@ local function crashed(how)
   local now = vim.uv.hrtime() / 1e9
   local allowed, delay_s = M.may_restart(M.state.restarts, now, options)
   if not allowed then
-    local sentence =
-      'the daemon ended %s, time %d in %d s, and stays down; see :Fileops log, then :Fileops restart'
-    local problem = sentence:format(how, options.max + 1, options.within_s)
+    local problem = 'the daemon keeps ending and stays down: :Fileops restart'
     enter('failed', problem)
-    complain(problem)
+    complain(problem, ('%s (%s, time %d in %d s)'):format(problem, how, options.max + 1, options.within_s))
     return release(problem)
   end
   table.insert(M.state.restarts, now)
   enter('starting')
   log.note(('the daemon ended %s; restart in %.1f s'):format(how, delay_s))
-  vim.notify('fileops: the daemon ended unexpectedly and is started again', vim.log.levels.WARN)
+  say.warn('the daemon ended unexpectedly and is started again')
   vim.defer_fn(function()
     if M.state.status == 'starting' and not M.client() then M.launch() end
   end, delay_s * 1000)
@@ -224,6 +265,10 @@ local function on_exit(code, signal, client_id)
   vim.schedule(function()
     if M.state.client_id and M.state.client_id ~= client_id then return end
     M.state.client_id = nil
+    local ended = connection and connection.ended()
+    if ended then
+      code, signal = ended.code, ended.signal
+    end
     local how = signal ~= 0 and ('by signal %d'):format(signal) or ('with code %d'):format(code)
     log.note('end ' .. how)
     if M.state.stopping or (connection and connection.stopped_by_us()) then
@@ -236,6 +281,19 @@ local function on_exit(code, signal, client_id)
     end
     crashed(how)
   end)
+end
+
+--- Of an empty table nobody can tell whether it is a list; what the daemon wants as an object is made one.
+---@param options table initializationOptions
+---@return table
+function M.as_json(options)
+  options = vim.deepcopy(options)
+  local function object(value) return type(value) == 'table' and not next(value) and vim.empty_dict() or value end
+  options.limits = object(options.limits)
+  for _, filesystem in ipairs(options.filesystems or {}) do
+    filesystem.options = object(filesystem.options)
+  end
+  return object(options)
 end
 
 --- The configuration for Neovim's LSP client; `vim.lsp.config('fileops', {…})` may change it.
@@ -256,13 +314,13 @@ function M.lsp_config()
     flags = { debounce_text_changes = 0, allow_incremental_sync = true },
     before_init = function(params)
       local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
-      params.initializationOptions = next(options) and options or vim.empty_dict()
+      params.initializationOptions = M.as_json(options)
     end,
     on_init = on_init,
     on_exit = on_exit,
     root_dir = function(buf, on_dir)
       local _, found = M.find()
-      if found and require('fileops.files').is_file(buf) then on_dir(M.root()) end
+      if found and require('fileops.sync').is_told(buf) then on_dir(M.root()) end
     end,
     reuse_client = function(client) return client.name == 'fileops' end,
   }
@@ -301,9 +359,9 @@ function M.ready(callback)
   if M.state.status == 'starting' then return end
   local places, found = M.find()
   if not found then
-    local problem = M.missing(places)
+    local problem, details = M.missing(places)
     enter('failed', problem)
-    complain(problem)
+    complain(problem, ('%s; %s'):format(problem, details))
     return release(problem)
   end
   M.launch()

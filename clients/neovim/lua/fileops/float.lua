@@ -1,7 +1,7 @@
 -- A window over the others for something to be read; it takes the cursor and goes when left.
 local M = {}
 
---- A float with lines; `q` and leaving close it.
+--- A float with lines; `q`, `<Esc>` and leaving close it.
 ---@param title string
 ---@param lines string[]
 ---@return integer buf
@@ -31,7 +31,9 @@ function M.open(title, lines)
     title_pos = 'center',
   })
   vim.api.nvim_set_option_value('wrap', true, { scope = 'local', win = win }) -- nothing is cut off
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'fileops: close' })
+  for _, key in ipairs({ 'q', '<Esc>' }) do
+    vim.keymap.set('n', key, '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'fileops: close' })
+  end
   vim.api.nvim_create_autocmd('WinLeave', {
     buffer = buf,
     once = true,

@@ -30,7 +30,8 @@ local function command()
     vim.health.info(line .. (place.usable and ' (used)' or ' (not there)'))
   end
   if found then return true end
-  vim.health.error(daemon.missing(places), { 'pip install fileops-server' })
+  local problem = daemon.missing(places)
+  vim.health.error(problem, { daemon.install_command(), ':help fileops-install' })
   return false
 end
 
@@ -54,7 +55,7 @@ local function answers()
   vim.health.ok(
     ('%s %s answers, with %d tools'):format(state.server.name, state.server.version or '', #result.tools)
   )
-  vim.health.info('root: ' .. daemon.root())
+  vim.health.info('root: ' .. (state.root or daemon.root()))
   if #state.restarts > 0 then
     vim.health.warn(('restarted %d times after it had ended'):format(#state.restarts))
   end

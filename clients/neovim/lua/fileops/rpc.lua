@@ -10,10 +10,12 @@ local M = {}
 ---@field cwd? string
 ---@field env? table<string, string>
 ---@field on_stderr? fun(text: string)
+---@field on_refused? fun(refusal: string) `initialize` failed; the process is ended
 
 ---@class fileops.rpc.Connection: vim.lsp.rpc.PublicClient
 ---@field pid fun(): integer
 ---@field stopped_by_us fun(): boolean whether its end was asked for
+---@field ended fun(): { code: integer, signal: integer }? how the process ended
 
 local REQUEST_FAILED, INTERNAL_ERROR = -32803, -32603 -- LSP 3.17, ErrorCodes
 local problems = vim.lsp.rpc.client_errors
@@ -82,7 +84,8 @@ function M.start(cmd, dispatchers, options)
   local process ---@type vim.SystemObj?
   local closing, asked_to_end = false, false
   local next_id = 0
-  local waiting = {} ---@type table<integer|string, { callback: function, on_reply: function? }>
+  local waiting = {} ---@type table<integer|string, { method: string, callback: function, on_reply: function? }>
+  local ended ---@type { code: integer, signal: integer }?
 
   local function send(message)
     if closing or not process then return false end
@@ -110,6 +113,10 @@ function M.start(cmd, dispatchers, options)
     local request = waiting[message.id]
     if not request then return end
     waiting[message.id] = nil
+    if request.method == 'initialize' and message.error and options.on_refused then
+      process:kill('sigterm') -- Neovim would go on with an error of its own that many lines tell
+      return options.on_refused(message.error.message)
+    end
     if request.on_reply then request.on_reply(message.id) end
     local result = message.result
     if result == vim.NIL then result = nil end
@@ -155,9 +162,12 @@ function M.start(cmd, dispatchers, options)
       waiting = {}
       for id, request in pairs(unanswered) do
         if request.on_reply then request.on_reply(id) end
-        request.callback(gone, nil, id)
+        if request.method ~= 'initialize' or not options.on_refused then request.callback(gone, nil, id) end
       end
-      dispatchers.on_exit(out.code, out.signal)
+      -- As if it had ended by itself: of anything else Neovim makes a notice that waits for a key, and until then
+      -- nothing else happens. Who wants to know asks `ended`.
+      ended = { code = out.code, signal = out.signal }
+      dispatchers.on_exit(0, 0)
     end)
   end)
 
@@ -166,13 +176,14 @@ function M.start(cmd, dispatchers, options)
       next_id = next_id + 1
       local id = next_id
       if method == 'shutdown' then asked_to_end = true end
-      waiting[id] = { callback = callback, on_reply = on_reply }
+      waiting[id] = { method = method, callback = callback, on_reply = on_reply }
       if send({ id = id, method = method, params = params }) then return true, id end
       waiting[id] = nil
       return false
     end,
     notify = function(method, params) return send({ method = method, params = params }) end,
     stopped_by_us = function() return asked_to_end end,
+    ended = function() return ended end,
     pid = function() return process.pid end,
     is_closing = function() return closing end,
     terminate = function()

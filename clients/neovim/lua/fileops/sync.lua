@@ -1,14 +1,38 @@
 -- Tells the daemon of every file that is open, so that it reads what the person sees and writes behind no one's back.
+local config = require('fileops.config')
 local files = require('fileops.files')
 
 local M = {}
 
+local MB = 1024 * 1024
+
 local group = vim.api.nvim_create_augroup('fileops.sync', {})
+
+---@param buf integer
+---@return integer
+local function size_of(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
+
+--- Whether the daemon is told of this buffer: it is a file's text, and not so much of it that telling holds up the
+--- editor. Of one that is too large, the person is told once.
+---@param buf integer
+---@return boolean
+function M.is_told(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or not files.is_file(buf) then return false end
+  local size, max_mb = size_of(buf), config.get().documents.max_mb
+  if size <= max_mb * MB then return true end
+  if not vim.b[buf].fileops_too_large then
+    vim.b[buf].fileops_too_large = true
+    local name = vim.fs.basename(vim.api.nvim_buf_get_name(buf))
+    local sentence = '%s is over %g MB: agents see the file, not this buffer'
+    require('fileops.say').warn(sentence:format(name, max_mb))
+  end
+  return false
+end
 
 ---@param buf integer
 ---@param client_id integer
 local function attach(buf, client_id)
-  if not vim.api.nvim_buf_is_loaded(buf) or not files.is_file(buf) then return end
+  if not M.is_told(buf) then return end
   local is_new = not vim.lsp.buf_is_attached(buf, client_id)
   if vim.lsp.buf_attach_client(buf, client_id) and is_new then
     require('fileops.lenses').opened(buf, client_id)

@@ -37,6 +37,21 @@ t.it('setup goes over vim.g.fileops, which may be a function', function()
   config.set({})
 end)
 
+t.it('what is wrong in vim.g.fileops is said once, in one notice, when it is first used', function()
+  vim.g.fileops = { approvl_mode = 'yolo', server = { approvl_mode = 'yolo' } }
+  config.set({})
+  local said = t.said(function(said)
+    config.get()
+    vim.wait(1000, function() return #said > 0 end)
+    config.forget()
+    config.get()
+    vim.wait(0)
+  end)
+  t.eq(said, { 'fileops: approvl_mode: no such setting (and 1 more: :checkhealth fileops)' })
+  vim.g.fileops = nil
+  config.set({})
+end)
+
 t.it('setup says what is wrong', function()
   t.eq(
     t.said(function() require('fileops').setup({ nonsense = true }) end),

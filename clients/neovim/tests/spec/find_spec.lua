@@ -13,23 +13,51 @@ t.it('a command that was set is the only place', function()
   config.set({ cmd = { '/nowhere/fileops-server' } })
   local places, found = daemon.find()
   t.eq({ #places, found }, { 1, nil })
-  assert(daemon.missing(places):find('correct `cmd`', 1, true))
+  local problem, details = daemon.missing(places)
+  assert(problem:find('correct `cmd`', 1, true), problem)
+  assert(details:find('/nowhere/fileops-server (cmd)', 1, true), details)
   config.set({})
 end)
 
-t.it('else PATH, then python3; and what is missing is named with how to get it', function()
-  local path = vim.env.PATH
-  local folder = t.folder()
-  vim.env.PATH = folder
-  local places, found = daemon.find()
-  t.eq(vim.tbl_map(function(place) return place.from end, places), { 'PATH', 'python3' })
-  t.eq(found, nil)
-  assert(daemon.missing(places):find('pip install fileops-server', 1, true))
+---@param folder string
+local function put_program(folder)
+  vim.fn.mkdir(folder, 'p')
   t.write(folder .. '/fileops-server', '#!/bin/sh\n')
   vim.uv.fs_chmod(folder .. '/fileops-server', 493)
+end
+
+t.it('else PATH, where pipx puts it, python3; and what is missing is named with how to get it', function()
+  local path, home = vim.env.PATH, vim.env.HOME
+  local folder = t.folder()
+  vim.env.PATH, vim.env.HOME = folder, folder
+  local places, found = daemon.find()
+  t.eq(vim.tbl_map(function(place) return place.from end, places), { 'PATH', 'pipx', 'python3' })
+  t.eq(found, nil)
+  local problem, details = daemon.missing(places)
+  local clone = vim.fs.dirname(vim.fs.dirname(t.plugin))
+  t.eq(problem, 'no daemon found: pipx install ' .. clone)
+  assert(details:find('fileops-server (PATH), then ', 1, true), details)
+  put_program(folder .. '/.local/bin')
+  places, found = daemon.find()
+  t.eq({ #places, found.from, found.cmd }, { 2, 'pipx', { folder .. '/.local/bin/fileops-server' } })
+  put_program(folder)
   places, found = daemon.find()
   t.eq({ #places, found.from }, { 1, 'PATH' })
-  vim.env.PATH = path
+  vim.env.PATH, vim.env.HOME = path, home
+end)
+
+t.it('no advice names a package of the index', function()
+  local advice =
+    { daemon.install_command(), (daemon.missing({ { from = 'PATH', cmd = { 'x' }, usable = false } })) }
+  advice[#advice + 1] = daemon.unfit(initialized({ fileops = { protocol_version = 0 } }))
+  advice[#advice + 1] = daemon.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
+  vim.list_extend(
+    advice,
+    { t.contents(t.plugin .. '/doc/fileops.txt'), t.contents(t.plugin .. '/README.md') }
+  )
+  for _, text in ipairs(advice) do
+    t.eq(text:match('pipx? install %-*%a* ?fileops%-server'), nil)
+  end
 end)
 
 t.it('a caller hears that there is no daemon', function()
@@ -46,6 +74,27 @@ t.it('a caller hears that there is no daemon', function()
   config.set({})
 end)
 
+t.it('a person who runs a command is told once', function()
+  require('world').stop()
+  config.set({ cmd = { '/nowhere/fileops-server' } })
+  for _ = 1, 2 do
+    local said = t.said(function() vim.cmd('Fileops tools') end)
+    t.eq(said, { 'fileops: no daemon: correct `cmd`, which is /nowhere/fileops-server' })
+    vim.wait(0) -- the main loop goes on
+  end
+  daemon.state.status, daemon.state.problem = 'stopped', nil
+  config.set({})
+end)
+
+t.it('what the daemon wants as an object is one, empty too', function()
+  local given =
+    { limits = {}, roots = {}, filesystems = { { prefix = '/x', url = 'memory://', options = {} } } }
+  local text = vim.json.encode(daemon.as_json(given))
+  assert(text:find('"limits":{}', 1, true) and text:find('"options":{}', 1, true), text)
+  assert(text:find('"roots":[]', 1, true), text)
+  t.eq(vim.json.encode(daemon.as_json({})), '{}')
+end)
+
 t.it('a daemon that is too old, too new or something else is told apart', function()
   t.eq(daemon.unfit(initialized({ fileops = { protocol_version = 1 } })), nil)
   t.eq(daemon.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.1.0')), nil)
@@ -57,7 +106,9 @@ t.it('a daemon that is too old, too new or something else is told apart', functi
   assert(
     daemon.unfit(initialized({ fileops = { protocol_version = 2 } })):find('update this plugin', 1, true)
   )
-  assert(daemon.unfit(initialized({ fileops = { protocol_version = 0 } })):find('update the daemon', 1, true))
+  assert(
+    daemon.unfit(initialized({ fileops = { protocol_version = 0 } })):find('pipx install --force', 1, true)
+  )
   assert(daemon.unfit(initialized(nil)):find('is not a fileops daemon', 1, true))
 end)
 

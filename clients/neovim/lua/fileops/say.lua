@@ -1,0 +1,51 @@
+-- Sentences for a person, each kept on one line: what is longer than that line, Neovim shows with "Press ENTER", and
+-- until somebody does, neither a request is answered nor a daemon started again.
+local M = {}
+
+local RESERVED = 12 -- columns at the end of the line that 'showcmd' takes; a message that enters them waits for a key
+
+---@param text string
+---@param room integer cells
+---@return string
+function M.fit(text, room)
+  text = vim.trim((text:gsub('%s*\n%s*', ' ')))
+  if vim.fn.strdisplaywidth(text) <= room then return text end
+  local more = '… (:Fileops log)'
+  local n_chars = room - vim.fn.strdisplaywidth(more)
+  while vim.fn.strdisplaywidth(vim.fn.strcharpart(text, 0, n_chars)) > room - vim.fn.strdisplaywidth(more) do
+    n_chars = n_chars - 1
+  end
+  return vim.fn.strcharpart(text, 0, n_chars) .. more
+end
+
+--- Whether Neovim's own `vim.notify` shows it: a plugin that shows notices in windows has room for all of it.
+---@return boolean
+local function is_on_one_line()
+  return #vim.api.nvim_list_uis() > 0 and vim.startswith(debug.getinfo(vim.notify, 'S').source, '@vim/')
+end
+
+---@param sentence string
+---@param level? integer of vim.log.levels
+function M.say(sentence, level)
+  local text = 'fileops: ' .. sentence
+  if is_on_one_line() then
+    local shown = M.fit(text, vim.o.columns - RESERVED)
+    if shown ~= text then require('fileops.log').note(sentence) end
+    text = shown
+  end
+  vim.notify(text, level or vim.log.levels.INFO)
+end
+
+---@param sentence string
+function M.warn(sentence) M.say(sentence, vim.log.levels.WARN) end
+
+---@param sentence string
+function M.error(sentence) M.say(sentence, vim.log.levels.ERROR) end
+
+--- A request that could not be taken, unless the daemon's supervisor has said why a moment ago.
+---@param err fileops.RequestError
+function M.failure(err)
+  if not require('fileops.daemon').has_told(err.message) then M.error(err.message) end
+end
+
+return M
