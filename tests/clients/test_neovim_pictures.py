@@ -27,14 +27,16 @@ def review(shop: Scene) -> None:
     shop.terminal.shows("Review")
     shop.terminal.command("Fileops review")
     shop.terminal.keys("]", "c", "Space")
-    shop.terminal.shows("✓ hunk 1/2", "✗ hunk 2/2", "accept", "reject", "agent-1", "not any(line.price")
+    shop.terminal.shows(
+        "◦ hunk 1/2", "will be written", "✗ hunk 2/2", "accept", "reject", "agent-1", "not any(line.price"
+    )
 
 
 def review_side_by_side(shop: Scene) -> None:
     review(shop)
     shop.terminal.keys("Space", "s")
     shop.terminal.until('winnr("$") == 3')
-    shop.terminal.shows("✓ hunk 1/2", "✓ hunk 2/2", "╱╱╱")
+    shop.terminal.shows("◦ hunk 1/2", "◦ hunk 2/2", "undecided", "╱╱╱")
 
 
 def command(shop: Scene) -> None:

@@ -1,15 +1,25 @@
 """A person at a terminal: reviews, marks and history in Neovim, all by keys, against the real daemon."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, scene
+from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.terminal import terminal
 from clients.neovim.world import Neovim, neovim
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
 ONE_WINDOW = 'winnr("$") == 1'
+PID = "luaeval('(require(\"fileops.daemon\").client() or {rpc = {pid = function() return 0 end}}).rpc.pid()')"
+STATUS = "luaeval('require(\"fileops.daemon\").state.status')"
 
 
 @pytest.fixture(params=["floor", "new"])
@@ -124,14 +134,16 @@ def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert shop.result(edit) == "rejected"
         shop.terminal.until(ONE_WINDOW)
 
-        # the agent takes it back while the person looks at it; the cursor goes where it was
+        # the agent takes it back while the person looks at it: the next key does nothing but go on
         last = shop.run("agent-1", "rm built", "Clean up")
         shop.terminal.shows("rm built")
         shop.terminal.command("Fileops review")
         shop.terminal.until("bufname() =~# 'command'")
         shop.cancel(last)
         assert shop.result(last) == "error -32800"
-        shop.terminal.until(f"{ONE_WINDOW} && bufname() ==# 'cart.py'")
+        shop.terminal.shows("taken back")
+        shop.terminal.keys("a")
+        shop.terminal.until(f"{ONE_WINDOW} && bufname() ==# 'cart.py' && mode() ==# 'n'")
         assert built.read_text() == "once\nmore\nmore\n"
 
         # the person leaves
@@ -153,7 +165,7 @@ def test_history_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.command("Fileops history")
         shop.terminal.shows("History", "not any")
         shop.terminal.keys("j", "u")
-        shop.terminal.shows("one edit was taken back")
+        shop.terminal.shows("one edit was taken back", " you ")
         assert shop.cart.read_text() == "# typed since\n" + CART.replace(*NO_FLOATS)
         shop.terminal.keys("U")
         shop.terminal.shows("↶")
@@ -175,3 +187,127 @@ def test_leaving_neovim_rejects_what_waits(nvim: Neovim, tmp_path: Path) -> None
         shop.terminal.command("qa!")
         nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the daemon to end")
         assert shop.cart.read_text() == CART
+
+
+def test_an_accept_that_is_refused_is_told_with_what_changed(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, columns=80) as shop:
+        result = shop.propose("agent-1", SHORTER_TOTAL)
+        shop.terminal.shows("Review", "undecided")
+        shop.terminal.keys("G", "o", "# typed meanwhile", "Escape")
+        shop.terminal.shows("changed: accepting will be refused", "cannot be written")
+        shop.terminal.command("Fileops accept")
+        assert shop.result(result) == "modified_externally"
+        shop.terminal.shows("cart.py was not written: it has changed meanwhile", "Changed since", "+# typed meanwhile")
+        assert shop.cart.read_text() == CART
+
+
+def test_marks_follow_the_undo_of_the_person(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, approval_mode="yolo") as shop:
+        assert shop.result(shop.propose("agent-1", SHORTER_TOTAL)) == "success"
+        shop.terminal.command("Fileops close")
+        shop.terminal.until(ONE_WINDOW)
+        shop.terminal.shows("▎", "sum = 0")
+        shop.terminal.keys("u")
+        shop.terminal.shows_no("▎")
+        shop.terminal.until("search('sum = 0', 'nw') > 0")
+        assert shop.terminal.text().count("sum = 0") == 1
+        shop.terminal.keys("C-r")
+        shop.terminal.shows("▎", "sum = 0")
+        shop.terminal.command("e!")
+        shop.terminal.shows_no("▎")
+
+
+def test_a_killed_daemon_stops_nothing(nvim: Neovim, tmp_path: Path) -> None:
+    """No prompt waits for a key: Neovim answers, the agent is answered, the daemon runs again."""
+    with scene(nvim, tmp_path, columns=80) as shop:
+        result = shop.propose("agent-1", SHORTER_TOTAL)
+        shop.terminal.shows("Review")
+        pid = int(shop.terminal.ask(PID))
+        os.kill(pid, signal.SIGKILL)
+        assert "ended before it answered" in shop.result(result)
+        shop.terminal.until(f"{STATUS} ==# 'running' && {PID} != {pid}")
+        assert shop.terminal.ask("mode()") == "n"
+        shop.terminal.shows("the daemon ended unexpectedly and is started again")
+        assert "ENTER" not in shop.terminal.text()
+        assert shop.cart.read_text() == CART
+        # once more than it is started again for
+        for _ in range(3):
+            pid = int(shop.terminal.ask(PID))
+            os.kill(pid, signal.SIGKILL)
+            shop.terminal.until(f"{STATUS} ==# 'failed' || ({STATUS} ==# 'running' && {PID} != {pid})")
+        shop.terminal.shows("stays down: :Fileops restart")
+        assert shop.terminal.ask("mode()") == "n"
+        assert "ENTER" not in shop.terminal.text()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--cmd", "lua vim.g.fileops = {cmd = {'/nowhere/fileops-server'}}")])
+def test_a_missing_daemon_is_one_line(nvim: Neovim, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    workspace = tmp_path / "shop"
+    workspace.mkdir()
+    nvim.environment["HOME"] = str(tmp_path)
+    with terminal(nvim, workspace, "--cmd", "let $PATH = '/nowhere'", *arguments, columns=80) as running:
+        running.command("Fileops tools")
+        running.shows("fileops: no daemon")
+        running.until("mode() ==# 'n'")
+        shown = running.text()
+        assert shown.count("no daemon") == 1
+        assert "ENTER" not in shown
+        if not arguments:
+            assert "pipx install " in shown
+
+
+@contextmanager
+def load() -> Generator[None]:
+    """As many busy processes as the machine has processors, and one more."""
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command) for _ in range((os.cpu_count() or 1) + 1)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def hit(shop: Scene, key: str, delay_s: float) -> None:
+    """As a person whose fingers are that fast; a delay is what is tried here, nothing is waited for by it."""
+    time.sleep(delay_s)
+    shop.terminal.keys(key)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.01, 0.03])
+def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path, delay_s: float) -> None:
+    with scene(nvim, tmp_path) as shop, load():
+        # right after the way into the review
+        result = shop.propose("agent-1", SHORTER_TOTAL)
+        shop.terminal.shows("Review")
+        shop.terminal.command("Fileops review")
+        hit(shop, "a", delay_s)
+        assert shop.result(result) == "success"
+        shop.terminal.until("mode() ==# 'n' && !&modified")
+        expected = CART.replace(*SHORTER_TOTAL)
+        assert shop.cart.read_text() == expected
+
+        # while the agent takes its command back, with another one waiting
+        for key in ("a", "A"):
+            first = shop.run("agent-1", "touch first", "")
+            shop.terminal.shows("touch first")
+            second = shop.run("agent-2", "touch second", "")
+            shop.terminal.shows("Command 1/2")
+            shop.terminal.command("Fileops review")
+            shop.terminal.until("bufname() =~# 'command'")
+            shop.cancel(first)
+            hit(shop, key, delay_s)
+            assert shop.result(first) in {"error -32800", "success"}
+            # whatever came first: the key decided on the first command or on nothing
+            shop.terminal.until("mode() ==# 'n' && bufname() =~# 'fileops://review'")
+            assert shop.result_now(second) == ""
+            assert not (shop.cart.parent / "second").exists()
+            if "taken back" in shop.terminal.text():
+                shop.terminal.keys("q")
+            shop.terminal.shows("touch second")
+            shop.terminal.keys("r")
+            assert shop.result(second) == "rejected"
+            shop.terminal.until(f"{ONE_WINDOW} && mode() ==# 'n'")
+            assert shop.cart.read_text() == expected
+            assert shop.terminal.ask("&modified") == "0"

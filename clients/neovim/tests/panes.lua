@@ -94,6 +94,23 @@ T['a narrow window names the keys that fit'] = function()
   looks_like('review-narrow')
 end
 
+T['a review whose file has changed'] = function()
+  child.lua('ask("area.py")')
+  child.lua([[
+    local event = { file_path = vim.uv.cwd() .. '/area.py', session_id = 'agent-1', reason = 'modified',
+      source = 'buffer', timestamp = 0 }
+    require('fileops.handlers').all()['fileops/didBecomeStale'](nil, event)]])
+  child.type_keys(':Fileops review<CR>')
+  looks_like('review-stale')
+end
+
+T['a review that was taken back under the hands'] = function()
+  child.lua('ask("area.py")')
+  child.type_keys(':Fileops review<CR>')
+  child.lua('require("fileops.review").withdraw_all("the agent took it back")')
+  looks_like('review-ended')
+end
+
 T['a command that waits, one of two reviews'] = function()
   child.lua('ask("area.py")')
   child.lua([[require('fileops.review').ask_command(..., { client_id = 1 }, function() end)]], {

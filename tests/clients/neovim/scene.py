@@ -71,6 +71,10 @@ class Scene:
         """The agent gives up what it asked for."""
         self.terminal.ask(f"v:lua.Agent.cancel({number})")
 
+    def result_now(self, number: int) -> str:
+        """Empty while it is not there."""
+        return self.terminal.ask(f"v:lua.Agent.result({number})")
+
     def result(self, number: int) -> str:
         """Waits for it."""
         self.terminal.until(f"v:lua.Agent.result({number}) !=# ''")

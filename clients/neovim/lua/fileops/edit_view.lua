@@ -1,6 +1,7 @@
 -- The diff of the edit that was applied (or previewed) last, in a pane that does not take the cursor and
 -- goes by itself.
 local config = require('fileops.config')
+local hunks = require('fileops.hunks')
 local pane = require('fileops.pane')
 
 local M = {}
@@ -95,9 +96,38 @@ function M.show(extra, label)
   return shown ~= nil
 end
 
+--- An edit was applied: show it, or keep it for `enter`.
+---@param extra fileops.UiExtra
+---@param label string
+---@param is_shown boolean
+function M.applied(extra, label, is_shown)
+  if is_shown then
+    M.show(extra, label)
+  else
+    last = { extra = extra, label = label }
+  end
+end
+
+---@param path string
+---@param diff string unified, of that file
+---@param label string
+function M.show_diff(path, diff, label)
+  local parsed = hunks.parse(diff)
+  M.show({
+    file_path = path,
+    operation = 'modify',
+    diff = diff,
+    hunks = parsed,
+    stats = hunks.stats(parsed),
+    exact = true,
+    truncated = false,
+    first_changed_line = parsed[1] and math.max(parsed[1].new_start, 1) or 1,
+  }, label)
+end
+
 --- Show the last diff again, and go into it.
 function M.enter()
-  if not last then return vim.notify('fileops: no edit yet') end
+  if not last then return require('fileops.say').say('no edit yet') end
   if (shown and shown:is_open()) or M.show(last.extra, last.label) then assert(shown):enter() end
 end
 

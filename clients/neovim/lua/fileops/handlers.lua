@@ -6,52 +6,71 @@ local protocol = require('fileops.protocol')
 
 local M = {}
 
+M.CHANGED = 'it has changed meanwhile' -- why nothing was written
+
 local BUSY_RETRY_MS = 50 -- an autocmd that waits in the main loop is rare, and ends
+
+local n_own_undos = 0 -- that the daemon has not answered yet
 
 local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
 
 --- The daemon wrote a file: bring its buffer to it and mark what changed. Told by the answer to an edit and by
 --- `fileops/didEdit`, whichever comes first.
 ---@param path string
+---@param is_own? boolean the person's own undo
 ---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
-function M.file_written(path)
+function M.file_written(path, is_own)
   local buf = files.buffer_of(path)
   if not buf then return nil end
   local regions, why = require('fileops.reload').reload(buf)
-  if regions then require('fileops.marks').show(buf, regions) end
-  if why == 'busy' then vim.defer_fn(function() M.file_written(path) end, BUSY_RETRY_MS) end
+  if regions then require('fileops.marks').show(buf, regions, is_own) end
+  if why == 'busy' then vim.defer_fn(function() M.file_written(path, is_own) end, BUSY_RETRY_MS) end
   return why
+end
+
+--- The person takes something back: what the daemon then edits is theirs. The returned function ends that.
+---@return fun()
+function M.own_undo()
+  n_own_undos = n_own_undos + 1
+  return function() n_own_undos = n_own_undos - 1 end
 end
 
 ---@param event fileops.DidEdit
 local function on_edit(event)
   require('fileops.stale').became_fresh(event.file_path, event.session_id)
+  require('fileops.review').staleness_changed(event.file_path, event.session_id)
   local buf = files.buffer_of(event.file_path)
   if buf and through_editor[buf] then
     through_editor[buf] = nil
     return
   end
-  local why = M.file_written(event.file_path)
+  local why = M.file_written(event.file_path, event.session_id == '')
   local name = files.short(event.file_path)
   if why == 'gone' then
-    vim.notify(('fileops: %s was removed; its buffer stays'):format(name))
+    require('fileops.say').say(('%s was removed; its buffer stays'):format(name))
   elseif why == 'modified' then
-    vim.notify(('fileops: %s changed on disk beside your unsaved changes'):format(name), vim.log.levels.WARN)
+    require('fileops.say').warn(('%s changed on disk beside your unsaved changes'):format(name))
   end
 end
 
 local on_notification = {
-  ['fileops/didBecomeStale'] = function(event) require('fileops.stale').became_stale(event) end,
+  ['fileops/didBecomeStale'] = function(event)
+    require('fileops.stale').became_stale(event)
+    require('fileops.review').staleness_changed(event.file_path, event.session_id)
+  end,
   ['fileops/didRead'] = function(event)
     require('fileops.stale').became_fresh(event.file_path, event.session_id)
+    require('fileops.review').staleness_changed(event.file_path, event.session_id)
   end,
   ['fileops/didEdit'] = on_edit,
-  ['fileops/didConflict'] = function() end,
+  ['fileops/didConflict'] = function(event)
+    require('fileops.review').was_refused(event.session_id, event.file_path, M.CHANGED)
+  end,
   ['fileops/approvalMode'] = function() end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.daemon').state.health = event
     if event.state == 'degraded' then
-      vim.notify('fileops: changes on disk may be noticed late: ' .. event.reason, vim.log.levels.WARN)
+      require('fileops.say').warn('changes on disk may be noticed late: ' .. event.reason)
     end
   end,
 }
@@ -109,7 +128,7 @@ function M.apply_edit(_, params, ctx)
     vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding)
     through_editor[each.buf] = true
     local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    require('fileops.marks').show(each.buf, hunks.regions_between(before, after))
+    require('fileops.marks').show(each.buf, hunks.regions_between(before, after), n_own_undos > 0)
   end
   return { applied = true }
 end

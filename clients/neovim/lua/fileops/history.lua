@@ -22,9 +22,12 @@ local LIST_WIDTH = 44 -- the diff needs the room more
 
 local view ---@type fileops.HistoryView?
 
----@param sentence string
----@param level? integer
-local function say(sentence, level) vim.notify('fileops: ' .. sentence, level or vim.log.levels.INFO) end
+local say, failure = require('fileops.say').say, require('fileops.say').failure
+
+--- Who made an edit; the daemon names no session where the person did.
+---@param entry fileops.HistoryEntry
+---@return string
+local function who(entry) return entry.session_id == '' and 'you' or entry.session_id end
 
 ---@param entry fileops.HistoryEntry
 ---@return string
@@ -32,7 +35,7 @@ function M.line(entry)
   local time = os.date('%H:%M', math.floor(entry.timestamp))
   local mark = entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' '
   local name = vim.fs.basename(entry.file_path)
-  return ('%s %s  %-10s %-10s %s'):format(mark, time, name, entry.session_id, hunks.summary(entry.stats))
+  return ('%s %s  %-10s %-10s %s'):format(mark, time, name, who(entry), hunks.summary(entry.stats))
 end
 
 ---@param buf integer
@@ -76,7 +79,7 @@ end
 local function refresh()
   if not view then return end
   require('fileops').edits(view.params, function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
+    if err then return failure(err) end
     if not view then return end
     view.entries = result.edits
     draw()
@@ -96,12 +99,16 @@ function M.close()
   end
 end
 
+--- The person's own undo: the daemon need not ask whether it is wanted.
 ---@param params table
 local function undo(params)
+  params.approved = true
+  local ended = require('fileops.handlers').own_undo()
   require('fileops').undo(params, function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
+    ended()
+    if err then return failure(err) end
     if result.status == 'error' then
-      say(result.error.message, vim.log.levels.ERROR)
+      say(require('fileops.by_hand').reason(result.error), vim.log.levels.ERROR)
     else
       local n_undone = #result.details.undone
       local told = { [0] = 'a part was taken back', 'one edit was taken back' }
@@ -118,7 +125,9 @@ local actions = {
   end,
   undo_session = function()
     local entry = selected()
-    if entry then M.undo_session(entry.session_id) end
+    if not entry then return end
+    if entry.session_id == '' then return say('this is your own; u takes it back') end
+    M.undo_session(entry.session_id)
   end,
   open = function()
     local entry = selected()
@@ -223,7 +232,7 @@ function M.undo_last(edit_id)
   if edit_id ~= '' then return undo({ edit_id = edit_id }) end
   local path = vim.api.nvim_buf_get_name(0)
   require('fileops').edits({ file_path = path }, function(err, result)
-    if err then return say(err.message, vim.log.levels.ERROR) end
+    if err then return failure(err) end
     for _, entry in ipairs(result.edits) do
       if entry.undoable then return undo({ edit_id = entry.edit_id }) end
     end

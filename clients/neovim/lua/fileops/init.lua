@@ -15,26 +15,55 @@ local M = {}
 local NOT_AVAILABLE = -32001 -- no daemon; in JSON-RPC's range for implementations
 local sessions = {} ---@type table<string, fileops.Session>
 
+local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+
 local labels = { create = 'Created', modify = 'Edited' }
 
---- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff.
+--- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
+---@param session_id string
+---@param path string
+---@param result fileops.ToolResult
+local function after_refusal(session_id, path, result)
+  local review = require('fileops.review')
+  local has_changed = result.error.code == 'modified_externally'
+  review.was_refused(
+    session_id,
+    path,
+    has_changed and require('fileops.handlers').CHANGED or result.error.message
+  )
+  if not review.take_accepted(session_id, path) then return end
+  local diff = result.details.diff_since_read
+  if diff then require('fileops.edit_view').show_diff(path, diff, 'Changed since the agent read it') end
+end
+
+--- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has
+--- not just seen that in a review.
+---@param method string
 ---@param params table
 ---@param result fileops.ToolResult
-local function after_edit(params, result)
-  if result.status ~= 'success' or params.dry_run then return end
+local function after_edit(method, params, result)
+  if params.dry_run then return end
+  local session_id = params.session_id or DEFAULT_SESSION
+  if result.status ~= 'success' then
+    local path = result.details.file_path or params.file_path
+    if path then after_refusal(session_id, path, result) end
+    return
+  end
+  local is_own = params.approved == true
   -- an undo may touch several files, and lists them
   for _, file in ipairs(result.details.files or { vim.tbl_extend('force', result.details, result) }) do
     local extra = file.ui_extra ---@type fileops.UiExtra?
     if not extra then return end
     local is_open = require('fileops.files').buffer_of(extra.file_path) ~= nil
-    if not is_open then
+    if is_open and file.applied_to ~= 'buffer' then
+      require('fileops.handlers').file_written(extra.file_path, is_own)
+    elseif not is_open and not is_own then
       require('fileops.marks').remember(extra.file_path, extra.hunks)
-    elseif file.applied_to ~= 'buffer' then
-      require('fileops.handlers').file_written(extra.file_path)
     end
-    if require('fileops.config').get().pane.show_edits then
-      require('fileops.edit_view').show(extra, labels[extra.operation] or 'Removed')
-    end
+    local was_reviewed = require('fileops.review').take_accepted(session_id, extra.file_path)
+    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
+    local label = method == 'fileops/undo' and 'Undone' or labels[extra.operation] or 'Removed'
+    require('fileops.edit_view').applied(extra, label, is_shown)
   end
 end
 
@@ -78,7 +107,7 @@ function M.request(method, params, callback)
     end
     client = ready
     local sent, id = daemon.call(ready, 'request', method, params, function(err, result)
-      if result and changes_files[method] then after_edit(params, result) end
+      if result and changes_files[method] then after_edit(method, params, result) end
       if result and method == 'fileops/bash' then after_command() end
       callback(err, result)
     end)
@@ -130,7 +159,8 @@ function M.edits(params, callback)
   return M.request(method('history'), params and next(params) and params or vim.empty_dict(), callback)
 end
 
----@param params { edit_id?: string, session_id?: string, file_path?: string, dry_run?: boolean }
+--- With `approved = true` the person asked for it, and is not asked again; without it, it is reviewed like any edit.
+---@param params { edit_id?: string, session_id?: string, file_path?: string, dry_run?: boolean, approved?: boolean }
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function M.undo(params, callback) return M.request(method('undo'), params, callback) end
 
@@ -232,10 +262,8 @@ function M.restart() require('fileops.daemon').restart() end
 --- Settings instead of, or over, `vim.g.fileops`. Not needed otherwise.
 ---@param settings? table
 function M.setup(settings)
-  local problems = require('fileops.config').set(settings or {})
-  for _, problem in ipairs(problems) do
-    vim.notify('fileops: ' .. problem, vim.log.levels.WARN)
-  end
+  local config = require('fileops.config')
+  config.complain(config.set(settings or {}))
 end
 
 return M

@@ -233,8 +233,10 @@ function Pane:update(changes)
     watch(self)
     if had_cursor then self:enter() end
   else
+    local top = vim.api.nvim_win_call(self.wins[1], vim.fn.winsaveview).topline
     for i, buf in ipairs(self.bufs) do
       fill(self.pages[i], buf, self.spec)
+      vim.api.nvim_win_call(self.wins[i], function() vim.fn.winrestview({ topline = top }) end)
     end
     title(self)
   end
@@ -251,6 +253,25 @@ function Pane:hunk_id()
   return self.pages[1].hunk_at[vim.api.nvim_win_get_cursor(win)[1]]
 end
 
+--- Scroll, if need be, so that all of a hunk is on the screen, or as much of it as there is room for.
+---@param self fileops.Pane
+---@param win integer
+---@param first integer 1-based line of its heading, where the cursor goes
+local function reveal(self, win, first)
+  local hunk_at, last = self.pages[1].hunk_at, first
+  while hunk_at[last + 1] == hunk_at[first] do
+    last = last + 1
+  end
+  vim.api.nvim_win_set_cursor(win, { first, 0 })
+  vim.api.nvim_win_call(win, function()
+    local height, top = vim.fn.winheight(0), vim.fn.winsaveview().topline
+    if first >= top and last < top + height then return end
+    -- not higher than needed: what is above the last hunk says more than empty lines below it
+    local lowest = math.max(1, vim.api.nvim_buf_line_count(0) - height + 1)
+    vim.fn.winrestview({ topline = math.min(first, lowest) })
+  end)
+end
+
 ---@param direction 1|-1
 function Pane:jump(direction)
   local win = self:has_cursor() and vim.api.nvim_get_current_win() or self.wins[1]
@@ -259,7 +280,10 @@ function Pane:jump(direction)
   for i = 1, #lines do
     local line = lines[direction == 1 and i or #lines - i + 1]
     if (direction == 1 and line > here) or (direction == -1 and line < here) then
-      return vim.api.nvim_win_set_cursor(win, { line, 0 })
+      for _, each in ipairs(#self.wins > 1 and self.wins or { win }) do
+        reveal(self, each, line)
+      end
+      return
     end
   end
 end

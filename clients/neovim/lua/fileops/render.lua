@@ -18,6 +18,7 @@ local M = {}
 
 ---@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
 ---@field rejected table<string, boolean>
+---@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
 
 local FILLER = ('╱'):rep(400)
 
@@ -44,6 +45,19 @@ end
 ---@return string
 local function number(line) return ('%4s '):format(line or '') end
 
+--- What a heading says of its hunk. Until the person has decided on one of them, nothing is promised of any.
+---@param hunk fileops.Hunk
+---@param verdicts fileops.Verdicts
+---@return { sign: string, text: string, group: string }
+local function verdict_on(hunk, verdicts)
+  if verdicts.rejected[hunk.id] then return { sign = '✗', text = 'rejected', group = 'FileopsRejected' } end
+  if verdicts.is_stale then return { sign = '!', text = 'cannot be written', group = 'FileopsStale' } end
+  if next(verdicts.rejected) then
+    return { sign = '◦', text = 'will be written', group = 'FileopsAccepted' }
+  end
+  return { sign = '◦', text = 'undecided', group = 'FileopsMuted' }
+end
+
 ---@param page fileops.Page
 ---@param hunk fileops.Hunk
 ---@param index integer
@@ -54,15 +68,14 @@ local function add_heading(page, hunk, index, total, verdicts)
   local last = math.max(hunk.new_start + hunk.new_lines - 1, first)
   local place = first == last and ('line %d'):format(first) or ('lines %d–%d'):format(first, last)
   local text = ('hunk %d/%d · %s'):format(index, total, place)
-  local rejected = verdicts and verdicts.rejected[hunk.id]
-  if verdicts then text = (rejected and '✗ ' or '✓ ') .. text end
+  local verdict = verdicts and verdict_on(hunk, verdicts)
+  if verdict then text = verdict.sign .. ' ' .. text end
   add_line(page, text, hunk.id)
   page.hunk_lines[#page.hunk_lines + 1] = #page.lines
   decorate(page, { end_col = #text, hl_group = 'FileopsHunk' })
-  if not verdicts then return end
-  local group = rejected and 'FileopsRejected' or 'FileopsAccepted'
-  decorate(page, { end_col = #'✓', hl_group = group, priority = 5000 })
-  decorate(page, { virt_text = { { rejected and ' rejected' or ' accepted', group } }, hl_mode = 'combine' })
+  if not verdict then return end
+  decorate(page, { end_col = #verdict.sign, hl_group = verdict.group, priority = 5000 })
+  decorate(page, { virt_text = { { ' ' .. verdict.text, verdict.group } }, hl_mode = 'combine' })
 end
 
 ---@param page fileops.Page

@@ -1,6 +1,7 @@
--- What waits for a person: proposed edits and shell commands in one queue, the verdict on each hunk, and the answer to
--- the daemon. What it looks like is `review_view`'s business.
+-- What waits for a person: proposed edits and shell commands in one queue, the verdict on each hunk, the answer to the
+-- daemon, and whether an edit that was accepted could be written. What it looks like is `review_view`'s business.
 local events = require('fileops.events')
+local files = require('fileops.files')
 
 local M = {}
 
@@ -20,6 +21,11 @@ local M = {}
 local REQUEST_CANCELLED = -32800
 
 local queue = {} ---@type fileops.Review[]
+
+---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
+---@field is_refused boolean the person was told that nothing was written
+
+local undelivered = {} ---@type table<string, fileops.Accepted> by session and real path
 local n_asked = 0
 
 ---@return fileops.Review[]
@@ -36,13 +42,13 @@ end
 ---@return fileops.ConfirmEditAnswer
 function M.outcome(review)
   if review.kind == 'command' then return { outcome = 'proceed_once' } end
-  local accepted = {}
+  local kept = {}
   for _, hunk in ipairs(review.params.hunks) do
-    if not review.rejected[hunk.id] then accepted[#accepted + 1] = hunk.id end
+    if not review.rejected[hunk.id] then kept[#kept + 1] = hunk.id end
   end
-  if #accepted == #review.params.hunks then return { outcome = 'proceed_once' } end
-  if #accepted == 0 then return { outcome = 'cancel' } end
-  return { outcome = 'modify', hunk_ids = accepted }
+  if #kept == #review.params.hunks then return { outcome = 'proceed_once' } end
+  if #kept == 0 then return { outcome = 'cancel' } end
+  return { outcome = 'modify', hunk_ids = kept }
 end
 
 --- For listeners.
@@ -59,13 +65,19 @@ local function about(review)
   }
 end
 
+---@param session_id string
+---@param path string
+---@return string
+local function key_of(session_id, path) return session_id .. '\n' .. files.real(path) end
+
 ---@param review fileops.Review
 ---@param how string
-local function leave(review, how)
+---@param why? string it was withdrawn
+local function leave(review, how, why)
   for i, other in ipairs(queue) do
     if other == review then table.remove(queue, i) end
   end
-  require('fileops.review_view').gone(review)
+  require('fileops.review_view').gone(review, why)
   events.emit('reviewed', vim.tbl_extend('force', about(review), { outcome = how }), 'FileopsReviewed')
 end
 
@@ -73,6 +85,9 @@ end
 ---@param answer fileops.ConfirmEditAnswer
 local function settle(review, answer)
   if not vim.tbl_contains(queue, review) then return end
+  if review.kind == 'edit' and answer.outcome ~= 'cancel' then
+    undelivered[key_of(review.params.session_id, review.params.file_path)] = { is_refused = false }
+  end
   review.answer(answer)
   leave(review, answer.outcome)
 end
@@ -94,6 +109,7 @@ local function enqueue(kind, params, from, answer)
     rejected = {},
     answer = answer,
   }
+  if kind == 'edit' then undelivered[key_of(params.session_id, params.file_path)] = nil end
   table.insert(queue, review)
   require('fileops.review_view').arrived(review)
   events.emit('review', about(review), 'FileopsReview')
@@ -122,7 +138,7 @@ function M.accept(review) settle(review, M.outcome(review)) end
 ---@param review fileops.Review
 function M.always(review)
   if next(review.rejected) then
-    return vim.notify('fileops: some hunks are rejected: accept the others, or take that back first')
+    return require('fileops.say').say('some hunks are rejected: accept the others, or take that back first')
   end
   settle(review, { outcome = 'proceed_always' })
 end
@@ -134,6 +150,52 @@ function M.reject(review) settle(review, { outcome = 'cancel' }) end
 ---@param review fileops.Review
 ---@param text string with LF line ends
 function M.modify(review, text) settle(review, { outcome = 'modify', text = text }) end
+
+--- Why this edit cannot be written any more: its file changed since the agent read it. An undo needs no knowledge of
+--- the file, and looks at what stands; the daemon tells it from an edit by the title alone.
+---@param review fileops.Review
+---@return string? such as "modified by typing here"
+function M.stale_reason(review)
+  local params = review.params
+  if review.kind == 'command' or vim.startswith(params.title, 'Confirm Undo') then return nil end
+  return require('fileops.stale').reason(params.file_path, params.session_id)
+end
+
+--- What a session knows of a file went stale or is fresh again: a review of it shows that, and is told of.
+---@param path string
+---@param session_id string
+function M.staleness_changed(path, session_id)
+  if #queue == 0 then return end
+  local key = key_of(session_id, path)
+  for _, review in ipairs(queue) do
+    local params = review.params
+    if review.kind == 'edit' and key_of(params.session_id, params.file_path) == key then
+      require('fileops.review_view').staleness_changed(review)
+    end
+  end
+end
+
+--- Nothing of an edit was written. Where the person had accepted it they believe otherwise, and are told, once.
+---@param session_id string
+---@param path string
+---@param why string
+function M.was_refused(session_id, path, why)
+  local edit = undelivered[key_of(session_id, path)]
+  if not edit or edit.is_refused then return end
+  edit.is_refused = true
+  require('fileops.say').warn(('%s was not written: %s'):format(vim.fs.basename(path), why))
+end
+
+--- The outcome of an edit is there. Returns whether the person had accepted it in a review.
+---@param session_id string
+---@param path string
+---@return boolean
+function M.take_accepted(session_id, path)
+  local key = key_of(session_id, path)
+  local was_accepted = undelivered[key] ~= nil
+  undelivered[key] = nil
+  return was_accepted
+end
 
 ---@param review fileops.Review
 ---@param hunk_id string
@@ -149,7 +211,7 @@ end
 ---@param why string
 local function withdraw(review, why)
   review.answer(nil, { code = REQUEST_CANCELLED, message = why })
-  leave(review, 'withdrawn')
+  leave(review, 'withdrawn', why)
 end
 
 ---@param review fileops.Review
@@ -167,13 +229,13 @@ function M.cancelled(request_id, client_id)
   for _, review in ipairs(vim.list_slice(queue)) do
     if review.client_id == client_id then
       if review.request_id == request_id then
-        vim.notify('fileops: the agent took back ' .. what(review))
-        return withdraw(review, 'withdrawn by the agent')
+        require('fileops.say').say('the agent took back ' .. what(review))
+        return withdraw(review, 'the agent took it back')
       end
       if review.request_id == nil then table.insert(unknown, review) end
     end
   end
-  if #unknown == 1 then withdraw(unknown[1], 'withdrawn by the agent') end
+  if #unknown == 1 then withdraw(unknown[1], 'the agent took it back') end
 end
 
 ---@param why string

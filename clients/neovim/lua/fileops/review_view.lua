@@ -10,6 +10,7 @@ local M = {}
 
 local shown ---@type fileops.Pane?
 local current ---@type fileops.Review?
+local ended ---@type { what: string, why: string }? withdrawn under the person's hands: the pane says so
 local layout ---@type 'inline'|'side_by_side'|nil the person's last choice
 local editors = {} ---@type table<integer, integer> review id → tab page where its text is edited
 
@@ -29,8 +30,16 @@ end
 ---@return string
 local function title(review)
   local params = review.params
+  if ended then return ' %#FileopsTitle# Review%* %#FileopsStale#taken back%* · nothing of it was done' end
   local count = #waiting() > 1 and (' %d/%d'):format(position(review), #waiting()) or ''
   if review.kind == 'command' then return command_view.title(params, count) end
+  local why = require('fileops.review').stale_reason(review)
+  if why then
+    return (' %%#FileopsTitle# Review%s%%* %s %%#FileopsStale# changed: accepting will be refused %%*'):format(
+      count,
+      pane.escape(vim.fs.basename(params.file_path))
+    )
+  end
   local creates = params.operation == 'create' and ' · new file' or ''
   return ('%%#FileopsTitle# Review%s%%* %s%s %%#FileopsMuted#· %s%%*'):format(
     count,
@@ -40,9 +49,13 @@ local function title(review)
   )
 end
 
+---@param review fileops.Review
 ---@return fileops.Hint[]
-local function hints()
+local function hints(review)
   local keys = config.get().keys
+  if require('fileops.review').stale_reason(review) then
+    return { { keys.accept, 'agent reads again' }, { keys.reject, 'reject' }, { keys.help, 'help' } }
+  end
   return {
     { keys.help, 'help' },
     { keys.accept, 'accept' },
@@ -54,9 +67,29 @@ local function hints()
   }
 end
 
+--- A page that says something instead of a proposal.
+---@param ... string
+---@return fileops.Page
+local function saying(...) return { lines = { ... }, decorations = {}, hunk_at = {}, hunk_lines = {} } end
+
 ---@param review fileops.Review
 ---@return table
 local function look(review)
+  if ended then
+    local key = config.get().keys.close
+    return {
+      name = ('review/%d/ended'):format(review.id),
+      file_path = '',
+      layout = 'inline',
+      hunks = {},
+      page = saying(
+        ('%s: %s.'):format(ended.what, ended.why),
+        'No key decides anything here; any of them goes on.'
+      ),
+      title = title(review),
+      hints = { { key, #waiting() > 0 and 'next review' or 'close' } },
+    }
+  end
   if review.kind == 'command' then
     return {
       name = ('review/%d/command'):format(review.id),
@@ -74,9 +107,12 @@ local function look(review)
     file_path = review.params.file_path,
     layout = layout or config.get().pane.layout,
     hunks = review.params.hunks,
-    verdicts = { rejected = review.rejected },
+    verdicts = {
+      rejected = review.rejected,
+      is_stale = require('fileops.review').stale_reason(review) ~= nil,
+    },
     title = title(review),
-    hints = hints(),
+    hints = hints(review),
     empty = 'an empty file is created',
   }
 end
@@ -111,8 +147,16 @@ end
 
 ---@param review fileops.Review
 local function select_review(review)
-  current = review
+  current, ended = review, nil
   redraw()
+end
+
+--- From a review that is no more: to the next one, or back to where the cursor came from.
+local function go_on()
+  ended = nil
+  local next_one = waiting()[1]
+  if next_one then return select_review(next_one) end
+  if shown then shown:close() end
 end
 
 ---@param direction 1|-1
@@ -125,15 +169,16 @@ end
 --- A decision on the review that is shown; without a pane, on the one that waits longest.
 ---@return fileops.Review?
 function M.current()
-  if current then return current end
+  if current and not ended then return current end
   local first = waiting()[1]
-  if not first then vim.notify('fileops: no review is waiting') end
+  if not first then require('fileops.say').say('no review is waiting') end
   return first
 end
 
 ---@param decide fun(review: fileops.Review)
 local function on_current(decide)
   return function()
+    if ended then return go_on() end -- what was looked at is gone: a key meant for it decides nothing else
     local review = M.current()
     if review then decide(review) end
   end
@@ -144,7 +189,7 @@ end
 local function on_seen(decide)
   return on_current(function(review)
     if review.kind == 'command' and review ~= current then
-      vim.notify('fileops: look at the command first')
+      require('fileops.say').say('look at the command first')
       return M.enter(review)
     end
     decide(review)
@@ -189,7 +234,11 @@ local function map(buf)
   for name, action in pairs(actions) do
     local key = keys[name]
     if key then
-      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+      local function run()
+        if ended and name ~= 'help' then return go_on() end
+        action()
+      end
+      vim.keymap.set('n', key, run, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
     end
   end
 end
@@ -198,12 +247,12 @@ end
 ---@return boolean
 local function show(review)
   require('fileops.edit_view').close()
-  current = review
+  current, ended = review, nil
   local spec = look(review)
   spec.height = config.get().pane.height
   spec.map = map
   spec.on_close = function()
-    shown, current = nil, nil
+    shown, current, ended = nil, nil, nil
   end
   shown = pane.open(spec)
   return shown ~= nil
@@ -212,12 +261,12 @@ end
 --- Open the pane and go into it.
 ---@param review? fileops.Review
 function M.enter(review)
-  review = review or current or waiting()[1]
-  if not review then return vim.notify('fileops: no review is waiting') end
+  review = review or (not ended and current) or waiting()[1]
+  if not review then return require('fileops.say').say('no review is waiting') end
   if shown and shown:is_open() then
-    if current ~= review then select_review(review) end
+    if current ~= review or ended then select_review(review) end
   elseif not show(review) then
-    return vim.notify('fileops: no room for the review', vim.log.levels.WARN)
+    return require('fileops.say').warn('no room for the review')
   end
   if shown then shown:enter() end
 end
@@ -225,7 +274,7 @@ end
 --- List what waits, to choose one.
 function M.list()
   local all = waiting()
-  if #all == 0 then return vim.notify('fileops: no review is waiting') end
+  if #all == 0 then return require('fileops.say').say('no review is waiting') end
   vim.ui.select(all, {
     prompt = 'Waiting reviews',
     kind = 'fileops.review',
@@ -256,22 +305,54 @@ function M.arrived(review)
   if shown and shown:is_open() then
     redraw()
   elseif open == 'none' or not show(review) then
-    vim.notify(('fileops: a review waits: %s  (:Fileops review)'):format(summary(review)))
+    require('fileops.say').say(('a review waits: %s  (:Fileops review)'):format(summary(review)))
   elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
     shown:enter()
   end
 end
 
---- The review was decided or withdrawn: show the next one in its place, or close.
+--- The agent's knowledge of the file changed while the review waits.
 ---@param review fileops.Review
-function M.gone(review)
+function M.staleness_changed(review)
+  redraw()
+  local is_seen = shown ~= nil and shown:is_open() and current == review
+  if is_seen or not require('fileops.review').stale_reason(review) then return end
+  local name = vim.fs.basename(review.params.file_path)
+  require('fileops.say').warn(name .. ' changed: accepting its review will be refused')
+end
+
+--- The tab page where a proposal is edited. What the person is typing into must not be taken from under their hands:
+--- it stays, and says that it is of no use any more.
+---@param review fileops.Review
+---@param why? string it was withdrawn
+local function close_editor(review, why)
   local tab = editors[review.id]
-  editors[review.id] = nil
-  if tab and vim.api.nvim_tabpage_is_valid(tab) and #vim.api.nvim_list_tabpages() > 1 then
-    vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(tab))
+  if not tab or not vim.api.nvim_tabpage_is_valid(tab) then return end
+  if why and tab == vim.api.nvim_get_current_tabpage() then
+    local bar = ' %#FileopsStale#' .. pane.escape(why) .. '%* · what you write here is not used'
+    for _, win in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
+      local is_proposal = vim.bo[vim.api.nvim_win_get_buf(win)].buftype == 'acwrite'
+      if is_proposal then vim.api.nvim_set_option_value('winbar', bar, { scope = 'local', win = win }) end
+    end
+    return
   end
+  editors[review.id] = nil
+  if #vim.api.nvim_list_tabpages() > 1 then vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(tab)) end
+end
+
+--- The review was decided or withdrawn: show the next one in its place, or close. Where the cursor is in the pane and
+--- it was not the person who decided, it stays: the key that they are about to press is meant for this review, and
+--- would be a command in their file, or an answer to a question that they have not seen.
+---@param review fileops.Review
+---@param why? string it was withdrawn
+function M.gone(review, why)
+  close_editor(review, why)
   if not shown then return end
   if current ~= review then return redraw() end
+  if why and shown:is_open() and shown:has_cursor() then
+    ended = { what = summary(review), why = why }
+    return redraw()
+  end
   local next_one = waiting()[1]
   if next_one then return select_review(next_one) end
   shown:close()
@@ -327,7 +408,7 @@ end
 function M.edit_proposal(review)
   local params = review.params
   if not params.proposed_text then
-    return vim.notify('fileops: the text is too large to be edited here', vim.log.levels.WARN)
+    return require('fileops.say').warn('the text is too large to be edited here')
   end
   local tab = editors[review.id]
   if tab and vim.api.nvim_tabpage_is_valid(tab) then return vim.api.nvim_set_current_tabpage(tab) end
@@ -353,6 +434,15 @@ function M.edit_proposal(review)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buf,
     callback = function()
+      if not vim.tbl_contains(waiting(), review) then
+        return require('fileops.say').warn('the review is gone; this text is not used')
+      end
+      if require('fileops.review').stale_reason(review) then
+        local name_of_file = vim.fs.basename(params.file_path)
+        return require('fileops.say').warn(
+          name_of_file .. ' changed: nothing can be written; your text stays here'
+        )
+      end
       vim.bo[buf].modified = false
       local text = text_of(buf)
       vim.schedule(function() require('fileops.review').modify(review, text) end)

@@ -42,6 +42,15 @@ local function render(path)
   })
 end
 
+--- How a session's knowledge of a file went stale; nil where it has not.
+---@param path string
+---@param session_id string
+---@return string? such as "modified by typing here"
+function M.reason(path, session_id)
+  local event = (stale[files.real(path)] or {})[session_id]
+  return event and ('%s by %s'):format(event.reason, who(event.source)) or nil
+end
+
 ---@param event fileops.DidBecomeStale
 function M.became_stale(event)
   local key = files.real(event.file_path)
