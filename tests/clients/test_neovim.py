@@ -98,7 +98,7 @@ def test_a_missing_daemon_is_named_on_start(nvim: Neovim) -> None:
         env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    assert "no daemon found; tried /nowhere/fileops-server (cmd)" in done.stderr
+    assert "no daemon: correct `cmd`, which is /nowhere/fileops-server" in done.stderr
 
 
 def test_nothing_is_loaded_before_it_is_used(nvim: Neovim) -> None:

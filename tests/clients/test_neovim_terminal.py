@@ -240,13 +240,17 @@ def test_a_killed_daemon_stops_nothing(nvim: Neovim, tmp_path: Path) -> None:
         assert "ENTER" not in shop.terminal.text()
 
 
-@pytest.mark.parametrize("arguments", [(), ("--cmd", "lua vim.g.fileops = {cmd = {'/nowhere/fileops-server'}}")])
+WRONG = "lua vim.g.fileops = {cmd = {'/nowhere/fileops-server'}, autostart = %s}"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--cmd", WRONG % "false"), ("--cmd", WRONG % "true")])
 def test_a_missing_daemon_is_one_line(nvim: Neovim, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     workspace = tmp_path / "shop"
     workspace.mkdir()
     nvim.environment["HOME"] = str(tmp_path)
     with terminal(nvim, workspace, "--cmd", "let $PATH = '/nowhere'", *arguments, columns=80) as running:
-        running.command("Fileops tools")
+        if "true" not in str(arguments):
+            running.command("Fileops tools")
         running.shows("fileops: no daemon")
         running.until("mode() ==# 'n'")
         shown = running.text()
@@ -311,3 +315,12 @@ def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path
             shop.terminal.until(f"{ONE_WINDOW} && mode() ==# 'n'")
             assert shop.cart.read_text() == expected
             assert shop.terminal.ask("&modified") == "0"
+
+
+def test_a_long_notice_stays_on_its_line(nvim: Neovim, tmp_path: Path) -> None:
+    with terminal(nvim, tmp_path, columns=80) as running:
+        for level in ("say", "warn", "error"):
+            running.command(f"lua require('fileops.say').{level}('{level} ' .. ('too long '):rep(40))")
+            running.shows(f"fileops: {level} too long", "… (:Fileops log)")
+            running.until("mode() ==# 'n'")
+            assert "ENTER" not in running.text()

@@ -21,7 +21,8 @@ end
 --- Whether Neovim's own `vim.notify` shows it: a plugin that shows notices in windows has room for all of it.
 ---@return boolean
 local function is_on_one_line()
-  return #vim.api.nvim_list_uis() > 0 and vim.startswith(debug.getinfo(vim.notify, 'S').source, '@vim/')
+  local source = debug.getinfo(vim.notify, 'S').source -- `?` from Nvim 0.12 on, whose own Lua has no debug information
+  return #vim.api.nvim_list_uis() > 0 and (source == '?' or vim.startswith(source, '@vim/'))
 end
 
 ---@param sentence string
@@ -31,6 +32,8 @@ function M.say(sentence, level)
   if is_on_one_line() then
     local shown = M.fit(text, vim.o.columns - RESERVED)
     if shown ~= text then require('fileops.log').note(sentence) end
+    -- not as an error by `vim.notify`: inside an autocmd or a script that comes with a line on where that was
+    if level == vim.log.levels.ERROR then return vim.api.nvim_echo({ { shown, 'ErrorMsg' } }, true, {}) end
     text = shown
   end
   vim.notify(text, level or vim.log.levels.INFO)

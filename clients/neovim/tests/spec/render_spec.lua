@@ -16,7 +16,7 @@ end)
 
 t.it('a review shows the verdict on each hunk', function()
   local page = render.inline(hunks.parse(DIFF), { rejected = { ['2'] = true } })
-  t.eq({ page.lines[1], page.lines[6] }, { '✓ hunk 1/2 · lines 1–3', '✗ hunk 2/2 · lines 9–10' })
+  t.eq({ page.lines[1], page.lines[6] }, { '◦ hunk 1/2 · lines 1–3', '✗ hunk 2/2 · lines 9–10' })
 end)
 
 t.it('side by side: both columns have the same number of lines', function()
