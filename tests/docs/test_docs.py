@@ -15,9 +15,9 @@ import fileops_client
 from fileops.api.requests import BASH, REQUESTS
 from support.patience import PATIENCE_S
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CLIENT = (ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8")
+CLIENT = (ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
 TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
@@ -63,9 +63,9 @@ def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
 
 async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    for example in code_of((ROOT / "docs" / "CLIENT.md").read_text(encoding="utf-8"), "python"):
+    for example in code_of((ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8"), "python"):
         text = example.replace('"/p', f'"{project(tmp_path) if not names.get("client") else tmp_path}')
-        work = eval(compile(text, "docs/CLIENT.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        work = eval(compile(text, "docs/guide/python-client.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
         if work is not None:
             await work
     assert names["edited"].ok

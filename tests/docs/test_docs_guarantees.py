@@ -1,4 +1,4 @@
-"""docs/GUARANTEES.md: each promise names its proof, and the proof exists."""
+"""docs/internals/GUARANTEES.md: each promise names its proof, and the proof exists."""
 
 import ast
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "GUARANTEES.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "internals" / "GUARANTEES.md").read_text(encoding="utf-8")
 PROOFS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from support.rawclient import RawClient, raw_client
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "PROTOCOL.md"
 SHOWN_FOLDER = "/home/you/project"
 ANY = "…"

@@ -1,4 +1,4 @@
-"""docs/SEEDS.md: no cell is empty, every test that it names exists, and a row without one says that it is not done."""
+"""docs/internals/SEEDS.md: no empty cells; every named test exists; a row without a test says that it is not done."""
 
 import ast
 import functools
@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "SEEDS.md").read_text(encoding="utf-8")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "internals" / "SEEDS.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`(tests/[^:`]+\.py)::(\w+)`")
 STORY = re.compile(r"`(tests/scenarios/\w+\.txt): ([^`]+)`")
 

@@ -1,4 +1,4 @@
-"""The daemon started elsewhere (docs/REMOTE.md): over SSH, and behind a process that passes its pipes on."""
+"""The daemon started elsewhere (docs/guide/remote.md): over SSH, and behind a process that passes its pipes on."""
 
 import shlex
 import sys

@@ -15,7 +15,7 @@ local M = {}
 ---@field correction? boolean
 ---@field correction_timeout_s? number
 ---@field validators? string[] installed ones that may refuse an edit
----@field filesystems? table[] folders far away, see docs/REMOTE.md
+---@field filesystems? table[] folders far away, see docs/guide/remote.md
 ---@field bash? boolean
 ---@field history? 'memory'|'persistent'
 ---@field code_lens? boolean

@@ -2,7 +2,7 @@
 
 Stamps from far away prove little: another clock, whole seconds, no inode. So each is given as taken in the very moment
 of its mtime, which makes it "too young to be trusted" for good: content decides. The compare and the swap are two
-steps with nothing between them but the way to the far side; what that leaves open is said in docs/REMOTE.md.
+steps with nothing between them but the way to the far side; what that leaves open is said in docs/guide/remote.md.
 
 SFTP opens by name and follows links. So every folder on the way is looked at before a file is opened and again
 afterwards, when what is open must be what stands there, and once more before a rename.
