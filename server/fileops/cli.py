@@ -6,13 +6,9 @@ Nothing heavy is imported before it is known to be needed: `--version` and `--he
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from fileops import __version__
-
-if TYPE_CHECKING:
-    pass
-
 
 ABOUT = """\
 A daemon through which AI agents read and edit files beside a person.
@@ -25,6 +21,14 @@ fileops-server {__version__} is waiting for a client on stdin: JSON-RPC 2.0 in L
 Usually an editor or an agent starts it. To see what it does, run: fileops-server demo
 To leave: Ctrl-D."""
 
+ABOUT_MCP = """\
+Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdin and stdout. An agent's host starts it;
+`mcp config HOST` prints what the host's configuration needs."""
+
+MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
+
+HOOK_HOSTS = ("claude", "codex", "gemini")
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -35,12 +39,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fileops.demo.story import run_demo
 
         return run_demo(options.directory)
+    if options.command == "mcp" and options.mcp_command is not None:
+        return _run_mcp_command(options)
     _log_to(options.log_file, options.log_level)
+    if options.command == "mcp":
+        sys.exit("fileops-server mcp: this version prints configurations only")
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(HELLO + "\n")
     from fileops.compose import serve
 
     return serve()
+
+
+def _run_mcp_command(options: argparse.Namespace) -> int:
+    module = {"config": "fileops.mcp.config", "hook": "fileops.attach.hook"}[options.mcp_command]
+    return import_module(module).main(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,7 +77,63 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         help="work on a copy of this folder's text files instead of an example",
     )
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve agents over the Model Context Protocol",
+        description=ABOUT_MCP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_mcp_options(mcp)
     return parser
+
+
+def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
+    mcp.add_argument(
+        "--root", metavar="DIR", action="append", default=[], dest="roots",
+        help="a folder in which files may be edited; may be given several times (default: what the host names)",
+    )  # fmt: skip
+    mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
+    mcp.add_argument(
+        "--approve", choices=("person", "ask", "host", "never"), default="person",
+        help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
+        "host, which asks before it calls; or no one",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--protected", choices=("ask", "allow"), default="ask",
+        help="edits of protected files such as .git and .env need consent (default), or are treated as any other",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--freshness", choices=("mtime", "content", "relevant"), default="mtime",
+        help="when a file counts as changed: if its time or size differs (default), if its content differs, or if the "
+        "change touches the edit (not available yet: treated as mtime)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--confine", choices=("edits", "all"), default="edits",
+        help="what is refused outside the roots: edits (default), or edits and reads",
+    )  # fmt: skip
+    mcp.add_argument("--tools", metavar="+undo", default="", help="further tools, separated by commas: +undo")
+    mcp.add_argument(
+        "--notices", choices=("on", "off"), default="on",
+        help="tell the agent what changed in files that it has read (default: on)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--max-read-bytes", metavar="N", type=int,
+        help="refuse reads whose text is longer, because the host would cut it (default: 40000; none for Claude Code)",
+    )  # fmt: skip
+    mcp.add_argument("--private", action="store_true", help="serve from this process alone")
+    mcp_commands = mcp.add_subparsers(dest="mcp_command", metavar="COMMAND", prog="fileops-server mcp")
+    config = mcp_commands.add_parser(
+        "config", help="print a host's configuration", description="Print what a host's configuration needs."
+    )
+    config.add_argument("host", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    config.add_argument("--write", action="store_true", help="write it to the host's files, after showing the change")
+    config.add_argument(
+        "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
+    )
+    hook = mcp_commands.add_parser(
+        "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
+    )
+    hook.add_argument("host", metavar="HOST", choices=HOOK_HOSTS, help=", ".join(HOOK_HOSTS))
 
 
 def _log_to(log_file: str | None, level: str) -> None:

@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "service": {"model", "ports", "core", "concurrency", "tracking", "history", "telemetry"},
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
+    "mcp": {"model", "ports", "core.presentation", "rpc", "wire", "api", "service"},
     "demo": {"fileops"},
 }  # fmt: skip
 # These see everything: the composition root and the command line above it.
