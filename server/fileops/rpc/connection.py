@@ -84,6 +84,7 @@ class Connection:
         self._try_sync: dict[str, TrySync] = {}
         self._notifications: dict[str, NotificationHandler] = {}
         self._tasks: dict[MessageId, asyncio.Task[object]] = {}
+        self._unanswered: set[MessageId] = set()  # in flight, and the peer wants no answer any more
         self.is_settled = True
 
     def register(self, method: str, handle: Handler, try_sync: TrySync | None = None) -> None:
@@ -157,18 +158,28 @@ class Connection:
             self.is_settled = True
         return result is not None
 
-    def cancel(self, msg_id: MessageId) -> bool:
-        """Cancel a request that a registered handler is working on. It stays in flight until it is answered."""
+    def cancel(self, msg_id: MessageId, *, is_answered: bool = True) -> bool:
+        """Cancel a request that a registered handler is working on. It stays in flight until its handler has ended.
+
+        Args: is_answered: whether the peer then gets an answer to it; MCP forbids one, LSP demands one.
+        """
         task = self._tasks.get(msg_id)
-        if task is not None:
-            task.cancel()
-        return task is not None
+        if task is None:
+            return False
+        if not is_answered:
+            self._unanswered.add(msg_id)
+        task.cancel()
+        return True
 
     # --- out -----------------------------------------------------------------------------------------------------
 
     def _answer_with(self, msg_id: MessageId, task: "asyncio.Task[object]") -> None:
         del self._tasks[msg_id]
-        if task.cancelled():
+        if msg_id in self._unanswered:
+            self._unanswered.discard(msg_id)
+            if not task.cancelled() and (fault := task.exception()) is not None:
+                log.debug("a cancelled request failed: %r", fault)
+        elif task.cancelled():
             self.refuse(msg_id, errors.cancelled())
         elif (fault := task.exception()) is None:
             self.answer(msg_id, task.result())

@@ -168,3 +168,8 @@ def _length_of(values: list[bytes]) -> int | BadFrame:
     if len(values[0]) > MAX_LENGTH_DIGITS:
         raise StreamBroken(f"Content-Length has {len(values[0])} digits")
     return int(values[0])
+
+
+def lsp_frame(body: bytes) -> bytes:
+    """Return the body with its header."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

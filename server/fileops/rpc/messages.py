@@ -69,7 +69,7 @@ def _without_numbers_out_of_range(
 
 def _told_apart(message: object) -> Request | Notification | Reply | Malformed:
     if not isinstance(message, dict):
-        what = "batches are not part of LSP" if isinstance(message, list) else "a message is an object"
+        what = "batches are not supported" if isinstance(message, list) else "a message is an object"
         return Malformed(None, errors.invalid_request(what))
     message = cast("dict[str, object]", message)
     if "method" in message:

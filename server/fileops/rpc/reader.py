@@ -10,9 +10,9 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken
 
@@ -25,6 +25,19 @@ MAX_BYTES = 64 << 20  # one message may be that large, and then waits alone
 Frame = bytes | BadFrame | StreamBroken | None  # None: a clean end
 
 
+class Parser(Protocol):
+    """How messages are framed."""
+
+    @property
+    def n_wanted_bytes(self) -> int:
+        """How many bytes are read next."""
+        ...
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | BadFrame]:
+        """The frames that are complete with this chunk; b"" says that the stream has ended. Raises: StreamBroken."""
+        ...
+
+
 class MessageReader:
     def __init__(
         self,
@@ -33,16 +46,17 @@ class MessageReader:
         take: Callable[[Frame], Coroutine[Any, Any, None] | None],
         is_settled: Callable[[], bool],
         batch: Callable[[], AbstractContextManager[None]],
+        parser: Parser | None = None,
     ) -> None:
         """take: one message; what it returns is awaited before the next one. The end is the last message.
 
         is_settled: whether all that the last message led to is done. batch: around the taking of several, whose
-        answers may go out as one.
+        answers may go out as one. parser: of LSP's frames by default.
         """
         self._loop = loop
         self._fd = fd
         self._take, self._is_settled, self._batch = take, is_settled, batch
-        self._parser = FrameParser()
+        self._parser: Parser = parser or FrameParser()
         self._waiting: deque[Frame] = deque()
         self._n_bytes = 0
         self._is_pumping = False

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
+from fileops.rpc.framing import lsp_frame
+
 _MAX_HELD_BYTES = 1 << 15  # half of what a pipe takes
 _MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 
@@ -19,9 +21,17 @@ _MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 class FrameWriter:
     """Frames out, through one thread. `write` never blocks; `n_pending_bytes` tells how far the client lags."""
 
-    def __init__(self, fd: int, *, on_broken: Callable[[], None], on_drained: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        fd: int,
+        *,
+        on_broken: Callable[[], None],
+        on_drained: Callable[[], None],
+        frame: Callable[[bytes], bytes] = lsp_frame,
+    ) -> None:
         """Both callbacks run in the writer's thread. on_drained: whenever nothing is pending any more."""
         self._fd = fd
+        self._frame = frame
         self._on_broken = on_broken
         self._on_drained = on_drained
         self._frames: deque[bytes] = deque()
@@ -36,7 +46,7 @@ class FrameWriter:
         self._thread.start()
 
     def write(self, body: bytes) -> None:
-        frame = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        frame = self._frame(body)
         if self._held is None:
             self._put(frame)
             return

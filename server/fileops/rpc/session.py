@@ -1,21 +1,20 @@
-"""One LSP client from its first message to its last, over a pair of descriptors.
+"""One client from its first message to its last, over a pair of descriptors.
 
-A session ends a connection and never the process: `stdio.py` does that, and several sessions may run on one event loop.
-Everything here belongs to that loop, except where a comment names a thread.
+A session ends a connection and never the process: `standard_io.py` does that, and several sessions may run on one
+event loop. Everything here belongs to that loop, except where a comment names a thread.
 """
 
 import asyncio
 import logging
 import threading
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-from fileops.lsp.parent import ParentWatch
-from fileops.lsp.server import LspServer
-from fileops.rpc.framing import BadFrame, StreamBroken
-from fileops.rpc.reader import MessageReader
+from fileops.rpc.connection import Connection
+from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken, lsp_frame
+from fileops.rpc.reader import MessageReader, Parser
 from fileops.rpc.writer import FrameWriter
 
 log = logging.getLogger(__name__)
@@ -43,27 +42,59 @@ class Ended(Struct, frozen=True):
     is_closed: bool = True  # whether the service's threads have ended
 
 
-class LspSession:
+class Server(Protocol):
+    """What a session serves."""
+
+    @property
+    def connection(self) -> Connection: ...
+
+    @property
+    def n_elsewhere(self) -> int:
+        """Requests in progress that wait for another program than the disk's."""
+        ...
+
+    def flush(self) -> None:
+        """Send the notifications that are still waiting."""
+        ...
+
+    def close_service(self) -> None:
+        """Finish what is being committed. Blocks."""
+        ...
+
+
+class StreamSession:
     """Serves one client. Create it on the event loop, then await `serve`."""
 
-    def __init__(self, server: LspServer, for_reading: int, for_writing: int, *, watch_parent: bool = True) -> None:
-        """Args: watch_parent: end with the process that `initialize` names; False if the client is on another host."""
+    def __init__(
+        self,
+        server: Server,
+        for_reading: int,
+        for_writing: int,
+        *,
+        end_of_input: Callable[[], int] = lambda: BROKEN,
+        parser: Parser | None = None,
+        frame: Callable[[bytes], bytes] = lsp_frame,
+    ) -> None:
+        """Take how messages are framed, by default as LSP frames them.
+
+        Args: end_of_input: the exit status if the client closes its end.
+        """
         self._server = server
+        self._end_of_input = end_of_input
         self._connection = server.connection
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[int] = self._loop.create_future()
         self._room = asyncio.Event()
         self._reader = MessageReader(
-            self._loop, for_reading, self._take, lambda: self._connection.is_settled, self._connection.batch
-        )
+            self._loop, for_reading, self._take, lambda: self._connection.is_settled, self._connection.batch,
+            parser or FrameParser(),
+        )  # fmt: skip
         self._writer = FrameWriter(
             for_writing,
             on_broken=lambda: self._from_thread(self.end, BROKEN, "the client does not read any more"),
             on_drained=lambda: self._from_thread(self._room.set),
+            frame=frame,
         )
-        self._parent = ParentWatch(self._loop, lambda: self.end(BROKEN, "the client's process is gone"))
-        server.dialect.on_exit = self.end
-        server.on_parent = self._parent.watch if watch_parent else lambda _pid: None
         self._connection.on_request_done = self._room.set
 
     async def serve(self) -> Ended:
@@ -72,7 +103,6 @@ class LspSession:
         self._reader.open()
         status = await self._end
         self._reader.close()
-        self._parent.close()
         return await self._finish(status)
 
     def end(self, status: int, reason: str | None = None) -> None:
@@ -100,9 +130,9 @@ class LspSession:
                 log.warning("bad frame: %s", reason)
                 self._connection.refuse_frame(reason)
             case StreamBroken() as broken:
-                return self._run_dry(BROKEN, str(broken))
+                return self._run_dry(str(broken))
             case None:
-                return self._run_dry(BROKEN, "stdin was closed")
+                return self._run_dry("stdin was closed")
         return None if self._has_room() else self._wait_for_room()
 
     def _has_room(self) -> bool:
@@ -123,15 +153,13 @@ class LspSession:
             if not self._has_room():
                 await self._room.wait()
 
-    async def _run_dry(self, status: int, reason: str) -> None:
+    async def _run_dry(self, reason: str) -> None:
         """Handle the end of input: requests in flight are still answered if they need nothing of the client."""
         self._connection.outgoing.disconnect()
         if in_flight := self._connection.in_flight():
             await asyncio.wait(in_flight, timeout=FINISH_S)
-        if self._server.dialect.is_shut_down:
-            self.end(0)
-        else:
-            self.end(status, reason)
+        status = self._end_of_input()
+        self.end(status, reason if status else None)
 
     # --- the end -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,87 @@
+"""The process around one session on stdin and stdout: private descriptors, signals, and the exit.
+
+stdout carries messages and nothing else: both standard descriptors are moved away, so that neither a print nor a child
+process can write between them.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from fileops.rpc.session import BROKEN, StreamSession
+
+log = logging.getLogger(__name__)
+
+
+def serve_standard_io(session: Callable[[int, int], StreamSession]) -> int:
+    """Serve one client on stdin and stdout; returns the exit status.
+
+    Args: session: makes the session on the event loop, from the descriptors to read and to write.
+    """
+    for stream, name in ((sys.__stdin__, "stdin"), (sys.__stdout__, "stdout")):
+        if stream is None:  # its number may be another file's by now
+            log.error("shutting down: %s was closed at the start", name)
+            return BROKEN
+    for_reading, for_writing = _take_standard_descriptors()
+    return asyncio.run(_serve(session, for_reading, for_writing))
+
+
+async def _serve(make_session: Callable[[int, int], StreamSession], for_reading: int, for_writing: int) -> int:
+    session = make_session(for_reading, for_writing)
+    signals = _Signals(asyncio.get_running_loop(), lambda number: session.end(128 + number, f"signal {number}"))
+    ended = await session.serve()
+    signals.ignore()
+    if ended.n_stuck or not ended.is_closed:
+        log.error("the disk does not answer: %d requests are abandoned", ended.n_stuck)
+        os._exit(ended.status)  # a thread that is stuck in the kernel would keep the process for ever
+    return ended.status
+
+
+def _take_standard_descriptors() -> tuple[int, int]:
+    try:
+        os.fstat(2)
+    except OSError:  # closed stderr: its number must not be given to something else
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    private = os.dup(0), os.dup(1)
+    for fd in private:
+        os.set_blocking(fd, True)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return private
+
+
+class _Signals:
+    """The signals that end the process, told on the loop.
+
+    Not by the loop's own handlers: it takes them away when it is closed, and a signal in the last moments would kill
+    the process instead of finding it about to end.
+    """
+
+    NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_signal: Callable[[int], None]) -> None:
+        self._on_signal = on_signal
+        self._fd, waking_fd = os.pipe()
+        for fd in (self._fd, waking_fd):
+            os.set_blocking(fd, False)
+        loop.add_reader(self._fd, self._tell)
+        signal.set_wakeup_fd(waking_fd, warn_on_full_buffer=False)
+        for number in self.NUMBERS:
+            signal.signal(number, lambda _number, _frame: None)  # what counts goes through the pipe
+            signal.siginterrupt(number, False)
+
+    def ignore(self) -> None:
+        """From here on, to the end of the process."""
+        for number in self.NUMBERS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _tell(self) -> None:
+        for number in os.read(self._fd, 64):
+            if number in self.NUMBERS:
+                self._on_signal(number)
