@@ -27,7 +27,7 @@ Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdi
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
-HOOK_HOSTS = ("claude", "codex", "gemini")
+HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_mcp_command(options: argparse.Namespace) -> int:
-    module = {"config": "fileops.mcp.config", "hook": "fileops.attach.hook"}[options.mcp_command]
+    module = {"config": "fileops.mcp.config.command", "hook": "fileops.attach.hook"}[options.mcp_command]
     return import_module(module).main(options)
 
 
@@ -130,6 +130,10 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     config.add_argument(
         "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
     )
+    config.add_argument(
+        "--command", metavar="PATH", default="fileops-server", dest="server_command",
+        help="the program that the host starts (default: fileops-server, found on the host's PATH)",
+    )  # fmt: skip
     hook = mcp_commands.add_parser(
         "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
     )

@@ -1,0 +1,199 @@
+"""The configuration documents of each host, as data and as the text that is printed.
+
+A document is JSON or TOML. `fileops-server` is started with the same options everywhere, and the host's built-in edit
+tools are switched off in each host that allows it.
+"""
+
+import json
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+MAX_INLINE = 100  # columns; a longer list or object gets one line per element
+TOOLS = ("Read", "Edit", "MultiEdit")
+SERVE = ("mcp", "--freshness", "relevant", "--notices", "on")
+TIMEOUT_S = 600  # an edit may wait for a person's decision
+
+
+@dataclass(frozen=True)
+class JsonDocument:
+    file: str
+    content: Mapping[str, Any]
+    note: str = ""
+    is_project_file: bool = True
+
+    @property
+    def text(self) -> str:
+        return to_json(self.content) + "\n"
+
+    @property
+    def printed(self) -> str:
+        return "".join(f"// {line}\n" for line in (self.note, self.file) if line) + self.text
+
+
+@dataclass(frozen=True)
+class TomlDocument:
+    file: str
+    text: str
+    is_project_file: bool = False
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        return tomllib.loads(self.text)
+
+    @property
+    def printed(self) -> str:
+        return f"# {self.file}\n{self.text}"
+
+
+Document = JsonDocument | TomlDocument
+
+
+def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\n") -> str:
+    """Return JSON text in which short lists and objects are on one line; the root object never is."""
+    inline = json.dumps(value, ensure_ascii=False)
+    is_short = len(indent) + len(inline) <= MAX_INLINE and (indent != "" or not isinstance(value, Mapping))
+    if is_short or not isinstance(value, Mapping | list) or not value:
+        return inline
+    inner = indent + step
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {to_json(member, inner, step, newline)}"
+            for key, member in members.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        parts = [to_json(item, inner, step, newline) for item in cast("list[object]", value)]
+        opening, closing = "[", "]"
+    return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
+
+
+def documents_of(host: str, command: str = "fileops-server", *, read_only_sandbox: bool = False) -> list[Document]:
+    """Return the documents that configure `host` to start `command` and to edit through it."""
+    match host:
+        case "claude":
+            return _claude(command)
+        case "claude-plugin":
+            return _claude_plugin(command)
+        case "codex":
+            return _codex(command, read_only_sandbox=read_only_sandbox)
+        case "gemini":
+            return _gemini(command)
+        case "opencode":
+            return [_opencode(command)]
+        case "vscode":
+            server = {"type": "stdio", "command": command, "args": [*SERVE, "--root", "${workspaceFolder}"]}
+            return [JsonDocument(".vscode/mcp.json", {"servers": {"fileops": server}})]
+        case "cursor":
+            return [JsonDocument(".cursor/mcp.json", {"mcpServers": {"fileops": _server(command)}})]
+        case "zed":
+            servers = {"context_servers": {"fileops": _server(command)}}
+            return [JsonDocument("~/.config/zed/settings.json", servers, is_project_file=False)]
+        case _:
+            raise ValueError(host)
+
+
+def _server(command: str, **options: object) -> dict[str, object]:
+    return {"command": command, "args": [*SERVE], **options}
+
+
+def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
+    run = {"type": "command", "command": f"{shlex.quote(command)} mcp hook {host}"}
+    return {"PreToolUse": [{"matcher": matcher, "hooks": [run]}]}
+
+
+def _claude(command: str) -> list[Document]:
+    # `alwaysLoad`: otherwise the model finds the tools only by searching for them.
+    server = {"type": "stdio", **_server(command), "alwaysLoad": True}
+    settings = {
+        "permissions": {
+            "allow": [f"mcp__fileops__{tool}" for tool in TOOLS],
+            "deny": ["Edit", "Write", "NotebookEdit"],
+        },
+        "hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude"),
+    }
+    note = 'Claude Code applies the "allow" rules of a project only in a folder that you have marked as trusted.'
+    return [
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": server}}),
+        JsonDocument(".claude/settings.json", settings, note),
+    ]
+
+
+def _claude_plugin(command: str) -> list[Document]:
+    plugin = {"name": "fileops", "version": "1.0.0", "description": "Read and edit files through fileops-server"}
+    server = {"type": "stdio", **_server(command), "alwaysLoad": True}
+    # A plugin cannot deny tools by a permission, so the hook covers NotebookEdit as well.
+    hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit|NotebookEdit)$", command, "claude-plugin")}
+    return [
+        JsonDocument(".claude-plugin/plugin.json", plugin),
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": server}}),
+        JsonDocument("hooks/hooks.json", hooks),
+    ]
+
+
+CODEX = """\
+{sandbox}[mcp_servers.fileops]
+command = {command}
+args = {args}
+default_tools_approval_mode = "approve"
+tool_timeout_sec = {timeout}
+
+[features.code_mode]
+enabled = false
+direct_only_tool_namespaces = ["mcp__fileops"]
+"""
+
+
+def _codex(command: str, *, read_only_sandbox: bool) -> list[Document]:
+    config = CODEX.format(
+        sandbox='sandbox_mode = "read-only"\n\n' if read_only_sandbox else "",
+        command=json.dumps(command),  # a JSON string is a basic string of TOML
+        args=json.dumps(SERVE),
+        timeout=TIMEOUT_S,
+    )
+    documents: list[Document] = [TomlDocument("~/.codex/config.toml", config)]
+    if not read_only_sandbox:
+        hooks = {"hooks": _hook("^(apply_patch|Edit|Write)$", command, "codex")}
+        note = "Codex runs a hook only after you have trusted it: it asks at the next start, or use /hooks."
+        documents.append(JsonDocument("~/.codex/hooks.json", hooks, note, is_project_file=False))
+    return documents
+
+
+GEMINI_POLICY = """\
+[[rule]]
+toolName = ["replace", "write_file", "read_file"]
+decision = "deny"
+priority = 900
+denyMessage = "Use the fileops server's tools."
+
+[[rule]]
+mcpName = "fileops"
+toolName = "*"
+decision = "allow"
+priority = 900
+"""
+
+
+def _gemini(command: str) -> list[Document]:
+    server = {
+        "command": command,
+        "args": [*SERVE, "--max-read-bytes", "100000"],
+        "timeout": TIMEOUT_S * 1000,
+    }
+    settings = {"mcpServers": {"fileops": server}, "tools": {"truncateToolOutputThreshold": 200000}}
+    return [
+        JsonDocument("~/.gemini/settings.json", settings, is_project_file=False),
+        TomlDocument("~/.gemini/policies/fileops.toml", GEMINI_POLICY),
+    ]
+
+
+def _opencode(command: str) -> Document:
+    server = {"type": "local", "command": [command, *SERVE], "enabled": True}
+    switched_off = dict.fromkeys(("read", "edit", "write", "patch"), False)
+    return JsonDocument(
+        "opencode.json",
+        {"mcp": {"fileops": server}, "tools": switched_off, "permission": {"edit": "deny"}},
+    )
