@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "rpc", "wire", "api", "service"},
+    "attach": set(),
     "demo": {"fileops"},
 }  # fmt: skip
 # These see everything: the composition root and the command line above it.
@@ -66,6 +67,7 @@ ONLY_IN = {
     "asyncssh": ("fileops/fs/remote/",),
     "ctypes": ("fileops/platform/", "fileops/service/images.py"),
     "opentelemetry": ("fileops/telemetry/otel.py",),
+    "tomlkit": ("fileops/mcp/config/",),
     "fileops_client": ("fileops/demo/", "fileops_client/"),
 }
 IMPURE = {"asyncio", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}

@@ -1,0 +1,1 @@
+"""Small commands that hosts start often. Standard library only: they answer before a person notices."""

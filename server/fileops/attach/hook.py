@@ -1,0 +1,122 @@
+"""The command `mcp hook`: answers a host's hook, so that agents use the tools of fileops-server.
+
+The host starts one process per tool call and waits for it. For that reason this module imports the standard library
+only, and it waits for its input for a limited time. An input that it does not understand is no reason to stop the host:
+it then prints nothing, and the host continues.
+"""
+
+import json
+import os
+import select
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    import argparse
+
+STDIN = 0
+MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
+MAX_INPUT_BYTES = 64 << 20  # a Write carries the whole file
+CHUNK_BYTES = 1 << 16
+
+# The host's own Read shows these files better than text could. Everything else is text, and is read by our tool:
+# a file that the host has read by itself does not count as read for our edit.
+NOT_TEXT = (
+    ".pdf", ".ipynb",
+    ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tif", ".tiff", ".heic", ".heif", ".avif",
+)  # fmt: skip
+
+# A host calls its tools, and the ones of MCP servers, by its own names.
+EDITS = {
+    "claude": {"Edit", "Write", "MultiEdit", "NotebookEdit"},
+    "claude-plugin": {"Edit", "Write", "MultiEdit", "NotebookEdit"},
+    "codex": {"apply_patch", "Edit", "Write"},
+    "gemini": {"replace", "write_file"},
+}
+READS = {"claude": {"Read"}, "claude-plugin": {"Read"}, "codex": set[str](), "gemini": {"read_file"}}
+PREFIX = {
+    "claude": "mcp__fileops__",
+    "claude-plugin": "mcp__plugin_fileops_fileops__",
+    "codex": "mcp__fileops__",
+    "gemini": "mcp_fileops_",
+}
+EVENTS = {"PreToolUse", "BeforeTool"}
+
+
+class UnusableInput(Exception):
+    """The host's input cannot be answered; the message says why."""
+
+
+def main(options: "argparse.Namespace") -> int:
+    """The exit status. It is always 0: other ones stop some hosts."""
+    try:
+        event = _parsed(_read_input(STDIN, time.monotonic() + MAX_WAIT_S))
+        answer = answer_to(options.host, event)
+    except UnusableInput as error:
+        sys.stderr.write(f"fileops-server mcp hook: {error}\n")
+        return 0
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer that refuses a built-in tool, or None to let the host continue."""
+    name = event.get("hook_event_name")
+    if name not in EVENTS:
+        return None
+    tool, arguments = event.get("tool_name"), event.get("tool_input")
+    if not isinstance(tool, str):
+        raise UnusableInput(f"the event {name} has no tool_name")
+    if tool in EDITS[host]:
+        return _refusal(host, name, f"Use {PREFIX[host]}Edit.")
+    if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
+        return _refusal(host, name, f"Use {PREFIX[host]}Read.")
+    return None
+
+
+def _refusal(host: str, event: str, reason: str) -> dict[str, Any]:
+    if host == "gemini":
+        return {"decision": "deny", "reason": reason}
+    decision = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": decision}
+
+
+def _is_shown_by_host(arguments: dict[str, Any]) -> bool:
+    path = arguments.get("file_path")
+    return isinstance(path, str) and path.lower().endswith(NOT_TEXT)
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        event: object = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UnusableInput(f"stdin is not JSON: {error}") from None
+    if not _is_object(event):
+        raise UnusableInput("stdin is not a JSON object")
+    return event
+
+
+def _read_input(descriptor: int, deadline: float) -> bytes:
+    """Return what the host writes until it closes its end."""
+    poll, data = select.poll(), bytearray()
+    poll.register(descriptor, select.POLLIN)
+    while len(data) <= MAX_INPUT_BYTES:
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0 or not poll.poll(remaining_s * 1000):
+            break
+        try:
+            chunk = os.read(descriptor, CHUNK_BYTES)
+        except OSError as error:
+            raise UnusableInput(f"stdin cannot be read: {error.strerror}") from None
+        if not chunk:
+            return bytes(data)
+        data += chunk
+    else:
+        raise UnusableInput(f"stdin holds more than {MAX_INPUT_BYTES} bytes")
+    return bytes(data)  # a host that keeps the pipe open may have written everything

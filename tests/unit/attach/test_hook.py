@@ -1,0 +1,129 @@
+"""`mcp hook`: what hosts write to it, and what it answers, as a process."""
+
+import ast
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from fileops.attach import hook
+
+EDIT, READ = "Use mcp__fileops__Edit.", "Use mcp__fileops__Read."
+PLUGIN = "Use mcp__plugin_fileops_fileops__"
+LET_THROUGH = None
+
+
+def run(host: str, stdin: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    command = [sys.executable, "-m", "fileops", "mcp", "hook", host]
+    return subprocess.run(command, input=data, capture_output=True, check=False, timeout=50)
+
+
+def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
+    return json.dumps({"hook_event_name": name, "tool_name": tool, "tool_input": {"file_path": path}, "cwd": "/p"})
+
+
+@pytest.mark.parametrize(
+    ("host", "stdin", "reason"),
+    [
+        ("claude", event("Edit"), EDIT),
+        ("claude", event("Write"), EDIT),
+        ("claude", event("MultiEdit"), EDIT),
+        ("claude", event("NotebookEdit"), EDIT),
+        ("claude", event("Read"), READ),
+        ("claude", event("Read", "/p/Makefile"), READ),
+        ("claude", event("Read", "/p/paper.PDF"), LET_THROUGH),
+        ("claude", event("Read", "/p/shot.png"), LET_THROUGH),
+        ("claude", event("Read", "/p/shot.JPEG"), LET_THROUGH),
+        ("claude", event("Read", "/p/study.ipynb"), LET_THROUGH),
+        ("claude", event("Bash"), LET_THROUGH),
+        ("claude", event("mcp__fileops__Edit"), LET_THROUGH),
+        ("claude", event("Edit", name="PostToolUse"), LET_THROUGH),
+        ("claude", json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "hello"}), LET_THROUGH),
+        ("claude", json.dumps({"hook_event_name": "SessionStart", "source": "clear"}), LET_THROUGH),
+        ("claude-plugin", event("Edit"), PLUGIN + "Edit."),
+        ("claude-plugin", event("Read"), PLUGIN + "Read."),
+        ("codex", event("apply_patch"), EDIT),
+        ("codex", event("Write"), EDIT),
+        ("codex", event("Bash"), LET_THROUGH),
+    ],
+)
+def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | None) -> None:
+    done = run(host, stdin)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if reason is None:
+        assert done.stdout == b""
+    else:
+        assert json.loads(done.stdout) == {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": reason,
+            }
+        }
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"), [("replace", "Use mcp_fileops_Edit."), ("read_file", "Use mcp_fileops_Read.")]
+)
+def test_hook_of_gemini_refuses_in_its_own_form(tool: str, reason: str) -> None:
+    done = run("gemini", event(tool, name="BeforeTool"))
+    assert json.loads(done.stdout) == {"decision": "deny", "reason": reason}
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        b"",
+        b"no json",
+        b"[1]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        json.dumps({"hook_event_name": "PreToolUse"}).encode(),
+        json.dumps({"hook_event_name": "PreToolUse", "tool_name": ["Edit"]}).encode(),
+    ],
+)
+def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdin: bytes) -> None:
+    done = run("claude", stdin)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"fileops-server mcp hook: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_hook_without_end_of_input_ends_by_itself_and_answers_what_came() -> None:
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, event("Edit").encode())
+        command = [sys.executable, "-m", "fileops", "mcp", "hook", "claude"]
+        done = subprocess.run(command, stdin=reader, capture_output=True, check=False, timeout=50)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert done.returncode == 0
+    assert EDIT.encode() in done.stdout
+
+
+def test_hook_with_closed_stdin_lets_the_host_continue() -> None:
+    command = f"exec {sys.executable} -m fileops mcp hook claude <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"fileops-server mcp hook: stdin cannot be read")
+
+
+def test_hook_loads_nothing_but_the_standard_library() -> None:
+    script = (
+        "import sys, fileops.cli\n"
+        "fileops.cli.main(['mcp', 'hook', 'claude'])\n"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] == 'fileops'))\n"
+        "heavy = ('asyncio', 'logging', 'msgspec', 'pygls', 'subprocess', 'tomlkit')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    command = [sys.executable, "-S", "-c", script]
+    where = {**os.environ, "PYTHONPATH": str(pathlib.Path(hook.__file__).parents[2])}  # no site-packages
+    done = subprocess.run(command, input=b"", capture_output=True, check=True, env=where, timeout=50)
+    ours, heavy = map(ast.literal_eval, done.stdout.decode().splitlines())
+    assert ours == ["fileops", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
+    assert heavy == []
