@@ -43,9 +43,9 @@ def serve() -> int:
     def build(wiring: ClientContext) -> "FileOps":
         from fileops.fs.overlay.filesystem import OverlayFileSystem
         from fileops.lsp.approver import LspApprover
-        from fileops.lsp.capabilities import is_editor
+        from fileops.lsp.client import is_editor
         from fileops.lsp.text_sync import DocumentSync
-        from fileops.lsp.undo_actions import AgentEdits
+        from fileops.lsp.undo_actions import LensRefresh, UndoActions
         from fileops.lsp.workspace_edit import LspEditor
 
         settings, client = wiring.settings, wiring.client
@@ -67,13 +67,11 @@ def serve() -> int:
         )  # fmt: skip
         service.when_work_waits(wiring.on_request_done)
         threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
-        AgentEdits(service, client, wiring.progress).register(
+        UndoActions(service, client, wiring.progress).register(
             wiring.add_standard, code_lens=wiring.options.code_lens or False
         )
         if wiring.options.code_lens:
-            from fileops.lsp.code_lens import LensRefresh
-
-            wiring.listen(LensRefresh(client).heard)
+            wiring.listen(LensRefresh(client).on_event)
         return service
 
     gc.freeze()
@@ -83,14 +81,14 @@ def serve() -> int:
 
 def _check_validators(names: "Sequence[str]") -> None:
     """Raises: InvalidParams, where one is not installed."""
-    from fileops.core.validation import VALIDATORS
     from fileops.rpc.decode import InvalidParams
+    from fileops.service.catalog import validator_names
 
     for index, name in enumerate(names):
-        if name not in VALIDATORS:
-            there = ", ".join(sorted(VALIDATORS)) or "none"
+        if name not in validator_names():
+            installed = ", ".join(validator_names()) or "none"
             place = f".initializationOptions.validators[{index}]"
-            raise InvalidParams(f"no such validator is installed; there are: {there}", place)
+            raise InvalidParams(f"no such validator is installed; there are: {installed}", place)
 
 
 def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from fileops.model.approval import Correction, CorrectionRequest, Decision, Question
-from fileops.model.documents import BufferEdit
+from fileops.model.documents import BufferEdit, DocumentChange
 from fileops.model.edits import Plan, Splice
 from fileops.model.events import Event
 from fileops.model.files import Committed, Snapshot, Source, Stamp
@@ -244,6 +244,39 @@ class HistoryStore(Protocol):
 class Clock(Protocol):
     def time_ns(self) -> int:
         """Wall clock, nanoseconds since the epoch."""
+        ...
+
+
+class DocumentSink(Protocol):
+    """Takes what a client says of its open documents: on the event loop, in the order in which it was said."""
+
+    def opened(self, uri: str, path: str, version: int, text: str) -> None:
+        """The document at this absolute path is open with this text, also if it was open before."""
+        ...
+
+    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+        """The document is open with a text that could not be decoded."""
+        ...
+
+    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
+        """The document's text changed. Returns False if no such document is open."""
+        ...
+
+    def doubted(self, uri: str | None, reason: str) -> None:
+        """A message about this document could not be decoded; None: it may have been about any document."""
+        ...
+
+    def saved(self, uri: str) -> None: ...
+
+    def closed(self, uri: str) -> None: ...
+
+    @property
+    def has_unclassified(self) -> bool:
+        """Whether a document was opened or changed since `classify_pending` ran."""
+        ...
+
+    def classify_pending(self) -> None:
+        """Compare what was opened or changed with its files. Called in a worker thread; may wait for the disk."""
         ...
 
 

@@ -40,7 +40,7 @@ class FakeEditor:
         shown = self._disk.read(path).data.decode("utf-8-sig", "replace") if text is None else text
         self.documents[uri] = Document(path, 1, shown)
         self.buffers.opened(uri, path, 1, shown)
-        self.buffers.settle()
+        self.buffers.classify_pending()
         return uri
 
     def type(self, uri: str, old: str, new: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.api import sessions, views
-from fileops.core.matching.exact import EXACT, STRATEGIES
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
@@ -138,8 +137,3 @@ NOTIFICATIONS: tuple[str, ...] = (
     "fileops/watcherHealth",
     "fileops/approvalMode",
 )
-
-
-def strategies() -> list[str]:
-    """The names that `strategy` of an edit may have."""
-    return [EXACT, *STRATEGIES]

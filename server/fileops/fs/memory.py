@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from io import BytesIO
 
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
+from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -26,37 +26,13 @@ from fileops.model.errors import (
     PermissionRefused,
     Stale,
 )
-from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
 _MAX_NAME_BYTES = 255
 _DEV = 1
-
-
-class MemoryStream:
-    """See ports.ContentStream."""
-
-    source: Source = "disk"
-    version: int | None = None
-
-    def __init__(self, data: bytes, stamp: Stamp, taken_ns: int) -> None:
-        self._file = BytesIO(data)
-        self.stamp = stamp
-        self.taken_ns = taken_ns
-
-    def read(self, max_bytes: int) -> bytes:
-        return self._file.read(max_bytes)
-
-    def seek(self, offset_bytes: int) -> None:
-        self._file.seek(offset_bytes)
-
-    def __enter__(self) -> "MemoryStream":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._file.close()
 
 
 class MemoryFileSystem:
@@ -143,13 +119,13 @@ class MemoryFileSystem:
             standing = self._files.get(path)
             return standing[1] if standing else None
 
-    def open(self, path: str) -> MemoryStream:
+    def open(self, path: str) -> BytesStream:
         snapshot = self.read(path)
         if snapshot.stamp is None:
             raise FileMissing
-        return MemoryStream(snapshot.data, snapshot.stamp, snapshot.taken_ns)
+        return BytesStream(snapshot.data, snapshot.stamp, snapshot.taken_ns)
 
-    def try_open_cached(self, path: str) -> MemoryStream | None:
+    def try_open_cached(self, path: str) -> BytesStream | None:
         return self.open(path) if path in self._files else None
 
     def read(self, path: str) -> Snapshot:
@@ -159,38 +135,34 @@ class MemoryFileSystem:
             return Snapshot(path=path, stamp=stamp, data=data, taken_ns=self._now())
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        path = snapshot.path
-        with self.hold(path):
-            with self._guard:
-                self._require_same(snapshot)
-            hooks.before()
-            with self._guard:
-                self._require_same(snapshot)
-                committed = self._commit(snapshot, splices)
-            hooks.after(committed)
-            return committed
+        return self._committing(snapshot, hooks, lambda: self._write(snapshot, splices))
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
-        path = snapshot.path
-        with self.hold(path):
-            with self._guard:
-                self._require_same(snapshot)
-            hooks.before()
-            with self._guard:
-                self._require_same(snapshot)
-                del self._files[path]
-                gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=self._now())
-            report = CommitReport(method="delete", durability="not_synced")
-            committed = Committed(snapshot=gone, report=report)
-            hooks.after(committed)
-            return committed
+        return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))
 
     def hold(self, path: str) -> AbstractContextManager[None]:
         return self._locks.of(path)
 
     # --- helpers ----------------------------------------------------------------------------------------------
 
-    def _commit(self, snapshot: Snapshot, splices: Sequence[Splice]) -> Committed:
+    def _committing(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
+        """Compare, call the hook, compare again and change."""
+        with self.hold(snapshot.path):
+            with self._guard:
+                self._require_same(snapshot)
+            hooks.before()
+            with self._guard:
+                self._require_same(snapshot)
+                committed = change()
+            hooks.after(committed)
+            return committed
+
+    def _delete(self, path: str) -> Committed:
+        del self._files[path]
+        snapshot = Snapshot(path=path, stamp=None, data=b"", taken_ns=self._now())
+        return Committed(snapshot=snapshot, report=CommitReport(method="delete", durability="not_synced"))
+
+    def _write(self, snapshot: Snapshot, splices: Sequence[Splice]) -> Committed:
         path = snapshot.path
         data = core_splices.apply(snapshot.data, splices)
         standing = self._files.get(path)

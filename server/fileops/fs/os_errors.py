@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from fileops.model.errors import (
     DiskFull,
@@ -58,3 +60,12 @@ def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOp
     if number in {errno.ENXIO, errno.ENODEV}:
         return NotRegularFile(kind="socket")
     return IoFailure(reason=reason, hint=_HINTS.get(number, ""))
+
+
+@contextmanager
+def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
+    """Translate the OSErrors of the block."""
+    try:
+        yield
+    except OSError as error:
+        raise translate(error, path, is_creating=is_creating) from error

@@ -1,10 +1,12 @@
+"""Streams that filesystems share."""
+
 from io import BytesIO
 
 from fileops.model.files import Source, Stamp
 
 
 class BytesStream:
-    """See ports.ContentStream. All of it is there already."""
+    """A ContentStream over bytes in memory."""
 
     def __init__(
         self, data: bytes, stamp: Stamp, taken_ns: int, source: Source = "disk", version: int | None = None

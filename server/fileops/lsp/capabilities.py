@@ -1,21 +1,18 @@
-"""What the server announces at `initialize`: what pygls would announce of the same features, without waiting for it.
+"""The server's capabilities as `initialize` returns them: those that pygls computes, without loading pygls.
 
-tests/unit/lsp/test_capabilities.py holds it against what pygls makes of them.
+tests/unit/lsp/test_capabilities.py checks that both are equal.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from msgspec import Struct
 
 from fileops.lsp import methods
-
-if TYPE_CHECKING:
-    from fileops.model.documents import PositionEncoding
+from fileops.lsp.client import position_encoding
 
 SERVER_NAME = "fileops-server"
 
-_ENCODINGS: "tuple[PositionEncoding, ...]" = ("utf-8", "utf-16", "utf-32")
 _PROVIDERS = {
     methods.TEXT_DOCUMENT_CODE_ACTION: "codeActionProvider",
     methods.TEXT_DOCUMENT_CODE_LENS: "codeLensProvider",
@@ -24,32 +21,10 @@ _PROVIDERS = {
 
 
 class Feature(Struct, frozen=True):
-    """A standard message that is served. options: its registration options as LSP writes them."""
+    """A standard message that is served, with its registration options as LSP writes them."""
 
     handle: Callable[[Any], Any]
     options: dict[str, object] | None = None
-
-
-def value_at(capabilities: object, dotted: str) -> object:
-    """What stands at "workspace.applyEdit" of a client's capabilities, None where absent."""
-    for key in dotted.split("."):
-        capabilities = cast("dict[str, object]", capabilities).get(key) if isinstance(capabilities, dict) else None
-    return capabilities
-
-
-def is_editor(client_capabilities: object) -> bool:
-    """Whether documents are likely to be opened. Any client may open one, but an editor need not wait for it then."""
-    keeps_documents = isinstance(value_at(client_capabilities, "textDocument"), dict)
-    return keeps_documents or value_at(client_capabilities, "workspace.applyEdit") is True
-
-
-def position_encoding(client_capabilities: object) -> "PositionEncoding":
-    """The client's first choice among those that LSP knows; utf-16 where it says nothing of use."""
-    offered = value_at(client_capabilities, "general.positionEncodings")
-    for encoding in cast("list[object]", offered) if isinstance(offered, list) else ():
-        if encoding in _ENCODINGS:
-            return encoding
-    return "utf-16"
 
 
 def server_capabilities(

@@ -1,28 +1,24 @@
-"""The client as the rest of `lsp/` sees it: what it can do, asking it something, telling it something."""
+"""The client as the rest of `lsp/` sees it: its capabilities, requests to it and notifications."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
-from fileops.lsp.capabilities import position_encoding, value_at
+from fileops.model.documents import PositionEncoding
 from fileops.rpc.connection import Connection
 from fileops.rpc.outgoing import ClientGone, ClientRefused
 
-if TYPE_CHECKING:
-    from fileops.model.documents import PositionEncoding
-
 __all__ = ["Client", "ClientGone", "ClientRefused"]
+
+_ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 
 class Client:
-    """Belongs to the event loop. Standing before `initialize` is over, it knows nothing of the client.
-
-    position_encoding: as negotiated.
-    """
+    """Belongs to the event loop. Until `begin`, at `initialize`, the client has no capabilities."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.capabilities: dict[str, object] = {}
-        self.position_encoding: PositionEncoding = "utf-16"
+        self.position_encoding: PositionEncoding = "utf-16"  # as negotiated
         self._asking: set[asyncio.Task[object]] = set()
 
     def begin(self, capabilities: dict[str, object]) -> None:
@@ -30,12 +26,12 @@ class Client:
         self.position_encoding = position_encoding(capabilities)
 
     def capability(self, dotted: str) -> object:
-        """A value of the client's capabilities as it sent them ("workspace.applyEdit"), None where absent."""
+        """Return a value of the client's capabilities as sent ("workspace.applyEdit"), None if it is absent."""
         return value_at(self.capabilities, dotted)
 
     @property
     def lags(self) -> bool:
-        """Whether it has not taken yet what was sent."""
+        """Whether messages wait because the client does not read them."""
         sink = self._connection.sink
         return sink is not None and sink.n_pending_bytes > 0
 
@@ -47,9 +43,9 @@ class Client:
         timeout_s: float | None,
         withdrawal: "asyncio.Future[None] | None" = None,
     ) -> object:
-        """The result as plain JSON, unchecked. Given up by timeout or cancel, the question is withdrawn.
+        """Send a request and return its result as plain JSON, unchecked. A timeout or a cancel withdraws the request.
 
-        params: JSON types or a msgspec Struct; None for none. withdrawal: see OutgoingRequests.ask.
+        Args: params: JSON types or a msgspec Struct; None for none. withdrawal: see OutgoingRequests.ask.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         task = asyncio.current_task()
@@ -62,8 +58,30 @@ class Client:
             self._asking.discard(task)
 
     def is_asking(self, task: "asyncio.Task[object]") -> bool:
-        """Whether the task waits for the client's answer."""
+        """Whether the task waits for an answer of the client."""
         return task in self._asking
 
     def notify(self, method: str, params: Any) -> None:
         self._connection.notify(method, params)
+
+
+def value_at(capabilities: object, dotted: str) -> object:
+    """Return the value at a place as "workspace.applyEdit" of a client's capabilities, None if it is absent."""
+    for key in dotted.split("."):
+        capabilities = cast("dict[str, object]", capabilities).get(key) if isinstance(capabilities, dict) else None
+    return capabilities
+
+
+def is_editor(client_capabilities: object) -> bool:
+    """Whether documents are likely to be opened: then the modules for them are loaded before the first one is."""
+    keeps_documents = isinstance(value_at(client_capabilities, "textDocument"), dict)
+    return keeps_documents or value_at(client_capabilities, "workspace.applyEdit") is True
+
+
+def position_encoding(client_capabilities: object) -> "PositionEncoding":
+    """Return the client's first choice among the encodings that LSP knows, else utf-16, LSP's default."""
+    offered = value_at(client_capabilities, "general.positionEncodings")
+    for encoding in cast("list[object]", offered) if isinstance(offered, list) else ():
+        if encoding in _ENCODINGS:
+            return encoding
+    return "utf-16"

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request, strategies
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request
 from fileops.core.uris import path_of, scheme_of
-from fileops.core.validation import VALIDATORS
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
@@ -29,6 +28,7 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import Events
 from fileops.rpc.decode import InvalidParams, decode
+from fileops.service.catalog import strategy_names, validator_names
 from fileops.wire.convert import notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
@@ -185,8 +185,8 @@ class LspServer:
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
             "notifications": list(NOTIFICATIONS),
-            "strategies": strategies(),
-            "validators": sorted(VALIDATORS),
+            "strategies": strategy_names(),
+            "validators": validator_names(),
         }
         return {"fileops": block}
 

@@ -1,6 +1,6 @@
-"""What the client says of its open documents, handed on to the overlay. Documents that are no files are not ours.
+"""LSP's text document synchronisation, translated for a DocumentSink. Documents that are not files are ignored.
 
-What cannot be taken is not passed over: from then on the editor shows a text that we do not know.
+A message that cannot be decoded is reported, too: from then on the editor shows a text that the daemon does not know.
 """
 
 import asyncio
@@ -8,27 +8,25 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from fileops.core.uris import path_of
-from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.lsp import methods
 from fileops.lsp.params import ContentChange, DidChangeParams, DidCloseParams, DidOpenParams, DidSaveParams
-
-if TYPE_CHECKING:
-    from fileops.fs.overlay.documents import Change
+from fileops.model.documents import DocumentChange, Position
+from fileops.ports import DocumentSink
 
 log = logging.getLogger(__name__)
 
-SETTLE_EVERY_S = 0.1  # a look reads the file; while a person types, that is not done for every key
+CLASSIFY_EVERY_S = 0.1  # reads the file, so not for every key that a user types
 
 
 class DocumentSync:
     """Belongs to the event loop."""
 
-    def __init__(self, buffers: OverlayFileSystem, *, settle_every_s: float = SETTLE_EVERY_S) -> None:
-        self._buffers, self._settle_every_s = buffers, settle_every_s
-        self._is_settling = False
+    def __init__(self, documents: DocumentSink, *, classify_every_s: float = CLASSIFY_EVERY_S) -> None:
+        self._documents, self._classify_every_s = documents, classify_every_s
+        self._is_classifying = False
 
     def register(self, add_standard: Callable[..., None]) -> None:
         add_standard(methods.TEXT_DOCUMENT_DID_OPEN, self.did_open, on_lost=self.lose_open)
@@ -41,66 +39,66 @@ class DocumentSync:
         path = path_of(document.uri)
         if path is None:
             return
-        self._buffers.opened(document.uri, path, document.version, document.text)
-        self._settle_soon()
+        self._documents.opened(document.uri, path, document.version, document.text)
+        self._classify_soon()
 
     def did_change(self, params: DidChangeParams) -> None:
         document = params.text_document
         changes = [_change_of(change) for change in params.content_changes]
-        if not self._buffers.changed(document.uri, document.version, changes) and path_of(document.uri) is not None:
+        if not self._documents.changed(document.uri, document.version, changes) and path_of(document.uri) is not None:
             log.warning("a change of a document that is not open was ignored")
-        self._settle_soon()
+        self._classify_soon()
 
     def did_save(self, params: DidSaveParams) -> None:
-        self._buffers.saved(params.text_document.uri)
-        self._settle_soon()
+        self._documents.saved(params.text_document.uri)
+        self._classify_soon()
 
     def did_close(self, params: DidCloseParams) -> None:
-        self._buffers.closed(params.text_document.uri)
+        self._documents.closed(params.text_document.uri)
 
-    # --- what could not be taken -------------------------------------------------------------------------------
+    # --- what could not be decoded -----------------------------------------------------------------------------
 
     def lose_open(self, raw: object, reason: str) -> None:
-        """Of a document without a readable URI nothing can be known."""
+        """Without a readable URI nothing is known of the document."""
         uri = _uri_in(raw)
         path = None if uri is None else path_of(uri)
         if uri is not None and path is not None:
-            self._buffers.opened_unknown(
+            self._documents.opened_unknown(
                 uri, path, f"the editor opened it with a message that cannot be read ({reason})"
             )
 
     def lose_change(self, raw: object, reason: str) -> None:
-        """A change without a readable URI may be one of any document."""
-        self._buffers.doubted(_uri_in(raw), f"the editor told of a change that cannot be read ({reason})")
+        """A change without a readable URI may belong to any document."""
+        self._documents.doubted(_uri_in(raw), f"the editor reported a change that cannot be read ({reason})")
 
-    # --- beside which disk a text came -------------------------------------------------------------------------
+    # --- classification ---------------------------------------------------------------------------------------
 
-    def _settle_soon(self) -> None:
-        """Whether a text is the file's is seen now, or by the first request that asks. At once, then now and then."""
-        if self._is_settling or not self._buffers.has_unsettled:
+    def _classify_soon(self) -> None:
+        """Classify in the background, unless a request does it first: now, and then at most every so often."""
+        if self._is_classifying or not self._documents.has_unclassified:
             return
-        self._is_settling = True
+        self._is_classifying = True
         loop = asyncio.get_running_loop()
         try:
-            threading.Thread(target=self._settle, args=(loop,), name="fileops-settle", daemon=True).start()
-        except RuntimeError as fault:  # no thread is to be had; requests look for themselves
-            log.error("open documents could not be looked at: %s", fault)
-            self._settled()
+            threading.Thread(target=self._classify, args=(loop,), name="fileops-classify", daemon=True).start()
+        except RuntimeError as fault:  # no thread is available; requests classify for themselves
+            log.error("open documents could not be compared with their files: %s", fault)
+            self._classified()
 
-    def _settle(self, loop: asyncio.AbstractEventLoop) -> None:
-        """In a thread of its own, which a disk that does not answer may hold for ever."""
+    def _classify(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run in a separate thread, because a disk that does not answer may block it for ever."""
         try:
-            self._buffers.settle()
+            self._documents.classify_pending()
         finally:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._settled)
+                loop.call_soon_threadsafe(self._classified)
 
-    def _settled(self) -> None:
-        asyncio.get_running_loop().call_later(self._settle_every_s, self._settle_again)
+    def _classified(self) -> None:
+        asyncio.get_running_loop().call_later(self._classify_every_s, self._classify_again)
 
-    def _settle_again(self) -> None:
-        self._is_settling = False
-        self._settle_soon()
+    def _classify_again(self) -> None:
+        self._is_classifying = False
+        self._classify_soon()
 
 
 def _uri_in(raw: object) -> str | None:
@@ -109,10 +107,8 @@ def _uri_in(raw: object) -> str | None:
     return uri if isinstance(uri, str) else None
 
 
-def _change_of(change: ContentChange) -> "Change":
+def _change_of(change: ContentChange) -> DocumentChange:
     if change.range is None:
         return change.text
-    from fileops.model.documents import Position
-
     start, end = change.range.start, change.range.end
     return Position(start.line, start.character), Position(end.line, end.character), change.text

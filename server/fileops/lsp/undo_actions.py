@@ -1,13 +1,16 @@
 """Undo for any LSP editor: commands, code actions and code lenses on the lines that agents wrote."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from fileops.core.uris import path_of
 from fileops.lsp import methods
-from fileops.lsp.client import Client
+from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.lsp.params import CodeActionParams, CodeLensParams, ExecuteCommandParams
 from fileops.lsp.progress import ProgressTokens
+from fileops.model.events import DidEdit, Event
 from fileops.model.requests import UndoRequest
 from fileops.model.results import AgentEditRange
 from fileops.rpc.decode import InvalidParams, decode
@@ -16,11 +19,14 @@ from fileops.wire.types import ToolResult, UndoEditArgument, UndoSessionArgument
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
+log = logging.getLogger(__name__)
+
 UNDO_EDIT, UNDO_SESSION = "fileops.undoEdit", "fileops.undoSession"
 ACTION_KIND = "refactor.fileops.undo"
+REFRESH_S = 10.0  # for the answer to a refresh, which contains nothing
 
 
-class AgentEdits:
+class UndoActions:
     """Belongs to the event loop."""
 
     def __init__(self, service: "FileOps", client: Client, progress: ProgressTokens) -> None:
@@ -47,17 +53,19 @@ class AgentEdits:
     async def code_actions(self, params: CodeActionParams) -> list[dict[str, object]]:
         if not _wants(params.context.only):
             return []
-        places = await self._places(params.text_document.uri)
+        ranges = await self._ranges(params.text_document.uri)
         first, last = params.range.start.line, params.range.end.line
         touched = {
-            place.edit.edit_id: place.edit for place in places if place.first_line <= last and first <= place.last_line
+            written.edit.edit_id: written.edit
+            for written in ranges
+            if written.first_line <= last and first <= written.last_line
         }
         actions = [
             _action(f"Undo agent edit ({edit.summary})", UNDO_EDIT, {"edit_id": edit.edit_id})
             for edit in touched.values()
         ]
         for session_id in dict.fromkeys(edit.session_id for edit in touched.values()):
-            of_session = {place.edit.edit_id for place in places if place.edit.session_id == session_id}
+            of_session = {written.edit.edit_id for written in ranges if written.edit.session_id == session_id}
             if len(of_session) > 1:
                 argument: dict[str, object] = {"session_id": session_id, "file_path": path_of(params.text_document.uri)}
                 title = f"Undo all {len(of_session)} agent edits of this file (session {session_id})"
@@ -65,35 +73,66 @@ class AgentEdits:
         return actions
 
     async def code_lenses(self, params: CodeLensParams) -> list[dict[str, object]]:
-        return [_lens(place) for place in await self._places(params.text_document.uri)]
+        return [_lens(written) for written in await self._ranges(params.text_document.uri)]
 
-    async def _places(self, uri: str) -> tuple[AgentEditRange, ...]:
+    async def _ranges(self, uri: str) -> tuple[AgentEditRange, ...]:
         path = path_of(uri)
         return () if path is None else await self._service.agent_places(path)
 
 
+class LensRefresh:
+    """Asks the editor to fetch the code lenses again after an edit or an undo has changed them.
+
+    Editors fetch lenses when the text changes. That may be before the edit is in the history, and never happens for a
+    document that is not open. Belongs to the event loop; one request is open at a time, and edits that happen before
+    its answer cause one more.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asking: asyncio.Task[None] | None = None
+        self._is_due = False
+
+    def on_event(self, event: Event) -> None:
+        if not isinstance(event, DidEdit) or self._client.capability("workspace.codeLens.refreshSupport") is not True:
+            return
+        self._is_due = True
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+
+    async def _ask(self) -> None:
+        while self._is_due:
+            self._is_due = False
+            try:
+                await self._client.ask(methods.WORKSPACE_CODE_LENS_REFRESH, None, timeout_s=REFRESH_S)
+            except (TimeoutError, ClientGone):
+                return
+            except ClientRefused as refusal:
+                log.info("the editor does not refresh its code lenses: error %s", refusal.code)
+
+
 def _undo_request(params: ExecuteCommandParams) -> UndoRequest:
-    """Commands are run by the editor's user, who is not asked about them again. Raises: InvalidParams."""
+    """Translate a command. The editor's user ran it, so it counts as approved. Raises: InvalidParams."""
     arguments = params.arguments or []
     if params.command not in {UNDO_EDIT, UNDO_SESSION}:
         raise InvalidParams("no such command", ".command")
     if len(arguments) != 1:
         raise InvalidParams("must hold one argument", ".arguments")
-    given = arguments[0]
+    argument = arguments[0]
     try:
         if params.command == UNDO_EDIT:
-            edit_id = given if isinstance(given, str) else decode(given, UndoEditArgument).edit_id
+            edit_id = argument if isinstance(argument, str) else decode(argument, UndoEditArgument).edit_id
             return UndoRequest(edit_id=edit_id, is_approved=True)
-        if isinstance(given, str):
-            return UndoRequest(session_id=given, is_approved=True)
-        argument = decode(given, UndoSessionArgument)
-        return UndoRequest(session_id=argument.session_id, file_path=argument.file_path, is_approved=True)
+        if isinstance(argument, str):
+            return UndoRequest(session_id=argument, is_approved=True)
+        target = decode(argument, UndoSessionArgument)
+        return UndoRequest(session_id=target.session_id, file_path=target.file_path, is_approved=True)
     except InvalidParams as fault:
         raise fault.below(".arguments[0]") from None
 
 
 def _wants(only: Iterable[str] | None) -> bool:
-    """Kinds are hierarchical: who wants `refactor` wants ours."""
+    """Whether these kinds include our kind of action. Kinds are hierarchical: `refactor` includes it."""
     return only is None or any(kind in {"", ACTION_KIND} or ACTION_KIND.startswith(f"{kind}.") for kind in only)
 
 
@@ -105,8 +144,8 @@ def _action(title: str, command: str, argument: dict[str, object]) -> dict[str, 
     }
 
 
-def _lens(place: AgentEditRange) -> dict[str, object]:
-    start, end = {"line": place.first_line, "character": 0}, {"line": place.last_line, "character": 0}
-    title = f"agent edit, session {place.edit.session_id}: undo"
-    command = {"title": title, "command": UNDO_EDIT, "arguments": [{"edit_id": place.edit.edit_id}]}
+def _lens(written: AgentEditRange) -> dict[str, object]:
+    start, end = {"line": written.first_line, "character": 0}, {"line": written.last_line, "character": 0}
+    title = f"agent edit, session {written.edit.session_id}: undo"
+    command = {"title": title, "command": UNDO_EDIT, "arguments": [{"edit_id": written.edit.edit_id}]}
     return {"range": {"start": start, "end": end}, "command": command}

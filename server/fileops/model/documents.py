@@ -1,3 +1,5 @@
+"""Values of open documents: positions, what an editor reports, and what it is asked to do."""
+
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,8 +16,12 @@ class Position:
     character: int
 
 
+# What an editor reports: a range and its new text, or a whole text. Each applies to the result of the one before.
+DocumentChange = tuple[Position, Position, str] | str
+
+
 class DocumentEdit(Struct, frozen=True):
-    """Replace what stands between two positions of the document as it is before all edits of the list."""
+    """Replace the text between two positions of the document as it is before all edits of the list."""
 
     start: Position
     end: Position

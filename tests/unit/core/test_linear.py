@@ -24,8 +24,8 @@ from fileops.core.matching.exact import find
 from fileops.core.matching.nearest import nearest
 from fileops.core.text import detect_format
 from fileops.core.window import WindowReader
-from fileops.fs.overlay.text_document import TextDocument
-from fileops.fs.overlay.text_edits import document_edits, encode_document
+from fileops.fs.overlay.text_document import TextDocument, encode_document
+from fileops.fs.overlay.text_edits import document_edits
 from fileops.model.edits import Edit, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Text

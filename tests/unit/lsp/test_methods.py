@@ -3,7 +3,7 @@
 from lsprotocol import types
 
 from fileops.lsp import methods
-from fileops.lsp.capabilities import position_encoding
+from fileops.lsp.client import position_encoding
 
 
 def test_method_names_are_those_of_lsp() -> None:

@@ -21,7 +21,7 @@ from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.local.recovery import Recovery
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of
-from fileops.fs.os_errors import translate
+from fileops.fs.os_errors import translate, translating
 from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, PathMoved, Stale
@@ -321,9 +321,8 @@ class _HookError(Exception):
 @contextmanager
 def _translated(path: str, *, is_creating: bool = False) -> Generator[None]:
     try:
-        yield
-    except OSError as error:
-        raise translate(error, path, is_creating=is_creating) from error
+        with translating(path, is_creating=is_creating):
+            yield
     except _HookError as carrier:
         raise carrier.error from None
 

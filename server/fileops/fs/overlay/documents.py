@@ -1,8 +1,8 @@
-"""The documents that are open at the client, and which of them counts at a path.
+"""Store of the documents that are open at the client. Decides which of them counts at a path.
 
 What the client says (`opened`, `changed`, `saved`, `closed`, `doubted`) arrives on the event loop and only replaces
-immutable states. What looks at the disk (`truth`, `look`, `at`, `settle`) is for worker threads. One lock guards the
-states, and none of them is written back but by DocumentTable.
+immutable states. What reads the disk (`effective`, `state_of`, `at`, `classify_pending`) is for worker threads. One
+lock guards the states; only DocumentTable replaces one.
 """
 
 import threading
@@ -20,57 +20,55 @@ from fileops.fs.overlay.state import (
     DiskFacts,
     DocumentState,
     Doubt,
+    EffectiveDocument,
     Kind,
     OpenDocument,
-    Truth,
-    after_look,
+    after_comparison,
+    classify,
     comparable,
     facts_of,
     is_text,
-    judge,
 )
 from fileops.fs.overlay.text_document import TextDocument
-from fileops.model.documents import Position, PositionEncoding
+from fileops.model.documents import DocumentChange, PositionEncoding
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute, PathMoved, Stale
 from fileops.ports import FileSystem
 
-Change = tuple[Position, Position, str] | str  # a range and its new text, or a whole text
-Looked = tuple[OpenDocument, DocumentState | None]  # None where the document's text is not known
+Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known
 
-_RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "disk": 1, "clean": 0}
+_RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "superseded": 1, "clean": 0}
 
 
 @dataclass(slots=True, kw_only=True)
-class Expected:
-    """A text that the editor is asked to bring about. seen: the state that showed it."""
+class PendingEdit:
+    """An edit that the editor was asked to make: the text that it leads to, and the first state that shows it."""
 
     text: str
-    seen: OpenDocument | None = None
+    shown_by: OpenDocument | None = None
 
 
 class DocumentStore:
-    """disk: what the documents are compared with. encoding: of positions, as negotiated."""
-
     def __init__(self, disk: FileSystem, encoding: Callable[[], PositionEncoding]) -> None:
+        """Args: disk: where the files of the documents are. encoding: of positions, as negotiated."""
         self._disk, self._encoding = disk, encoding
         self._state = threading.Condition()
         # Guarded by _state:
         self._serial = 0
         self._table = DocumentTable()
-        self._judged: dict[str, DocumentState] = {}
-        self._expected: dict[str, Expected] = {}
-        self._unsettled: dict[str, None] = {}  # opened or changed, and not looked at since
-        self._untold: dict[str, None] = {}  # opened, and nobody was told where
+        self._classified: dict[str, DocumentState] = {}
+        self._pending: dict[str, PendingEdit] = {}
+        self._unclassified: dict[str, None] = {}  # opened or changed, and not classified since
+        self._unlocated: dict[str, None] = {}  # of these, the opened ones
 
     # --- what the client says (event loop) ---------------------------------------------------------------------
-    # Each gives the path where the truth may be another one now, None where no such document is open.
+    # Each returns the path at which another text may be effective now; None if no such document is open.
 
     def opened(self, uri: str, path: str, version: int, text: str) -> None:
-        """Also for a document that is open already: then this is its text now."""
+        """Put a document; if it is open already, this is its text now."""
         self._open(uri, path, version, text, None)
 
     def opened_unknown(self, uri: str, path: str, reason: str) -> None:
-        """As `opened`, where the text that came could not be taken."""
+        """Put a document whose text could not be decoded."""
         self._open(uri, path, 0, "", Doubt(reason=reason))
 
     def _open(self, uri: str, path: str, version: int, text: str, doubt: Doubt | None) -> None:
@@ -81,29 +79,29 @@ class DocumentStore:
             )  # fmt: skip
             self._put(document)
             self._table.locate(uri, path, None)
-            self._untold[uri] = None
+            self._unlocated[uri] = None
 
-    def changed(self, uri: str, version: int, changes: Sequence[Change]) -> str | None:
-        """A change that cannot be made to the text that we have leaves the document in doubt."""
+    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> str | None:
+        """Apply changes. One that does not fit the text that we have leaves the document in doubt."""
         with self._state:
             document = self._named(uri)
             if document is None:
                 return None
             text, doubt = _after_changes(document, version, changes, self._encoding())
             is_back = document.synced is not None and is_text(text, document.synced)
-            touched = None if document.is_user_modified is None else not is_back
+            is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
                 document, version=version, text=text, serial=self._next_serial(), changed_ns=time.time_ns(),
-                is_user_modified=touched, doubt=doubt,
+                is_user_modified=is_user_modified, doubt=doubt,
             )  # fmt: skip
             self._put(document)
             return self._place_of(document)
 
     def doubted(self, uri: str | None, reason: str) -> list[str]:
-        """What the client said of this document, or None: of one of all, could not be taken. Gives the paths."""
+        """Put a document in doubt, or all if `uri` is None. Returns their paths."""
         with self._state:
             uris = self._table.uris() if uri is None else [uri]
-            documents = [document for one in uris if (document := self._named(one)) is not None]
+            documents = [document for uri in uris if (document := self._named(uri)) is not None]
             for document in documents:
                 self._put(replace(document, serial=self._next_serial(), doubt=Doubt(reason=reason)))
             return [self._place_of(document) for document in documents]
@@ -128,79 +126,83 @@ class DocumentStore:
                 return None
             path = self._place_of(document)
             self._table.remove(document.uri)
-            for of_uris in (self._judged, self._unsettled, self._untold):
-                of_uris.pop(document.uri, None)
+            for by_uri in (self._classified, self._unclassified, self._unlocated):
+                by_uri.pop(document.uri, None)
             self._state.notify_all()
         return path
 
     def may_be_open(self, canonical_path: str) -> bool:
-        """False is certain where the person has no unsaved text; to know more, one has to see where documents lie."""
+        """Return False if no document with unsaved text is open on the file. Reads no disk, so True is only a guess."""
         with self._state:
             return self._table.may_be_at(canonical_path)
 
-    def has_unsettled(self) -> bool:
+    def has_unclassified(self) -> bool:
         with self._state:
-            return bool(self._unsettled)
+            return bool(self._unclassified)
 
     # --- which document counts (worker threads) ----------------------------------------------------------------
 
-    def truth(self, path: str) -> Truth | None:
-        """The document changed last; of those that are dirty if any is. One in doubt goes before all."""
-        found = [looked for document in self.at(path) if (looked := self.look(document.uri, path)) is not None]
-        if not found:
-            return None
-        truths = [Truth(document, judged, frozenset(one.serial for one, _ in found)) for document, judged in found]
-        return max(truths, key=lambda one: (_RANK[one.kind], one.document.changed_ns, one.document.serial))
+    def effective(self, path: str) -> EffectiveDocument | None:
+        """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
+        classified = [pair for document in self.at(path) if (pair := self.state_of(document.uri, path)) is not None]
+        serials = frozenset(document.serial for document, _ in classified)
+        return max(
+            (EffectiveDocument(document, state, serials) for document, state in classified),
+            key=lambda candidate: (_RANK[candidate.kind], candidate.document.changed_ns, candidate.document.serial),
+            default=None,
+        )
 
-    def require_same(self, path: str, truth: Truth | None) -> None:
-        """Raises: Stale, where the person opened or changed a document since `truth` was looked at."""
+    def require_same(self, path: str, effective: EffectiveDocument | None) -> None:
+        """Raises: Stale, if a document was opened, changed or closed since `effective` was computed."""
         serials = frozenset(document.serial for document in self.at(path, thoroughly=True))
-        if serials != (truth.serials if truth is not None else frozenset()):
+        if serials != (effective.serials if effective is not None else frozenset()):
             raise Stale(path=path)
 
-    def look(self, uri: str, path: str) -> Looked | None:
-        """At a document and the file at its canonical path. None where it is closed meanwhile."""
+    def state_of(self, uri: str, path: str) -> Classified | None:
+        """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
         while True:
             with self._state:
-                document, known = self._table.get(uri), self._judged.get(uri)
+                document, cached = self._table.get(uri), self._classified.get(uri)
             if document is None:
                 return None
             if document.doubt is not None:
                 return document, None
-            if known is not None and known.disk.path == path and not self._has_moved(known.disk):
-                if known.serial == document.serial:
-                    return document, known
-                disk = known.disk
+            if cached is not None and cached.disk.path == path and not self._has_changed(cached.disk):
+                if cached.serial == document.serial:
+                    return document, cached
+                disk = cached.disk
             else:
                 disk = facts_of(self._disk.read(path))
             is_same = disk.shows(document.text.text)
             with self._state:
-                settled = self._table.update(
-                    uri, document.serial, lambda now, disk=disk, is_same=is_same: after_look(now, disk, is_same=is_same)
+                compared = self._table.update(
+                    uri,
+                    document.serial,
+                    lambda now, disk=disk, is_same=is_same: after_comparison(now, disk, is_same=is_same),
                 )
-            if settled is None:
-                continue  # it changed
-            judged = judge(settled, disk, is_same=is_same)
+            if compared is None:
+                continue  # the document changed
+            state = classify(compared, disk, is_same=is_same)
             with self._state:
-                if self._table.get(uri) is settled:
-                    self._judged[uri] = judged
-            return settled, judged
+                if self._table.get(uri) is compared:
+                    self._classified[uri] = state
+            return compared, state
 
     def at(self, path: str, *, thoroughly: bool = False) -> list[OpenDocument]:
-        """The documents open at a canonical path: see DocumentTable.to_resolve."""
+        """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
         with self._state:
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
         files = {document.uri: self._resolve(document) for document in unsure}
         with self._state:
             certain = [document for document in self._table.at(path) if document.uri not in files]
-            here = (self._table.get(uri) for uri, file in files.items() if file == path)
-            return [*certain, *(document for document in here if document is not None)]
+            resolved = (self._table.get(uri) for uri, file in files.items() if file == path)
+            return [*certain, *(document for document in resolved if document is not None)]
 
-    def settle(self) -> list[str]:
-        """Look at what was opened or changed, beside its file; the paths of what was opened."""
+    def classify_pending(self) -> list[str]:
+        """Classify what was opened or changed. Returns the paths of what was opened."""
         with self._state:
-            due, self._unsettled = self._unsettled, {}
-            untold, self._untold = self._untold, {}
+            due, self._unclassified = self._unclassified, {}
+            opened, self._unlocated = self._unlocated, {}
         paths: list[str] = []
         for uri in due:
             with self._state:
@@ -208,21 +210,23 @@ class DocumentStore:
             if document is None:
                 continue
             path = self._resolve(document) or document.path
-            with suppress(FileOpsError, PathMoved):  # who asks for the file is told then
-                self.look(uri, path)
-            if uri in untold:
+            with suppress(FileOpsError, PathMoved):  # a request for the file reports it
+                self.state_of(uri, path)
+            if uri in opened:
                 paths.append(path)
         return paths
 
-    def _has_moved(self, known: DiskFacts) -> bool:
-        if known.stamp is not None and is_racy(known.stamp, known.taken_ns):
+    def _has_changed(self, disk: DiskFacts) -> bool:
+        """Whether the file is, or may be, another one than these facts describe."""
+        if disk.stamp is not None and is_racy(disk.stamp, disk.taken_ns):
             return True
-        return self._disk.stat(known.path) != known.stamp
+        return self._disk.stat(disk.path) != disk.stamp
 
     def _resolve(self, document: OpenDocument) -> str | None:
-        """Where the document lies now; None for a name that no file can have.
+        """Return the document's canonical path; None for a name that no file can have.
 
-        Where that cannot be found out it lies where it lay, or by its letters: rather refuse than overlook it.
+        If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
+        overlook a document.
         """
         uri, given_path = document.uri, document.path
         try:
@@ -239,44 +243,44 @@ class DocumentStore:
     # --- waiting for what the editor was asked to do (worker threads) -------------------------------------------
 
     @contextmanager
-    def expecting(self, uri: str, text: str) -> Generator[Expected]:
-        """text: comparable. A state of the document that shows it meanwhile is noted."""
-        expected = Expected(text=text)
+    def pending_edit(self, uri: str, text: str) -> Generator[PendingEdit]:
+        """Note, inside the context, the first state of the document that shows this comparable text."""
+        pending = PendingEdit(text=text)
         with self._state:
-            self._expected[uri] = expected
+            self._pending[uri] = pending
         try:
-            yield expected
+            yield pending
         finally:
             with self._state:
-                self._expected.pop(uri, None)
+                self._pending.pop(uri, None)
 
-    def wait_for(self, uri: str, expected: Expected, timeout_s: float) -> None:
-        """Until the text shows or the document is closed."""
+    def wait_for(self, uri: str, pending: PendingEdit, timeout_s: float) -> None:
+        """Wait until a state shows the text or the document is closed."""
         with self._state:
-            self._state.wait_for(lambda: expected.seen is not None or uri not in self._table, timeout=timeout_s)
+            self._state.wait_for(lambda: pending.shown_by is not None or uri not in self._table, timeout=timeout_s)
 
     def is_at(self, uri: str, serial: int) -> bool:
-        """Whether the client has told of nothing since this state."""
+        """Whether the client has reported no change since this state."""
         with self._state:
             document = self._table.get(uri)
             return document is not None and document.serial == serial
 
     def await_change(self, uri: str, serial: int, reason: str) -> OpenDocument | None:
-        """The editor may show another text by now: nothing is known until it tells of it. None: it has, meanwhile."""
+        """Put the document in doubt until the editor reports its text. None: it has done so since this state."""
         with self._state:
-            serial_then = self._next_serial()
+            new_serial = self._next_serial()
             return self._table.update(
                 uri,
                 serial,
                 lambda now: replace(
-                    now, serial=serial_then, changed_ns=time.time_ns(), doubt=Doubt(reason=reason, is_lost=False)
+                    now, serial=new_serial, changed_ns=time.time_ns(), doubt=Doubt(reason=reason, is_lost=False)
                 ),
             )
 
     # --- under the lock ----------------------------------------------------------------------------------------
 
     def _named(self, uri: str) -> OpenDocument | None:
-        """Clients should, but do not always, write a URI as they wrote it at first."""
+        """Find a document by URI, else by path: not every client writes a URI always in the same way."""
         document = self._table.get(uri)
         if document is None and (path := path_of(uri)) is not None:
             document = self._table.at_given(path)
@@ -291,22 +295,22 @@ class DocumentStore:
 
     def _put(self, document: OpenDocument) -> None:
         self._table.put(document)
-        self._unsettled[document.uri] = None
-        expected = self._expected.get(document.uri)
+        self._unclassified[document.uri] = None
+        pending = self._pending.get(document.uri)
         if (
-            expected is not None
-            and expected.seen is None
+            pending is not None
+            and pending.shown_by is None
             and document.doubt is None
-            and comparable(document.text.text) == expected.text
+            and comparable(document.text.text) == pending.text
         ):
-            expected.seen = document
+            pending.shown_by = document
         self._state.notify_all()
 
 
 def _after_changes(
-    document: OpenDocument, version: int, changes: Sequence[Change], encoding: PositionEncoding
+    document: OpenDocument, version: int, changes: Sequence[DocumentChange], encoding: PositionEncoding
 ) -> tuple[TextDocument, Doubt | None]:
-    """The text and whether it can be relied upon. A whole text ends every doubt; LSP lets versions skip numbers."""
+    """Return the text and its doubt. A whole text ends every doubt. LSP allows versions to skip numbers."""
     text = document.text
     doubt = document.doubt if document.doubt is not None and document.doubt.is_lost else None
     for change in changes:
@@ -315,9 +319,9 @@ def _after_changes(
         elif doubt is None:
             start, end, new = change
             if version <= document.version:
-                doubt = Doubt(reason="the editor told of a change with a version that it had passed")
+                doubt = Doubt(reason="the editor reported a change with a version that it had passed")
             elif not text.has_range(start, end):
-                doubt = Doubt(reason="the editor told of a change at a place that the text does not have")
+                doubt = Doubt(reason="the editor reported a change at a place that the text does not have")
             else:
                 text = text.replaced(start, end, new, encoding)
     return text, doubt

@@ -1,10 +1,11 @@
-"""What an open document is beside its file on disk. Values and plain functions: no lock, no disk, no client.
+"""Classifies an open document: clean, dirty, superseded by the file on disk, or unknown.
 
-An open document is the truth while it is open (docs/PROTOCOL.md, "Open documents"):
-- it reads the same as the disk: clean. The disk's own bytes serve, and edits go to disk;
-- the person changed it: dirty. Its text serves, and edits go through the editor;
-- it differs, and not by the person's hand (the disk moved, or our own edit is not reloaded yet): the disk stands;
-- its text is in doubt: unknown. Then neither it nor the disk may serve.
+Values and pure functions only: no lock, no disk, no client. docs/PROTOCOL.md, "Open documents", gives the rules:
+- clean: the document reads the same as the file. The file's bytes are served, and edits go to disk.
+- dirty: the user changed it. Its text is served, and edits go through the editor.
+- superseded: it differs, and not because of the user: the file changed, or the editor has not reloaded our own edit
+  yet. The file is served.
+- unknown: its text is in doubt. Neither its text nor the file is served.
 """
 
 from typing import Literal
@@ -13,21 +14,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text as texts
-from fileops.fs.overlay.text_document import TextDocument
-from fileops.fs.overlay.text_edits import encode_document
+from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
 
-Kind = Literal["clean", "dirty", "disk", "unknown"]
+Kind = Literal["clean", "dirty", "superseded", "unknown"]
 
 
 class Doubt(Struct, frozen=True, kw_only=True):
     """Why the text that the editor shows is not known.
 
-    is_lost: the text that we have is not the one that the next change is made of, so only a whole text ends the doubt;
-    else any change does.
+    is_lost: our text is not the one that the next change applies to, so only a whole text ends the doubt; otherwise any
+    change does.
     """
 
     reason: str
@@ -35,33 +35,28 @@ class Doubt(Struct, frozen=True, kw_only=True):
 
 
 class OpenDocument(Struct, frozen=True, kw_only=True):
-    """State of one open document. serial: grows with every change of state, of any document.
-
-    is_user_modified: changed by the person since open or save; None until the first look at the disk. synced: the text
-    at the last moment when it read the same as the disk. is_foreign: the disk holds bytes that are no text to us,
-    so the editor reads it in another encoding. doubt: None where the text is known.
-    """
+    """State of one open document."""
 
     uri: str
     path: str
     version: int
     text: TextDocument
-    serial: int
+    serial: int  # grows with every change of state, of any document
     changed_ns: int
-    is_user_modified: bool | None = None
-    synced: str | None = None
-    is_foreign: bool = False
-    doubt: Doubt | None = None
+    is_user_modified: bool | None = None  # since open or save; None until the first comparison with the file
+    synced: str | None = None  # the text when it last read the same as the file
+    is_foreign: bool = False  # the file is not text to us, so the editor decodes it in another encoding
+    doubt: Doubt | None = None  # None while the text is known
 
 
 class DiskFacts(Struct, frozen=True, kw_only=True):
-    """What a look at the disk has found at a path. digest: of the text; None where there is no file."""
+    """What is known of the file at a path."""
 
     path: str
     stamp: Stamp | None
     taken_ns: int
     format: TextFormat
-    digest: bytes | None
+    digest: bytes | None  # of the text; None if there is no file
     is_text: bool
 
     def shows(self, text: str) -> bool:
@@ -69,32 +64,29 @@ class DiskFacts(Struct, frozen=True, kw_only=True):
 
 
 class DocumentState(Struct, frozen=True, kw_only=True):
-    """What a document of this serial is beside this disk. data: of a dirty one."""
+    """How the document with this serial relates to this file."""
 
     serial: int
     kind: Kind
     disk: DiskFacts
-    data: bytes = b""
+    data: bytes = b""  # the text as a file; of a dirty document only
 
 
-class Truth(Struct, frozen=True):
-    """The document that counts at a path. judged: None where its text is not known.
-
-    serials: of all documents that are open there.
-    """
+class EffectiveDocument(Struct, frozen=True):
+    """The document that counts at a path, if several are open there."""
 
     document: OpenDocument
-    judged: DocumentState | None
-    serials: frozenset[int]
+    state: DocumentState | None  # None if its text is not known
+    serials: frozenset[int]  # of all documents that are open at the path
 
     @property
     def kind(self) -> Kind:
-        return "unknown" if self.judged is None else self.judged.kind
+        return "unknown" if self.state is None else self.state.kind
 
     def snapshot(self, path: str) -> Snapshot:
-        """Of a dirty document."""
-        assert self.judged is not None
-        return snapshot_of(path, self.document, self.judged)
+        """Return the content of a dirty document."""
+        assert self.state is not None
+        return snapshot_of(path, self.document, self.state)
 
 
 def facts_of(disk: Snapshot) -> DiskFacts:
@@ -106,28 +98,28 @@ def facts_of(disk: Snapshot) -> DiskFacts:
     )  # fmt: skip
 
 
-def after_look(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> OpenDocument:
-    """The document with what a look at the disk has taught about it. is_same: it showed the disk's text."""
+def after_comparison(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> OpenDocument:
+    """Return the document with what a comparison with its file says about it."""
     if is_same:
         return replace(document, is_user_modified=False, synced=document.text.text)
-    is_first_look = document.is_user_modified is None
+    is_first = document.is_user_modified is None
     return replace(
         document,
-        # A document that is opened with another text than the file's holds changes of an earlier session.
-        is_user_modified=is_first_look or document.is_user_modified,
-        is_foreign=document.is_foreign or (is_first_look and disk.stamp is not None and not disk.is_text),
+        # A document that is opened with a text other than the file's contains changes of an earlier session.
+        is_user_modified=is_first or document.is_user_modified,
+        is_foreign=document.is_foreign or (is_first and disk.stamp is not None and not disk.is_text),
     )
 
 
-def judge(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> DocumentState:
-    """document: after the look."""
-    kind: Kind = "clean" if is_same else "dirty" if document.is_user_modified else "disk"
+def classify(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> DocumentState:
+    """Classify a document that `after_comparison` returned."""
+    kind: Kind = "clean" if is_same else "dirty" if document.is_user_modified else "superseded"
     data = encode_document(document.text.text, disk.format) if kind == "dirty" else b""
     return DocumentState(serial=document.serial, kind=kind, disk=disk, data=data)
 
 
 def comparable(text: str) -> str:
-    """As texts of editors and files are compared: without BOM, line ends as LF."""
+    """Return the form in which texts of editors and files are compared: without BOM, line ends as LF."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -135,21 +127,21 @@ def is_text(document: TextDocument, text: str) -> bool:
     return document.n_chars == len(text) and document.text == text
 
 
-def snapshot_of(path: str, document: OpenDocument, judged: DocumentState) -> Snapshot:
-    """Of a dirty document."""
-    stamp = _stamp_of(document, judged)
+def snapshot_of(path: str, document: OpenDocument, state: DocumentState) -> Snapshot:
+    """Return the content of a dirty document."""
+    stamp = _stamp_of(document, state)
     return Snapshot(
-        path=path, stamp=stamp, data=judged.data, taken_ns=stamp.mtime_ns, source="buffer", version=document.version
+        path=path, stamp=stamp, data=state.data, taken_ns=stamp.mtime_ns, source="buffer", version=document.version
     )
 
 
-def _stamp_of(document: OpenDocument, judged: DocumentState) -> Stamp:
-    """Of a dirty document: the file's, with the buffer's size and the time of its last change."""
-    disk = judged.disk.stamp
+def _stamp_of(document: OpenDocument, state: DocumentState) -> Stamp:
+    """Return the file's stamp, with the size of the dirty document and the time of its last change."""
+    disk = state.disk.stamp
     return Stamp(
         dev=disk.dev if disk else 0,
         ino=disk.ino if disk else 0,
-        size_bytes=len(judged.data),
+        size_bytes=len(state.data),
         mtime_ns=document.changed_ns,
         ctime_ns=document.changed_ns,
         mode=disk.mode if disk else REGULAR_FILE,

@@ -1,8 +1,8 @@
-"""The text of an open document, as an immutable value that takes LSP's incremental changes.
+"""TextDocument: the text of an open document, an immutable value to which LSP's incremental changes apply.
 
 Lines end at LF, CRLF and CR and nowhere else (LSP 3.17, "Text Documents"): form feeds, U+0085 and U+2028 are
 content. The text is kept in chunks of a few thousand characters, so that a keystroke costs a chunk and not
-the document. Offsets are code points; positions count units of the negotiated encoding. Knows no path.
+the document. Offsets are code points; positions count units of the negotiated encoding.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from fileops.model.documents import Position, PositionEncoding
+from fileops.model.files import TextFormat
 
 CHUNK_CHARS = 4096  # a keystroke rebuilds one; 1 MB is 256 of them
 _BREAK = re.compile(r"\r\n|\n|\r")
@@ -34,7 +35,7 @@ class _Chunk:
 
 
 class TextDocument:
-    """Never changes: `replaced` gives another one, which shares all chunks but the touched ones."""
+    """Immutable: `replaced` returns another one, which shares all chunks but the touched ones."""
 
     __slots__ = ("_breaks", "_chunks", "_ends", "_text")
 
@@ -49,7 +50,7 @@ class TextDocument:
 
     @property
     def text(self) -> str:
-        """The whole text; joined when first asked for."""
+        """The whole text, joined at the first use."""
         if self._text is None:
             self._text = "".join(chunk.text for chunk in self._chunks)
         return self._text
@@ -59,10 +60,10 @@ class TextDocument:
         return self._ends[-1] if self._ends else 0
 
     def has_range(self, start: Position, end: Position) -> bool:
-        """Whether an editor that shows this text can mean such a range.
+        """Whether an editor that shows this text may send such a range.
 
-        The line after the last one can be meant (Neovim ends every text with a line feed), and any end behind it where
-        the range begins with the text: so some clients write a whole one.
+        The line after the last one is allowed, because Neovim ends every text with a line feed. A range from the first
+        character may end anywhere, because some clients replace a whole text in this way.
         """
         n_lines = (self._breaks[-1] if self._breaks else 0) + 1
         if start == Position(0, 0):
@@ -70,13 +71,13 @@ class TextDocument:
         return 0 <= start.line <= end.line <= n_lines and start <= end and min(start.character, end.character) >= 0
 
     def replaced(self, start: Position, end: Position, new: str, encoding: PositionEncoding) -> "TextDocument":
-        """Positions past the end of a line or of the text mean that end; swapped ones are put in order."""
+        """Replace a range, also a swapped one. A position past the end of its line or of the text means that end."""
         if end < start:
             start, end = end, start
         return self.spliced(self.offset_at(start, encoding), self.offset_at(end, encoding), new)
 
     def spliced(self, start: int, end: int, new: str) -> "TextDocument":
-        """Code points [start, end) replaced by `new`."""
+        """Replace the code points [start, end)."""
         first = min(bisect_right(self._ends, start), max(len(self._chunks) - 1, 0))
         last = min(bisect_left(self._ends, end, lo=first), max(len(self._chunks) - 1, 0))
         middle = new
@@ -95,7 +96,7 @@ class TextDocument:
         return result
 
     def offset_at(self, position: Position, encoding: PositionEncoding) -> int:
-        """Rounded down where the position lies inside a character; below zero is zero."""
+        """Return the offset of a position, rounded down to a whole character; below zero is zero."""
         at, offset = self._line_start(position.line)
         if at == len(self._chunks):
             return self.n_chars
@@ -118,7 +119,7 @@ class TextDocument:
             at, offset = at + 1, 0
 
     def _line_start(self, line: int) -> tuple[int, int]:
-        """Chunk and offset in it where a line begins; behind the last chunk for a line that is not there."""
+        """Return the chunk and the offset in it where a line begins; past the last chunk if there is no such line."""
         if line <= 0:
             return 0, 0
         at = bisect_left(self._breaks, line)
@@ -137,8 +138,17 @@ class TextDocument:
         return self._ends[chunk - 1] if chunk else 0
 
 
+def encode_document(text: str, fmt: TextFormat) -> bytes:
+    """Encode a text as a file of this format, BOM included. Lone surrogates, which JSON can contain, are kept."""
+    return fmt.bom + without_bom(text, fmt).encode(fmt.encoding, "surrogatepass")
+
+
+def without_bom(text: str, fmt: TextFormat) -> str:
+    return text[1:] if fmt.bom and text.startswith("\ufeff") else text
+
+
 def advanced(position: Position, text: str, encoding: PositionEncoding) -> Position:
-    """Behind a text that stands at the position and neither begins nor ends inside a CRLF."""
+    """Return the position after a text at `position` that neither begins nor ends inside a CRLF."""
     n_breaks = _Chunk(text).n_breaks
     if not n_breaks:
         return Position(position.line, position.character + n_units(text, encoding))
@@ -147,7 +157,7 @@ def advanced(position: Position, text: str, encoding: PositionEncoding) -> Posit
 
 
 def n_units(text: str, encoding: PositionEncoding) -> int:
-    """How many units of a position encoding a text is long."""
+    """Return the length of a text in units of a position encoding."""
     if encoding == "utf-32" or text.isascii():
         return len(text)
     if encoding == "utf-16":
@@ -156,7 +166,7 @@ def n_units(text: str, encoding: PositionEncoding) -> int:
 
 
 def _chars_in(text: str, units: int, encoding: PositionEncoding) -> int:
-    """How many whole characters the first `units` units hold."""
+    """Return how many whole characters the first `units` units contain."""
     if encoding == "utf-32" or text.isascii():
         return units
     if encoding == "utf-16":
@@ -197,7 +207,7 @@ def _pieces_of(text: str) -> Iterable[str]:
 
 
 def _may_join(left: str, right: str) -> bool:
-    """Whether two neighbours have to be one chunk, or are so small that they had better be."""
+    """Whether two neighbours must be one chunk, or are small enough to become one."""
     if not left or not right:
         return True
     return len(left) + len(right) <= CHUNK_CHARS // 2 or _is_glued(left[-1], right[0])

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from stat import S_IFREG
 
 from fileops.core import splices as core_splices
-from fileops.fs.os_errors import translate
+from fileops.fs.os_errors import translating
 from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
 from fileops.model.edits import Splice
 from fileops.model.errors import (
@@ -54,7 +54,7 @@ class RemoteStream:
         self.taken_ns = stamp.mtime_ns
 
     def read(self, max_bytes: int) -> bytes:
-        with _translated(self._path):
+        with translating(self._path):
             return self._reader.read(max_bytes)
 
     def seek(self, offset_bytes: int) -> None:
@@ -102,7 +102,7 @@ class RemoteFileSystem:
         if not self._backend.was_reached:
             return self._near(far)
         n_links = 0
-        with _translated(path):
+        with translating(path):
             while True:
                 steps = self._steps(far)
                 entries = self._backend.look(steps)
@@ -140,12 +140,12 @@ class RemoteFileSystem:
     # --- reading ----------------------------------------------------------------------------------------------
 
     def stat(self, path: str) -> Stamp | None:
-        with _translated(path):
+        with translating(path):
             entry = self._entry(path)
         return None if entry is None else self._stamp(entry)
 
     def open(self, path: str) -> RemoteStream:
-        with _translated(path):
+        with translating(path):
             before = self._entry(path)
             if before is None:
                 raise FileMissing
@@ -162,7 +162,7 @@ class RemoteFileSystem:
         """Never: nothing of another machine is to be had without waiting."""
 
     def read(self, path: str) -> Snapshot:
-        with _translated(path):
+        with translating(path):
             entry = self._entry(path)
             if entry is None:
                 return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
@@ -223,7 +223,7 @@ class RemoteFileSystem:
         with self.hold(path):
             if snapshot.stamp is None:
                 return self._create(path, data, hooks)
-            with _translated(path):
+            with translating(path):
                 entry = self._require_same(snapshot)
             if data == snapshot.data:
                 hooks.before()
@@ -232,10 +232,10 @@ class RemoteFileSystem:
                 )
             hooks.prepare()
             with ExitStack() as held:
-                with _translated(path):
+                with translating(path):
                     staged = held.enter_context(self._stage(path, data, entry))
                 hooks.before()
-                with _translated(path):
+                with translating(path):
                     self._require_same(snapshot)
                     with self._moved_if_missing(path):
                         report = staged.publish()
@@ -244,10 +244,10 @@ class RemoteFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
         with self.hold(path):
-            with _translated(path):
+            with translating(path):
                 self._require_same(snapshot)
             hooks.before()
-            with _translated(path):
+            with translating(path):
                 self._require_same(snapshot)
                 self._backend.remove(self._far(path))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
@@ -278,7 +278,7 @@ class RemoteFileSystem:
 
     def _create(self, path: str, data: bytes, hooks: CommitHooks) -> Committed:
         with ExitStack() as undo:
-            with _translated(path, is_creating=True):
+            with translating(path, is_creating=True):
                 if self._entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
@@ -286,7 +286,7 @@ class RemoteFileSystem:
                 with self._moved_if_missing(path):
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
-            with _translated(path, is_creating=True), self._moved_if_missing(path):
+            with translating(path, is_creating=True), self._moved_if_missing(path):
                 if self._backend.has_links and self._entry(path) is not None:
                     raise AlreadyExists
                 try:
@@ -346,14 +346,6 @@ def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem 
     """The one with the longest prefix of a canonical path."""
     fits = [mount for mount in mounts if path == mount.prefix or path.startswith(mount.prefix + "/")]
     return max(fits, key=lambda mount: len(mount.prefix), default=None)
-
-
-@contextmanager
-def _translated(path: str, *, is_creating: bool = False) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise translate(error, path, is_creating=is_creating) from error
 
 
 def _rights(entry: Entry) -> tuple[int, int, int]:

@@ -155,7 +155,7 @@ def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(des
 
     desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
     desk.disk.meanwhile = somebody_reads_then_the_disk_moves
-    desk.fs.settle()
+    desk.fs.classify_pending()
     assert desk.seen() == (b"moved\n", "disk")
 
 
@@ -169,7 +169,7 @@ def test_a_first_look_overtaken_by_another_thread_does_not_count(desk: Desk):
 
     desk.disk.resolving = wait
     desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
-    slow = threading.Thread(target=desk.fs.settle)
+    slow = threading.Thread(target=desk.fs.classify_pending)
     slow.start()
     assert overtaken.wait(WAIT_S)
     assert desk.seen() == (b"one\ntwo\n", "buffer")
@@ -184,7 +184,7 @@ def test_a_reload_that_nobody_read_is_not_taken_for_typing(desk: Desk):
     uri = desk.editor.open(PATH)
     desk.disk.put(PATH, b"moved\n")
     desk.editor.reload(uri)
-    desk.fs.settle()
+    desk.fs.classify_pending()
     desk.disk.put(PATH, b"again\n")
     assert desk.seen() == (b"again\n", "disk")
     desk.edit(b"again", b"AGAIN")
@@ -195,7 +195,7 @@ def test_typing_that_nobody_read_is_not_taken_for_a_reload(desk: Desk):
     uri = desk.editor.open(PATH)
     desk.disk.put(PATH, b"moved\n")
     desk.editor.type(uri, "one", "ONE")
-    desk.fs.settle()
+    desk.fs.classify_pending()
     desk.disk.put(PATH, b"again\n")
     assert desk.seen() == (b"ONE\ntwo\n", "buffer")
 
