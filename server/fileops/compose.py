@@ -165,8 +165,9 @@ def compose(
     commands: "CommandApprover | None" = None,
 ) -> "FileOps":
     """The service over files as the person sees them. folders: absolute paths of the workspace."""
-    from fileops.service.fileops import FileOps, World
+    from fileops.service.fileops import ClientAdapters, FileOps
     from fileops.service.plugins import register_plugins
+    from fileops.service.workspace import Workspace
     from fileops.tracking.freshness import Freshness
     from fileops.watch import factory, stat_scan
 
@@ -184,20 +185,17 @@ def compose(
         moved=moved, is_open=files.is_open,
     )  # fmt: skip
     files.on_change = freshness.hint
-    world = World(
-        fs=files,
-        freshness=freshness,
+    workspace = Workspace(fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=plugins)
+    client = ClientAdapters(
         approver=approver,
         events=events,
-        clock=SystemClock(),
-        history=history,
         corrector=corrector,
         sinks=sinks,
         executor_at=_executors(remote) if commands else None,
         command_approver=commands,
-        plugins=plugins,
+        on_closed=workspace.close,
     )
-    return FileOps(world, settings, folders)
+    return FileOps(workspace, client, settings, folders)
 
 
 def _telemetry() -> "tuple[Sink, ...]":

@@ -151,9 +151,9 @@ class Events(Protocol):
 
 
 class EditJournal(Protocol):
-    """Where applied edits are kept so that they can be shown and taken back."""
+    """Where applied edits are kept so that they can be listed and undone."""
 
-    def record(
+    def append(
         self,
         *,
         edit_id: str,
@@ -162,8 +162,12 @@ class EditJournal(Protocol):
         plan: Plan,
         committed: Committed,
         timestamp: float,
+        undoes: tuple[str, ...] = (),
     ) -> None:
-        """After each commit, from the worker thread that made it. Must not raise. timestamp: seconds."""
+        """Called after each commit, by the worker thread that made it. Must not raise.
+
+        timestamp: seconds. undoes: ids of the edits that this one undid.
+        """
         ...
 
 

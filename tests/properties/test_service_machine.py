@@ -24,7 +24,8 @@ from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
-from fileops.service.fileops import FileOps, World
+from fileops.service.fileops import ClientAdapters, FileOps
+from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
 from support.in_process import Person, RecordingEvents, SystemClock
@@ -68,10 +69,9 @@ class ServiceMachine(RuleBasedStateMachine):
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))
         events, clock = RecordingEvents(), SystemClock()
         self.freshness = Freshness(fs, events, clock, moved=stat_scan.moved, debounce_s=NEVER_S, sweep_s=NEVER_S)
-        world = World(
-            fs=fs, freshness=self.freshness, approver=Person(), events=events, clock=clock, history=History()
-        )  # fmt: skip
-        self.service = FileOps(world, Settings(), [str(self.root)])
+        workspace = Workspace(fs=fs, freshness=self.freshness, history=History(), clock=clock)
+        client = ClientAdapters(approver=Person(), events=events, on_closed=workspace.close)
+        self.service = FileOps(workspace, client, Settings(), [str(self.root)])
         self.runner = asyncio.Runner()
         self.seen: dict[tuple[str, str], Sight] = {}
         self.wanted: bytes | str = ""

@@ -12,7 +12,8 @@ from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
-from fileops.service.fileops import FileOps, World
+from fileops.service.fileops import ClientAdapters, FileOps
+from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.fake_editor import FakeEditor
 
@@ -63,11 +64,9 @@ class Desk:
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
         buffers.on_change = self.freshness.hint
-        world = World(
-            fs=buffers, freshness=self.freshness, approver=self.person, events=self.events, clock=SystemClock(),
-            history=self.history,
-        )  # fmt: skip
-        self.service = FileOps(world, settings or Settings(), ["/w"])
+        workspace = Workspace(fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock())
+        client = ClientAdapters(approver=self.person, events=self.events, on_closed=workspace.close)
+        self.service = FileOps(workspace, client, settings or Settings(), ["/w"])
 
     def close(self) -> None:
         self.service.close()

@@ -35,7 +35,7 @@ async def conflicts(service: "FileOps", params: SessionParams) -> wire.Conflicts
 
 
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
-    files = await service.files.worked_on(session_of(params), params.limit)
+    files = await service.files.list_files(session_of(params), params.limit)
     return wire.SessionFilesResult(files=msgspec.convert(files, list[wire.SessionFile], from_attributes=True))
 
 

@@ -16,7 +16,7 @@ async def describe(service: "FileOps", params: wire.DescribeParams) -> wire.Desc
     arguments = params.arguments
     old_string = titles.first_old_string(params.method, arguments)
     path, session_id = titles.text_of(arguments, "file_path"), titles.text_of(arguments, "session_id")
-    line = await service.line_of(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
+    line = await service.find_line(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
     told = titles.describe(params.method, arguments, service.folders, edit_line=line)
     return describe_result(told)
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 
-class _Line:
+class _FairLock:
     __slots__ = ("n_reading", "waiting", "writing")
 
     def __init__(self) -> None:
@@ -47,42 +47,42 @@ class _Line:
 
 class PathLocks:
     def __init__(self) -> None:
-        self._lines: dict[str, _Line] = {}
+        self._locks: dict[str, _FairLock] = {}
 
     def is_free(self, key: str) -> bool:
         """Whether a shared turn is to be had at once."""
-        line = self._lines.get(key)
-        return line is None or (not line.waiting and line.is_free(shared=True))
+        lock = self._locks.get(key)
+        return lock is None or (not lock.waiting and lock.is_free(shared=True))
 
     def n_waiting(self, key: str) -> int:
-        line = self._lines.get(key)
-        return 0 if line is None else len(line.waiting)
+        lock = self._locks.get(key)
+        return 0 if lock is None else len(lock.waiting)
 
     @asynccontextmanager
-    async def take(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
+    async def acquire(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
         """Wait for the turn at `key`, first come first served; `shared` turns in a row run together."""
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = _Line()
-        if line.waiting or not line.is_free(shared=shared):
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = _FairLock()
+        if lock.waiting or not lock.is_free(shared=shared):
             turn = asyncio.get_running_loop().create_future()
-            line.waiting.append((turn, shared))
+            lock.waiting.append((turn, shared))
             try:
                 await turn
             except asyncio.CancelledError:
                 if turn.done() and not turn.cancelled():  # the turn came together with the cancel: pass it on
-                    self._leave(key, line, shared=shared)
+                    self._leave(key, lock, shared=shared)
                 else:
                     turn.cancel()
                 raise
         else:
-            line.enter(shared=shared)
+            lock.enter(shared=shared)
         try:
             yield
         finally:
-            self._leave(key, line, shared=shared)
+            self._leave(key, lock, shared=shared)
 
-    def _leave(self, key: str, line: _Line, *, shared: bool) -> None:
-        line.leave(shared=shared)
-        if not line.waiting and line.is_free(shared=False):
-            self._lines.pop(key, None)
+    def _leave(self, key: str, lock: _FairLock, *, shared: bool) -> None:
+        lock.leave(shared=shared)
+        if not lock.waiting and lock.is_free(shared=False):
+            self._locks.pop(key, None)

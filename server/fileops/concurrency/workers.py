@@ -171,7 +171,7 @@ class SharedWorkers:
         self._pools: dict[frozenset[Share] | None, WorkerPool] = {LOCAL: WorkerPool(N_LOCAL)}
         self._elsewhere: Counter[str] = Counter()
         self._is_closed = False
-        self.on_moved: Callable[[], None] = lambda: None
+        self.on_moved: set[Callable[[], None]] = set()
 
     async def run(self, token: CancelToken, work: Callable[[], T], place: str = "") -> T:
         """See WorkerPool.run. place: where others may wait in turn behind this work."""
@@ -202,7 +202,8 @@ class SharedWorkers:
     @contextmanager
     def _counted(self, place: str) -> Generator[None]:
         self._elsewhere[place] += 1
-        self.on_moved()
+        for call in tuple(self.on_moved):
+            call()
         try:
             yield
         finally:

@@ -7,15 +7,22 @@ so bytes that he did not touch survive here too.
 import codecs
 import re
 from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.core.approval import simplified
 from fileops.core.diff.contents import Line, lines_of
 from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.unified import change_of
 from fileops.core.splices import apply
 from fileops.core.text import newline_of, return_of
+from fileops.model.approval import Always, Decision, Modify, Once, Reject, SomeHunks, TimedOut
 from fileops.model.edits import Plan, Splice
-from fileops.model.errors import Rejected
+from fileops.model.errors import ApprovalTimedOut, Rejected
 from fileops.model.files import Encoding, Text, TextFormat
+from fileops.model.settings import Limits
 
 _N_LIKE = 16  # lines before and behind its counterpart from which a changed line may take invalid bytes
 _PIECE_BYTES = 256
@@ -26,6 +33,39 @@ _DECODE: dict[Encoding, Callable[[bytes, str, bool], tuple[str, int]]] = {
     "utf-32-le": codecs.utf_32_le_decode,
     "utf-32-be": codecs.utf_32_be_decode,
 }
+
+
+def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Limits, removes: bool = False) -> Plan:
+    """The plan that the decision leaves: `plan` itself if it was approved as proposed.
+
+    A plan that removes its file (`removes`) can only be approved or rejected as a whole.
+    Raises: Rejected, ApprovalTimedOut, NotEncodable.
+    """
+    decision = simplified(decision, plan)
+    match decision:
+        case Once() | Always():
+            return plan
+        case Reject():
+            raise Rejected
+        case TimedOut(timeout_s):
+            raise ApprovalTimedOut(timeout_s=timeout_s)
+        case Modify() | SomeHunks() if removes:
+            raise Rejected
+        case Modify(modified_text):
+            wanted = modified_splices(Text(data=plan.snapshot.data, format=plan.format), modified_text)
+        case SomeHunks(hunk_ids):
+            wanted = hunk_splices(plan, hunk_ids)
+        case _:
+            assert_never(decision)
+    if not wanted and not plan.creates:
+        raise Rejected
+    if wanted == plan.splices:
+        return plan
+    change = change_of(
+        plan.snapshot.data, plan.format, wanted,
+        file_path=file_path, operation="create" if plan.creates else "modify", limits=limits,
+    )  # fmt: skip
+    return replace(plan, splices=wanted, change=change)
 
 
 def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:

@@ -55,30 +55,21 @@ class History:
 
     # --- keeping -----------------------------------------------------------------------------------------------
 
-    def record(
-        self, *, edit_id: str, session_id: str, given_path: str, plan: Plan, committed: Committed, timestamp: float
-    ) -> None:
-        if committed.report.method == "none":
-            return
-        self.note(
-            edit_id=edit_id, session_id=session_id, given_path=given_path, before=plan.snapshot, committed=committed,
-            splices=plan.splices, change=plan.change, timestamp=timestamp,
-        )  # fmt: skip
-
-    def note(
+    def append(
         self,
         *,
         edit_id: str,
         session_id: str,
         given_path: str,
-        before: Snapshot,
+        plan: Plan,
         committed: Committed,
-        splices: tuple[Splice, ...],
-        change: Change,
         timestamp: float,
         undoes: tuple[str, ...] = (),
     ) -> None:
-        """undoes: the edits that this one took back."""
+        """See EditJournal.append. A commit that wrote nothing gets an entry only if it undid edits."""
+        if committed.report.method == "none" and not undoes:
+            return
+        before, change = plan.snapshot, plan.change
         after = committed.snapshot
         kind: EditKind = "create" if not before.exists else "modify" if after.exists else "delete"
         edit = AppliedEdit(
@@ -88,7 +79,7 @@ class History:
             path=before.path,
             timestamp=timestamp,
             kind=kind,
-            reverse=_reverse(kind, before, after, splices),
+            reverse=_reverse(kind, before, after, plan.splices),
             before=before.digest if before.exists else None,
             after=after.digest if after.exists else None,
             summary=_summary(kind, change, undoes),

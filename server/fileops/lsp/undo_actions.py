@@ -77,7 +77,7 @@ class UndoActions:
 
     async def _ranges(self, uri: str) -> tuple[AgentEditRange, ...]:
         path = path_of(uri)
-        return () if path is None else await self._service.agent_places(path)
+        return () if path is None else await self._service.agent_ranges(path)
 
 
 class LensRefresh:

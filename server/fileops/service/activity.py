@@ -70,7 +70,7 @@ class ActivityLog:
             del files[next(iter(files))]
 
 
-def joined(one: SessionFile, other: SessionFile) -> SessionFile:
+def merged(one: SessionFile, other: SessionFile) -> SessionFile:
     """Two names of one file, as one; the later name stays."""
     newer = max(one, other, key=last_touched)
     return replace(

@@ -1,11 +1,10 @@
-"""The writing half of an undo: all of its files, or none.
+"""Writes several planned files: all of them, or none.
 
-Several files are rehearsed first, each up to the last moment before its commit, so that what will be refused is
-refused before anything is written. Where one fails all the same, those already written are put back; what cannot be
-put back is named.
+Several files are rehearsed first, each up to the last moment before its commit, so that most refusals happen before
+anything is written. If a commit fails nevertheless, the files already written are rolled back; the failure names the
+files that could not be.
 """
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,24 +13,23 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency.cancellation import CancelToken, CommitGuard, retry_while_stale
-from fileops.core import text
+from fileops.concurrency.cancellation import CancelToken, retry_while_stale
 from fileops.core.merge.undo import Undone
 from fileops.history.journal import History
 from fileops.model.edits import Plan
 from fileops.model.errors import FileOpsError, UndoConflict
-from fileops.model.events import DidEdit
 from fileops.model.files import Committed
 from fileops.model.history import AppliedEdit
 from fileops.model.results import UndoneFile
-from fileops.ports import Clock, CommitHooks, Events, FileSystem
+from fileops.ports import Events
+from fileops.service.commit import Committer
 from fileops.tracking.freshness import Freshness
 
 T = TypeVar("T")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """What an undo comes to in one file. is_decided: a person has approved it. plan: its splices may be his."""
+    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's."""
 
     file_path: str
     undone: Undone
@@ -47,7 +45,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 @dataclass(eq=False, kw_only=True)
 class UndoFailed(Exception):
-    """One of `n_files` files failed. left: those that stay undone all the same, for they could not be put back."""
+    """One of `n_files` files failed. left: files that remain undone because they could not be rolled back."""
 
     error: FileOpsError
     file_path: str
@@ -56,40 +54,39 @@ class UndoFailed(Exception):
 
 
 class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
-    """by_session: who undoes, None for a person. plan: what taking back edits of one file comes to now."""
+    """by_session: the session that undoes, None for a user. plan: plans the undo of edits of one file."""
 
-    fs: FileSystem
+    committer: Committer
     freshness: Freshness
     events: Events
-    clock: Clock
     history: History
     by_session: str | None
     plan: Callable[[Sequence[AppliedEdit]], FileChange]
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
-        """In the order of `files`. Raises: UndoFailed, Cancelled."""
+        """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
         plans, done, at = list(files), dict[int, UndoneFile](), 0
         try:
             for at in range(len(files)) if len(files) > 1 else ():
-                plans[at] = self._attempted(plans[at], token, partial(self._rehearsed, token))
-            for at in sorted(range(len(files)), key=lambda index: _turn_of(plans[index])):
-                done[at] = self._attempted(plans[at], token, partial(self._committed, token))
+                plans[at] = self._retried(plans[at], token, partial(self._rehearse, token))
+            for at in sorted(range(len(files)), key=lambda index: _commit_rank(plans[index])):
+                done[at] = self._retried(plans[at], token, partial(self._commit, token))
                 if done[at].edit_id is not None:
-                    token = CancelToken()  # from the first commit on the rest follows: a cancel came too late
+                    token = CancelToken()  # after the first commit a cancel is too late for the rest
         except FileOpsError as error:
-            left = self._put_back(tuple(done.values()))
+            left = self._roll_back(tuple(done.values()))
             raise UndoFailed(error=error, file_path=files[at].file_path, n_files=len(files), left=left) from error
         return tuple(done[index] for index in range(len(files)))
 
-    def _put_back(self, done: Sequence[UndoneFile]) -> tuple[UndoneFile, ...]:
-        """Those that could not be."""
+    def _roll_back(self, done: Sequence[UndoneFile]) -> tuple[UndoneFile, ...]:
+        """Undo the commits. Returns those that could not be undone."""
         left: list[UndoneFile] = []
         for undo in reversed(done):
             edit = self.history.edit(undo.edit_id) if undo.edit_id is not None else None
             try:
                 if edit is not None:
                     token = CancelToken()
-                    self._attempted(self.plan([edit]), token, partial(self._committed, token))
+                    self._retried(self.plan([edit]), token, partial(self._commit, token))
                 elif undo.edit_id is not None:
                     left.append(undo)
             except FileOpsError:
@@ -98,76 +95,60 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
 
     # --- one file ----------------------------------------------------------------------------------------------
 
-    def _attempted(self, file: FileChange, token: CancelToken, step: Callable[[FileChange], T]) -> T:
-        """Again from the look where the file moved.
+    def _retried(self, file: FileChange, token: CancelToken, step: Callable[[FileChange], T]) -> T:
+        """The result of the step, with a new plan for each try after the file has changed.
 
-        Raises: Cancelled, UndoConflict and the failures of looking and writing.
+        Raises: Cancelled, UndoConflict and the failures of reading and writing.
         """
         plans = self._plans(file)
         return retry_while_stale(token, lambda: step(next(plans)))
 
     def _plans(self, file: FileChange) -> Iterator[FileChange]:
-        """As planned, then planned anew each time. What a person decided upon is not exchanged behind his back.
+        """The plan as it is, then new ones. What a user has decided on is not replaced by something else.
 
-        Raises: UndoConflict and the failures of looking.
+        Raises: UndoConflict and the failures of reading.
         """
         while True:
             yield file
             edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
-            again = self.plan([edit for edit in edits if edit is not None])
-            if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
+            replanned = self.plan([edit for edit in edits if edit is not None])
+            if file.is_decided and (file.modified_by_user or replanned.plan.change.hunks != file.plan.change.hunks):
                 raise UndoConflict(reason="the file was changed while a person was asked")
-            file = replace(again, is_decided=file.is_decided)
+            file = replace(replanned, is_decided=file.is_decided)
 
-    def _rehearsed(self, token: CancelToken, file: FileChange) -> FileChange:
+    def _rehearse(self, token: CancelToken, file: FileChange) -> FileChange:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         try:
             if file.has_effect:
-                self._put(file, _DryCommitHooks(token))
+                self.committer.write(file.plan, _DryCommitHooks(token), removes=file.removes)
         except _DryRunDone:
             pass
         return file
 
-    def _put(self, file: FileChange, hooks: CommitHooks) -> Committed:
-        if file.removes:
-            return self.fs.remove(file.plan.snapshot, hooks)
-        return self.fs.replace(file.plan.snapshot, file.plan.splices, hooks)
-
-    def _committed(self, token: CancelToken, file: FileChange) -> UndoneFile:
+    def _commit(self, token: CancelToken, file: FileChange) -> UndoneFile:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        plan, edit_id = file.plan, uuid.uuid4().hex
         if not file.has_effect:
-            return told(file)
-        knows = self._knows(file)
+            return to_result(file)
+        has_seen = self._has_seen(file)
 
         def note(committed: Committed) -> None:
-            if knows:
+            if has_seen:
                 self.freshness.note_write(self.by_session or "", file.file_path, committed)
                 return
             if self.by_session is not None and committed.snapshot.source == "disk":
                 self.freshness.note_blind_write(self.by_session, committed)
             self.freshness.hint(committed.snapshot.path)
 
-        committed = self._put(file, CommitGuard(token, note))
-        timestamp = self.clock.time_ns() / 1e9
-        self.history.note(
-            edit_id=edit_id, session_id=self.by_session or "", given_path=file.file_path, before=plan.snapshot,
-            committed=committed, splices=plan.splices, change=plan.change, timestamp=timestamp,
-            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        edit = self.committer.commit(
+            file.plan, token, file_path=file.file_path, session_id=self.by_session or "", on_committed=note,
+            removes=file.removes, undoes=() if file.modified_by_user else file.undone.edit_ids,
         )  # fmt: skip
-        self.events.publish(
-            DidEdit(
-                file_path=file.file_path,
-                session_id=self.by_session or "",
-                timestamp=timestamp,
-                content_length=text.count_characters(committed.snapshot.data, plan.format),
-                edit_id=edit_id,
-            )
-        )
-        return replace(told(file), edit_id=edit_id, commit=committed.report, applied_to=committed.snapshot.source)
+        self.events.publish(edit.did_edit)
+        snapshot, report = edit.committed.snapshot, edit.committed.report
+        return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)
 
-    def _knows(self, file: FileChange) -> bool:
-        """Whether the session that undoes has seen what stands; then it knows the outcome too."""
+    def _has_seen(self, file: FileChange) -> bool:
+        """Whether the session that undoes has seen the present content; then it knows the result too."""
         if self.by_session is None or not file.plan.snapshot.exists:
             return False
         try:
@@ -177,8 +158,8 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         return True
 
 
-def told(file: FileChange) -> UndoneFile:
-    """What is said of a plan, before anything of it is written."""
+def to_result(file: FileChange) -> UndoneFile:
+    """The result of the plan before anything of it is written."""
     return UndoneFile(
         file_path=file.file_path,
         edit_ids=file.undone.edit_ids,
@@ -189,13 +170,13 @@ def told(file: FileChange) -> UndoneFile:
     )
 
 
-def _turn_of(file: FileChange) -> int:
-    """First what an editor may refuse, last what is put back least faithfully."""
+def _commit_rank(file: FileChange) -> int:
+    """First what an editor may refuse, last the removals, which a roll-back restores least faithfully."""
     return 0 if file.plan.snapshot.source == "buffer" else 2 if file.removes else 1
 
 
 class _DryCommitHooks(Struct, frozen=True):
-    """CommitHooks that give up at the last moment."""
+    """CommitHooks that stop at the last moment before the commit."""
 
     token: CancelToken
 
@@ -207,11 +188,11 @@ class _DryCommitHooks(Struct, frozen=True):
         raise _DryRunDone
 
     def on_cancel(self, withdraw: Callable[[], None]) -> None:
-        """It does not come to a commit."""
+        """Nothing to withdraw: no commit follows."""
 
     def after(self, committed: Committed) -> None:
-        """Nothing was to be written anyway."""
+        """Reached only if there was nothing to write."""
 
 
 class _DryRunDone(Exception):
-    """All went well up to here."""
+    """The rehearsal has reached the commit."""

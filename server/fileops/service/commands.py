@@ -28,7 +28,7 @@ MAX_REPORT_BYTES = 32 * 1024  # of one report; the answer has more
 Say = Callable[[str], None]
 
 
-class Bash:
+class CommandRunner:
     """executor_at: which executor serves a working directory, and what that directory is called there.
 
     folders: the workspace's; the first is where commands run. recheck: looks again at all tracked files.

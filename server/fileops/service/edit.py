@@ -1,111 +1,104 @@
-"""One edit in a worker thread: look, check, plan, and, unless a person has to be asked, commit.
+"""One edit in a worker thread: read, check, plan, and, unless a user has to approve it, commit.
 
-Knows the order of checks of an edit. A plan that needs a decision goes back as a Proposal; `settle` continues with
-it. A text that is not found may go back as NeedsCorrection, for the client to correct. Everything is tried again
-from the look when the file moved between look and commit, so what is committed was always planned on what stood there.
+Owns the order of checks of an edit. A plan that needs a decision is returned as a Proposal, and `resume` continues
+with the decision. A text that is not found may be returned as NeedsCorrection, for the client to correct. If the file
+changes between the read and the commit, the edit starts again from the read; so a commit always applies to the
+content that it was planned on.
 """
 
-import secrets
 from collections.abc import Callable
-from typing import Literal, assert_never
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency.cancellation import CancelToken, CommitGuard, retry_while_stale
-from fileops.core import plan as edit
+from fileops.concurrency.cancellation import CancelToken, retry_while_stale
+from fileops.core import plan as planning
 from fileops.core import splices, text, validation
-from fileops.core.approval import needs_decision, simplified
-from fileops.core.decision import hunk_splices, modified_splices
-from fileops.core.diff import unified
+from fileops.core.decision import apply_decision
 from fileops.core.presentation import outputs
 from fileops.core.roots import Roots
-from fileops.model.approval import Always, Decision, Modify, Once, Question, Reject, SomeHunks, TimedOut
-from fileops.model.edits import Plan, Splice
+from fileops.model.approval import Decision, Question
+from fileops.model.edits import Plan
 from fileops.model.errors import (
     AlreadyExists,
-    ApprovalTimedOut,
     BinaryFile,
     FileMissing,
     FileOpsError,
     IoFailure,
     NoMatch,
     NotebookFile,
-    Rejected,
 )
-from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, Committed, Snapshot, Text, TextFormat
+from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
-from fileops.ports import Clock, EditJournal, FileSystem
+from fileops.ports import FileSystem
+from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
-from fileops.service.policy import Policy
+from fileops.service.policy import Policy, question_about
 from fileops.service.read import canonical_path
 from fileops.tracking.freshness import Freshness
 
-MAX_SHOWN_BYTES = 1_000_000  # of a text put before a person, as docs/PROTOCOL.md says
-
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A plan that waits for a person. Nothing is held meanwhile."""
+    """A plan that waits for a decision. Nothing is locked until then."""
 
     plan: Plan
     question: Question
 
 
-Attempted = EditResult | Proposal | NeedsCorrection
+EditStep = EditResult | Proposal | NeedsCorrection
 
 
-class Editor(Struct, frozen=True, kw_only=True):
+class EditOperation(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
-    clock: Clock
+    committer: Committer
     settings: Settings
-    journal: EditJournal
 
-    def attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> Attempted:
+    def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
         return self._guarded(
-            request, policy, lambda: retry_while_stale(token, lambda: self._attempt(request, policy, token))
+            request, policy, lambda: retry_while_stale(token, lambda: self._start(request, policy, token))
         )
 
-    def settle(
+    def resume(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
-    ) -> Attempted:
-        """Go on with a decided proposal; again a Proposal where what was decided upon is not what stands now.
+    ) -> EditStep:
+        """Continue with a decided proposal. Returns another Proposal if the decision does not fit the present file.
 
         Raises: Cancelled.
         """
-        return self._guarded(request, policy, lambda: self._settle(request, policy, token, proposal, decision))
+        return self._guarded(request, policy, lambda: self._resume(request, policy, token, proposal.plan, decision))
 
     def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
-        own = original_error(request, error)
+        reported = original_error(request, error)
         return EditResult(
-            output=outputs.failure_text(own, request.tool, request.file_path),
-            error=own,
+            output=outputs.failure_text(reported, request.tool, request.file_path),
+            error=reported,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",
             dry_run=request.dry_run,
         )
 
-    def _guarded(self, request: EditRequest, policy: Policy, work: Callable[[], EditResult | Proposal]) -> Attempted:
+    def _guarded(self, request: EditRequest, policy: Policy, work: Callable[[], EditResult | Proposal]) -> EditStep:
         try:
             return work()
         except FileOpsError as error:
-            if policy.can_correct and isinstance(error, NoMatch) and (waiting := unmatched(request, error)):
-                return waiting
+            if policy.can_correct and isinstance(error, NoMatch) and (pending := unmatched(request, error)):
+                return pending
             return self.failed(request, error)
 
-    # --- look, check, plan ---------------------------------------------------------------------------------
+    # --- read, check, plan ---------------------------------------------------------------------------------
 
-    def _attempt(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditResult | Proposal:
+    def _start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditResult | Proposal:
         """Raises: Stale, PathMoved."""
-        plan = self._plan(request, self._look(request, policy.roots), token)
+        plan = self._plan(request, self._read_for_edit(request, policy.roots), token)
         if request.dry_run or not (plan.splices or plan.creates):
-            return self._outcome(request, plan, None)
-        if needs_decision(policy.mode, plan.snapshot, policy.roots, policy.can_ask):
-            return Proposal(plan=plan, question=_question(request, plan))
+            return _result(request, plan, None)
+        if policy.needs_decision(plan.snapshot):
+            return _proposal(request, plan)
         return self._commit(request, plan, token)
 
     def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
@@ -117,14 +110,14 @@ class Editor(Struct, frozen=True, kw_only=True):
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
     def _plan(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
-        """Raises: Cancelled, and what `edit.plan` raises."""
+        """Raises: Cancelled, and what `core.plan.plan` raises."""
         fmt = text.detect_format(snapshot.data)
         if snapshot.exists:
             if text.is_binary(snapshot.data, fmt):
                 raise BinaryFile
             if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
                 raise NotebookFile
-        plan = edit.plan(
+        plan = planning.plan(
             snapshot,
             fmt,
             request.edits,
@@ -138,8 +131,8 @@ class Editor(Struct, frozen=True, kw_only=True):
         validation.require_valid(self.settings.validators, plan)
         return plan
 
-    def _look(self, request: EditRequest, roots: Roots | None) -> Snapshot:
-        """The file as it stands, if this session may edit it. Checks in the order of docs/PROTOCOL.md."""
+    def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> Snapshot:
+        """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md."""
         canonical = self._canonical(request, roots)
         session_id, wants_creation = request.session_id, not request.edits[0].old_string
 
@@ -164,111 +157,82 @@ class Editor(Struct, frozen=True, kw_only=True):
 
     # --- decide --------------------------------------------------------------------------------------------
 
-    def _settle(
-        self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
+    def _resume(
+        self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decision: Decision
     ) -> EditResult | Proposal:
-        plan = proposal.plan
-        decision = simplified(decision, plan)
-        match decision:
-            case Reject():
-                raise Rejected
-            case TimedOut(timeout_s):
-                raise ApprovalTimedOut(timeout_s=timeout_s)
-            case Once() | Always():
-                wanted = plan.splices
-            case Modify(person_text):
-                content = Text(data=plan.snapshot.data, format=plan.format)
-                wanted = modified_splices(content, person_text)
-            case SomeHunks(hunk_ids):
-                wanted = hunk_splices(plan, hunk_ids)
-            case _:
-                assert_never(decision)
-        if not wanted and not plan.creates:
-            raise Rejected
-        decided = plan if wanted == plan.splices else self._replanned(request, plan, wanted)
-        return retry_while_stale(token, lambda: self._commit_decided(request, policy, token, plan, decided))
+        decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
+        return retry_while_stale(token, lambda: self._commit_decided(request, policy, token, asked, decided))
 
     def _commit_decided(
         self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decided: Plan
     ) -> EditResult | Proposal:
-        """Look again first: whatever moved the file while the person thought is refused there.
+        """Read the file again first: a change that another program made during the question is refused there.
 
-        Only this session's own other edits pass. Then the wish still stands, and where it comes to the same lines
-        the decision does too; otherwise the person is asked again.
+        Only this session's own other edits pass. If the request then changes the same lines, the decision is valid
+        for it too. Otherwise the user is asked again.
         """
-        snapshot = self._look(request, policy.roots)
+        snapshot = self._read_for_edit(request, policy.roots)
         if (snapshot.path, snapshot.exists, snapshot.data) == (
             asked.snapshot.path, asked.snapshot.exists, asked.snapshot.data,
         ):  # fmt: skip
             plan = replace(decided, snapshot=snapshot)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        again = self._plan(request, snapshot, token)
+        replanned = self._plan(request, snapshot, token)
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
-        if decided is asked and is_same_file and _same_lines(again, asked):
-            return self._commit(request, again, token)
-        return Proposal(plan=again, question=_question(request, again))
-
-    def _replanned(self, request: EditRequest, plan: Plan, wanted: tuple[Splice, ...]) -> Plan:
-        change = unified.change_of(
-            plan.snapshot.data, plan.format, wanted,
-            file_path=request.file_path, operation="create" if plan.creates else "modify",
-            limits=self.settings.limits,
-        )  # fmt: skip
-        return replace(plan, splices=wanted, change=change)
-
-    # --- commit --------------------------------------------------------------------------------------------
+        if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
+            return self._commit(request, replanned, token)
+        return _proposal(request, replanned)
 
     def _commit(
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        edit_id = secrets.token_hex(16)
 
         def note(committed: Committed) -> None:
             self.freshness.note_write(request.session_id, request.file_path, committed)
 
-        committed = self.fs.replace(plan.snapshot, plan.splices, CommitGuard(token, note))
-        timestamp = self.clock.time_ns() / 1e9
-        self.journal.record(
-            edit_id=edit_id, session_id=request.session_id, given_path=request.file_path, plan=plan,
-            committed=committed, timestamp=timestamp,
-        )  # fmt: skip
-        told = DidEdit(
-            file_path=request.file_path,
-            session_id=request.session_id,
-            timestamp=timestamp,
-            content_length=text.count_characters(committed.snapshot.data, plan.format),
-            edit_id=edit_id,
+        edit = self.committer.commit(
+            plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
         )
-        return self._outcome(request, plan, committed, did_edit=told, modified_by_user=modified_by_user)
+        return _result(request, plan, edit, modified_by_user=modified_by_user)
 
-    def _outcome(
-        self,
-        request: EditRequest,
-        plan: Plan,
-        committed: Committed | None,
-        *,
-        did_edit: DidEdit | None = None,
-        modified_by_user: bool = False,
-    ) -> EditResult:
-        source = committed.snapshot.source if committed else plan.snapshot.source
-        nothing_to_write = CommitReport(method="none", durability="not_synced")
-        return EditResult(
-            output=_success_text(request, plan, modified_by_user=modified_by_user),
-            change=plan.change,
-            edits=plan.edits,
-            is_multi=request.tool == "multi_edit",
-            n_replaced=plan.n_replacements,
-            created=plan.creates,
-            applied_to=source,
-            matches=plan.matches,
-            match_lines=plan.match_lines,
-            modified_by_user=modified_by_user,
-            edit_id=did_edit and did_edit.edit_id,
-            did_edit=did_edit,
-            commit=committed.report if committed else None if request.dry_run else nothing_to_write,
-            dry_run=request.dry_run,
-        )
+
+def _proposal(request: EditRequest, plan: Plan) -> Proposal:
+    question = question_about(
+        plan,
+        splices.apply(plan.snapshot.data, plan.splices),
+        outputs.question_texts(request.file_path, plan),
+        file_path=request.file_path,
+        session_id=request.session_id,
+    )
+    return Proposal(plan=plan, question=question)
+
+
+def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
+    """The lines that the plan removes and adds, without their line numbers."""
+    return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]
+
+
+def _result(
+    request: EditRequest, plan: Plan, edit: CommittedEdit | None, *, modified_by_user: bool = False
+) -> EditResult:
+    nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
+    return EditResult(
+        output=_success_text(request, plan, modified_by_user=modified_by_user),
+        change=plan.change,
+        edits=plan.edits,
+        is_multi=request.tool == "multi_edit",
+        n_replaced=plan.n_replacements,
+        created=plan.creates,
+        applied_to=(edit.committed.snapshot if edit else plan.snapshot).source,
+        matches=plan.matches,
+        match_lines=plan.match_lines,
+        modified_by_user=modified_by_user,
+        edit_id=edit.did_edit.edit_id if edit else None,
+        did_edit=edit.did_edit if edit else None,
+        commit=edit.committed.report if edit else nothing_to_write,
+        dry_run=request.dry_run,
+    )
 
 
 def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -> str:
@@ -280,32 +244,3 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
         output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
     output = outputs.with_corrections(output, plan.matches)
     return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output
-
-
-def _question(request: EditRequest, plan: Plan) -> Question:
-    before, fmt = plan.snapshot.data, plan.format
-    after = splices.apply(before, plan.splices)
-    title, description = outputs.question_texts(request.file_path, plan)
-    return Question(
-        title=title,
-        description=description,
-        file_path=request.file_path,
-        session_id=request.session_id,
-        change=plan.change,
-        original_text=shown_text(before, fmt),
-        proposed_text=shown_text(after, fmt),
-    )
-
-
-def shown_text(data: bytes, fmt: TextFormat) -> str | None:
-    """As a person is shown it; None where it is too long for that."""
-    return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None
-
-
-def _same_lines(one: Plan, other: Plan) -> bool:
-    """Whether two plans remove and add the same lines, wherever these stand now."""
-    return _changed_lines(one) == _changed_lines(other)
-
-
-def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
-    return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]

@@ -1,13 +1,44 @@
+"""Who may write where and who is asked, at the moment of a request; and the question that a user is asked."""
+
 from msgspec import Struct
 
+from fileops.core import text
+from fileops.core.approval import needs_decision
 from fileops.core.roots import Roots
+from fileops.model.approval import Question
+from fileops.model.edits import Plan
+from fileops.model.files import Snapshot, TextFormat
 from fileops.model.settings import ApprovalMode
+
+MAX_SHOWN_BYTES = 1_000_000  # of a text in a question, as docs/PROTOCOL.md says
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """Who may write where, and who is asked, at the moment of the request. can_correct: the client proposes words."""
+    """Confinement, approval mode and abilities of the client. can_correct: it may propose other strings."""
 
     roots: Roots | None
     mode: ApprovalMode
     can_ask: bool
     can_correct: bool = False
+
+    def needs_decision(self, snapshot: Snapshot) -> bool:
+        return needs_decision(self.mode, snapshot, self.roots, self.can_ask)
+
+
+def question_about(plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str) -> Question:
+    """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
+    title, description = texts
+    return Question(
+        title=title,
+        description=description,
+        file_path=file_path,
+        session_id=session_id,
+        change=plan.change,
+        original_text=_shown_text(plan.snapshot.data, plan.format),
+        proposed_text=_shown_text(proposed, plan.format),
+    )
+
+
+def _shown_text(data: bytes, fmt: TextFormat) -> str | None:
+    """The text of a question; None if it is too long for one."""
+    return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None

@@ -48,7 +48,7 @@ def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReadOperation:
     fs: FileSystem
     freshness: Freshness
     settings: Settings

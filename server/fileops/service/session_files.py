@@ -19,7 +19,7 @@ from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ReadResult
 from fileops.ports import FileSystem
-from fileops.service.activity import ActivityLog, SessionFile, by_relevance, joined
+from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
 from fileops.service.read import CHUNK_BYTES, MAX_PATH_TRIES, canonical_path
 from fileops.tracking.freshness import Conflict, Freshness
 
@@ -29,7 +29,7 @@ class SessionFiles:
     fs: FileSystem
     freshness: Freshness
     workers: SharedWorkers
-    turns: PathLocks
+    path_locks: PathLocks
     ledger: ActivityLog = field(default_factory=ActivityLog)
 
     # --- what the tools did ----------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ class SessionFiles:
     async def record_read(self, request: ReadRequest, roots: Roots | None) -> ReadResult:
         """The agent saw the whole file by other means, as it stands now."""
         token = CancelToken()
-        async with self.turns.take(request.file_path, shared=True):
+        async with self.path_locks.acquire(request.file_path, shared=True):
             return await self.workers.run(
                 token, lambda: record_read(self.fs, self.freshness, request, roots, token), request.file_path
             )
@@ -60,7 +60,7 @@ class SessionFiles:
                 self.freshness.forget(session_id, path)
             return bool(seen)
 
-        async with self.turns.take(file_path, shared=False):
+        async with self.path_locks.acquire(file_path, shared=False):
             was_seen = await self.workers.run(CancelToken(), drop)
         self.ledger.forget(session_id, file_path)
         return was_seen
@@ -69,7 +69,7 @@ class SessionFiles:
         """What has changed since the session read it, in the order of first reading."""
         return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id))
 
-    async def worked_on(self, session_id: str, limit: int | None = None) -> list[SessionFile]:
+    async def list_files(self, session_id: str, limit: int | None = None) -> list[SessionFile]:
         """What the session has read and edited, the most important first (see ledger.py)."""
         noted = self.ledger.files(session_id)
 
@@ -80,15 +80,15 @@ class SessionFiles:
                 path = self._canonical(one.file_path)
                 known = tracked.get(path)
                 file = one if known is None else replace(one, state=known.state, reason=known.reason)
-                files[path] = joined(files[path], file) if path in files else file
+                files[path] = merged(files[path], file) if path in files else file
             return by_relevance(files.values())[:limit]
 
         return await self.workers.run(CancelToken(), look)
 
-    async def line_of(self, session_id: str, file_path: str, old_string: str, roots: Roots | None) -> int | None:
+    async def find_line(self, session_id: str, file_path: str, old_string: str, roots: Roots | None) -> int | None:
         """Where the text first stands, in a file that the session has read and that lies inside the roots."""
         return await self.workers.run(
-            CancelToken(), lambda: line_of(self.fs, self.freshness, session_id, file_path, old_string, roots)
+            CancelToken(), lambda: find_line(self.fs, self.freshness, session_id, file_path, old_string, roots)
         )
 
     def unsee(self, session_id: str, file_path: str) -> None:
@@ -148,7 +148,7 @@ def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: st
 MAX_SEARCHED_BYTES = 4_000_000  # it is asked while arguments stream in: many times for one call
 
 
-def line_of(
+def find_line(
     fs: FileSystem, freshness: Freshness, session_id: str, file_path: str, old_string: str, roots: Roots | None
 ) -> int | None:
     """1-based line of the first occurrence; None where there is none, or the session may not know of it."""

@@ -17,7 +17,7 @@ from fileops.model.results import EditResult, ReadResult, UndoResult
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class CallRecord(Struct, frozen=True, kw_only=True):
     """started_ns: wall clock. duration_ns: without the time for which a person or a client's model thought.
 
     code: "ok", an error's code, or how the request ended otherwise. matches: per step of an edit that was applied;
@@ -38,7 +38,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Sink(Protocol):
-    def record(self, call: Call) -> None: ...
+    def record(self, call: CallRecord) -> None: ...
 
     def close(self) -> None: ...
 
@@ -84,11 +84,11 @@ class CallTimer:
             return "invalid_params"
         return CANCELLED if issubclass(kind, asyncio.CancelledError) else FAULT
 
-    def _ended(self) -> Call:
+    def _ended(self) -> CallRecord:
         took_ns = time.perf_counter_ns() - self._began_ns
         outcome = self.outcome
         change = None if outcome is None else outcome.change
-        return Call(
+        return CallRecord(
             method=self.method,
             session_id=self.session_id,
             started_ns=time.time_ns() - took_ns,
@@ -130,7 +130,7 @@ def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
 
 
 @contextmanager
-def waiting() -> Generator[None]:
+def excluded() -> Generator[None]:
     """Around the wait for a person or a client's model: this time is not the daemon's."""
     began_ns = time.perf_counter_ns()
     try:

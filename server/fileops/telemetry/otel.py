@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fileops import __version__
-from fileops.telemetry.calls import FAULT, Call
+from fileops.telemetry.calls import FAULT, CallRecord
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import MeterProvider
@@ -40,7 +40,7 @@ class Telemetry:
             )
             self._n_lines = meter.create_counter("fileops.lines", unit="{line}", description="Of applied edits")
 
-    def record(self, call: Call) -> None:
+    def record(self, call: CallRecord) -> None:
         if self._tracer is not None:
             self._span(call)
         if self._meters is not None:
@@ -51,7 +51,7 @@ class Telemetry:
                 if n:
                     self._n_lines.add(n, {"fileops.direction": direction})
 
-    def _span(self, call: Call) -> None:
+    def _span(self, call: CallRecord) -> None:
         from opentelemetry.trace import SpanKind, StatusCode
 
         assert self._tracer is not None

@@ -5,7 +5,7 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fileops.telemetry.calls import Call
+from fileops.telemetry.calls import CallRecord
 
 if TYPE_CHECKING:
     pass
@@ -56,7 +56,7 @@ class Counters:
     n_applied: int = 0
     n_modified: int = 0
 
-    def add(self, call: Call) -> None:
+    def add(self, call: CallRecord) -> None:
         self.calls[call.method] += 1
         self.outcomes[call.code] += 1
         latencies = self.latencies.get(call.method)
@@ -66,7 +66,7 @@ class Counters:
         if call.is_applied:
             self._add_applied(call)
 
-    def _add_applied(self, call: Call) -> None:
+    def _add_applied(self, call: CallRecord) -> None:
         self.matches.update(call.matches)
         self.n_added += call.n_added
         self.n_removed += call.n_removed
@@ -82,7 +82,7 @@ class Statistics:
         self.total = Counters()
         self._sessions: OrderedDict[str, Counters] = OrderedDict()
 
-    def record(self, call: Call) -> None:
+    def record(self, call: CallRecord) -> None:
         self.total.add(call)
         if call.method == CLOSING:  # it belongs to a session that is gone
             return

@@ -17,7 +17,7 @@ async def test_writers_are_served_in_order_and_alone() -> None:
     turns, seen, inside = PathLocks(), list[int](), list[int]()
 
     async def write(n: int) -> None:
-        async with turns.take("p", shared=False):
+        async with turns.acquire("p", shared=False):
             inside.append(n)
             assert inside == [n]
             await settle()
@@ -33,12 +33,12 @@ async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
     release = asyncio.Event()
 
     async def reader(name: str) -> None:
-        async with turns.take("p", shared=True):
+        async with turns.acquire("p", shared=True):
             log.append(name)
             await release.wait()
 
     async def writer() -> None:
-        async with turns.take("p", shared=False):
+        async with turns.acquire("p", shared=False):
             log.append("w")
 
     first = [asyncio.create_task(reader("r1")), asyncio.create_task(reader("r2"))]
@@ -53,7 +53,7 @@ async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
 
 async def test_other_paths_do_not_wait() -> None:
     turns = PathLocks()
-    async with turns.take("a", shared=False), asyncio.timeout(PATIENCE_S), turns.take("b", shared=False):
+    async with turns.acquire("a", shared=False), asyncio.timeout(PATIENCE_S), turns.acquire("b", shared=False):
         pass
 
 
@@ -62,26 +62,26 @@ async def test_a_turn_given_up_while_waiting_blocks_nobody(shared: bool) -> None
     turns = PathLocks()
 
     async def wait() -> None:
-        async with turns.take("p", shared=shared):
+        async with turns.acquire("p", shared=shared):
             raise AssertionError("never its turn")
 
-    async with turns.take("p", shared=False):
+    async with turns.acquire("p", shared=False):
         waiting = asyncio.create_task(wait())
         await settle()
         waiting.cancel()
         await settle()
     assert waiting.cancelled()
-    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
+    async with asyncio.timeout(PATIENCE_S), turns.acquire("p", shared=False):
         pass
 
 
 async def test_a_turn_that_comes_together_with_the_cancel_is_passed_on() -> None:
     turns = PathLocks()
-    holder = turns.take("p", shared=False)
+    holder = turns.acquire("p", shared=False)
     await holder.__aenter__()
 
     async def wait() -> None:
-        async with turns.take("p", shared=False):
+        async with turns.acquire("p", shared=False):
             pass
 
     waiting = asyncio.create_task(wait())
@@ -89,5 +89,5 @@ async def test_a_turn_that_comes_together_with_the_cancel_is_passed_on() -> None
     await holder.__aexit__(None, None, None)  # the turn is given to `waiting`, which has not run yet
     waiting.cancel()
     await settle()
-    async with asyncio.timeout(PATIENCE_S), turns.take("p", shared=False):
+    async with asyncio.timeout(PATIENCE_S), turns.acquire("p", shared=False):
         pass

@@ -6,6 +6,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from contract.recording import RecordingHooks
 from fileops.core.merge.undo import undo_edits
@@ -50,7 +51,7 @@ def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSys
         wish = Edit(old_string=f"line {n} old\n", new_string=f"line {n} new, {n * 7}\n")
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = disk.replace(snapshot, planned.splices, RecordingHooks())
-        history.record(
+        history.append(
             edit_id=str(n), session_id=str(n % n_sessions), given_path=PATH, plan=planned, committed=committed,
             timestamp=float(n),
         )  # fmt: skip
@@ -105,12 +106,13 @@ def test_edits_are_marked_as_undone_without_a_walk_over_all():
         edits, snapshot = history.edits(path=PATH), disk.read(PATH)
         undone = undo_edits(edits, snapshot.data, history.contents(PATH).after)
         committed = disk.replace(snapshot, undone.splices, RecordingHooks())
-        change = plan(snapshot, detect_format(b""), [Edit(old_string="line 0", new_string="x")], limits=Limits()).change
+        planned = plan(snapshot, detect_format(b""), [Edit(old_string="line 0", new_string="x")], limits=Limits())
+        planned = replace(planned, splices=undone.splices)
 
         def work() -> None:
-            history.note(
-                edit_id="undo", session_id="0", given_path=PATH, before=snapshot, committed=committed,
-                splices=undone.splices, change=change, timestamp=0.0, undoes=undone.edit_ids,
+            history.append(
+                edit_id="undo", session_id="0", given_path=PATH, plan=planned, committed=committed, timestamp=0.0,
+                undoes=undone.edit_ids,
             )  # fmt: skip
 
         n = n_steps(work)

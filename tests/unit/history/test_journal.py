@@ -27,7 +27,7 @@ class Journalled:
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = self.disk.replace(snapshot, planned.splices, RecordingHooks())
         self.n_edits += 1
-        self.history.record(
+        self.history.append(
             edit_id=str(self.n_edits), session_id="s", given_path=PATH, plan=planned, committed=committed,
             timestamp=float(self.n_edits),
         )  # fmt: skip
@@ -102,5 +102,5 @@ def test_an_unwritten_edit_is_not_kept():
     committed = file.disk.replace(snapshot, (), RecordingHooks())
     wish = Edit(old_string="a", new_string="b")
     planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
-    history.record(edit_id="1", session_id="s", given_path=PATH, plan=planned, committed=committed, timestamp=0.0)
+    history.append(edit_id="1", session_id="s", given_path=PATH, plan=planned, committed=committed, timestamp=0.0)
     assert history.edits() == ()

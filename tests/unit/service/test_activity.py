@@ -1,7 +1,7 @@
 """What sessions did to files, counted and bounded."""
 
 from fileops.service import activity
-from fileops.service.activity import ActivityLog, SessionFile, by_relevance, joined
+from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
 
 
 def test_counts_and_times_per_session() -> None:
@@ -38,4 +38,4 @@ def test_two_names_of_a_file_are_one() -> None:
     one = SessionFile(file_path="/one", n_reads=1, read_at=1.0)
     other = SessionFile(file_path="/other", n_edits=2, edited_at=5.0, n_reads=1, read_at=0.5)
     both = SessionFile(file_path="/other", n_reads=2, n_edits=2, read_at=1.0, edited_at=5.0)
-    assert joined(one, other) == joined(other, one) == both
+    assert merged(one, other) == merged(other, one) == both

@@ -17,7 +17,7 @@ from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult
 from fileops.model.settings import Settings
 from fileops.service import read as reading
-from fileops.service.read import Reader
+from fileops.service.read import ReadOperation
 from fileops.tracking.freshness import Freshness
 
 CHUNK = 64
@@ -59,9 +59,9 @@ def fs(monkeypatch: pytest.MonkeyPatch) -> CountingFileSystem:
 
 
 @pytest.fixture
-def reader(fs: CountingFileSystem) -> Iterator[Reader]:
+def reader(fs: CountingFileSystem) -> Iterator[ReadOperation]:
     freshness = Freshness(fs, NoEvents(), Clock(), sweep_s=3600)
-    yield Reader(fs, freshness, Settings())
+    yield ReadOperation(fs, freshness, Settings())
     freshness.close()
 
 
@@ -78,14 +78,14 @@ def settled(path: pathlib.Path, data: bytes) -> str:
     return str(path)
 
 
-def read(reader: Reader, path: str, offset: int, limit: int | None) -> ReadResult:
+def read(reader: ReadOperation, path: str, offset: int, limit: int | None) -> ReadResult:
     return reader.read(ReadRequest(file_path=path, offset=offset, limit=limit), None, CancelToken())
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_every_window_is_the_same_whatever_was_read_before(
-    reader: Reader, fs: CountingFileSystem, tmp_path: pathlib.Path, encoding: str, newline: str
+    reader: ReadOperation, fs: CountingFileSystem, tmp_path: pathlib.Path, encoding: str, newline: str
 ) -> None:
     chance = random.Random(encoding + newline)
     lines = ["é\u0a0a" * chance.randrange(12) + str(n) for n in range(200)]
@@ -95,7 +95,7 @@ def test_every_window_is_the_same_whatever_was_read_before(
     for _ in range(120):
         offset, limit = chance.randrange(1, 210), chance.choice([1, 3, 20, None])
         known = read(reader, path, offset, limit)
-        fresh = read(Reader(fs, reader.freshness, Settings()), path, offset, limit)
+        fresh = read(ReadOperation(fs, reader.freshness, Settings()), path, offset, limit)
         assert known.output == fresh.output
         assert known.window is not None
         assert fresh.window is not None
@@ -104,7 +104,7 @@ def test_every_window_is_the_same_whatever_was_read_before(
 
 
 def test_a_second_read_near_the_end_reads_a_chunk_or_two(
-    reader: Reader, fs: CountingFileSystem, tmp_path: pathlib.Path
+    reader: ReadOperation, fs: CountingFileSystem, tmp_path: pathlib.Path
 ) -> None:
     path = settled(tmp_path / "f", b"".join(b"line %06d\n" % n for n in range(10_000)))
     read(reader, path, 9_990, 5)
@@ -120,7 +120,7 @@ def test_lines_in_the_middle_of_a_large_file_take_no_more_memory_than_a_few_chun
     pathlib.Path(path).write_bytes(b"".join(b"line %09d and some more text\n" % n for n in range(n_lines)))
     fs = LocalFileSystem()
     freshness = Freshness(fs, NoEvents(), Clock(), sweep_s=3600)
-    reader = Reader(fs, freshness, Settings())
+    reader = ReadOperation(fs, freshness, Settings())
     read(reader, path, 1, 1)  # what is loaded at a first read is not counted
     tracemalloc.start()
     try:
@@ -134,7 +134,7 @@ def test_lines_in_the_middle_of_a_large_file_take_no_more_memory_than_a_few_chun
     assert peak_bytes < 16 * CHUNK_BYTES
 
 
-def test_the_number_of_lines_is_told_once_it_is_known(reader: Reader, tmp_path: pathlib.Path) -> None:
+def test_the_number_of_lines_is_told_once_it_is_known(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
     path = settled(tmp_path / "f", b"x\n" * 500)
     first = read(reader, path, 1, 1)
     assert first.window is not None
@@ -145,7 +145,7 @@ def test_the_number_of_lines_is_told_once_it_is_known(reader: Reader, tmp_path: 
     assert again.window.total_lines == 500
 
 
-def test_another_content_is_another_index(reader: Reader, tmp_path: pathlib.Path) -> None:
+def test_another_content_is_another_index(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
     path = settled(tmp_path / "f", b"short\n" * 100)
     read(reader, path, 99, 1)
     settled(pathlib.Path(path), b"a much longer line\n" * 100)

@@ -8,23 +8,23 @@ import pytest
 from fileops.model.errors import NoMatch
 from fileops.model.results import EditResult
 from fileops.telemetry import stats
-from fileops.telemetry.calls import Call, Calls, note_outcome, waiting
+from fileops.telemetry.calls import CallRecord, Calls, excluded, note_outcome
 from fileops.telemetry.stats import Latencies, Statistics
 
 
 class Kept:
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[CallRecord] = []
 
-    def record(self, call: Call) -> None:
+    def record(self, call: CallRecord) -> None:
         self.calls.append(call)
 
     def close(self) -> None:
         pass
 
 
-def call(session_id: str = "s", *, code: str = "ok", duration_ns: int = 1_000_000) -> Call:
-    return Call(method="fileops/read", session_id=session_id, started_ns=0, duration_ns=duration_ns, code=code)
+def call(session_id: str = "s", *, code: str = "ok", duration_ns: int = 1_000_000) -> CallRecord:
+    return CallRecord(method="fileops/read", session_id=session_id, started_ns=0, duration_ns=duration_ns, code=code)
 
 
 # R-STATS-3
@@ -67,7 +67,7 @@ def test_shares_are_of_applied_edits() -> None:
     assert statistics.outcome(None, 0).edits.share_undone == 0
     for is_modified in (True, False, False, False):
         statistics.record(
-            Call(
+            CallRecord(
                 method="fileops/edit", session_id="s", started_ns=0, matches=("exact",), n_added=2, n_removed=1,
                 is_applied=True, is_modified_by_user=is_modified,
             )
@@ -79,7 +79,7 @@ def test_shares_are_of_applied_edits() -> None:
 
 async def test_waiting_for_somebody_is_not_the_daemons_time() -> None:
     kept = Kept()
-    with Calls([kept]).measured("fileops/edit", "s", ValueError), waiting():
+    with Calls([kept]).measured("fileops/edit", "s", ValueError), excluded():
         for _ in range(1000):
             await asyncio.sleep(0)
     (one,) = kept.calls

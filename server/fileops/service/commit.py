@@ -1,0 +1,67 @@
+"""Commits a plan: writes the file, updates the trackers, adds the history entry and makes the event.
+
+Shared by edits and undos. Runs in a worker thread.
+"""
+
+import secrets
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fileops.concurrency.cancellation import CancelToken, CommitGuard
+from fileops.core import text
+from fileops.model.edits import Plan
+from fileops.model.events import DidEdit
+from fileops.model.files import Committed
+from fileops.ports import Clock, CommitHooks, EditJournal, FileSystem
+
+
+class CommittedEdit(Struct, frozen=True, kw_only=True):
+    """A commit that was made, and the event that the caller publishes."""
+
+    committed: Committed
+    did_edit: DidEdit
+
+
+class Committer(Struct, frozen=True, kw_only=True):
+    fs: FileSystem
+    clock: Clock
+    journal: EditJournal
+
+    def commit(
+        self,
+        plan: Plan,
+        token: CancelToken,
+        *,
+        file_path: str,
+        session_id: str,
+        on_committed: Callable[[Committed], None],
+        removes: bool = False,
+        undoes: tuple[str, ...] = (),
+    ) -> CommittedEdit:
+        """Write the plan and record it as an edit of the session.
+
+        `on_committed` updates the trackers; it is called inside the file's lock, right after the commit.
+        Raises: Stale, PathMoved, Cancelled and the failures of writing.
+        """
+        edit_id = secrets.token_hex(16)
+        committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+        timestamp = self.clock.time_ns() / 1e9
+        self.journal.append(
+            edit_id=edit_id, session_id=session_id, given_path=file_path, plan=plan, committed=committed,
+            timestamp=timestamp, undoes=undoes,
+        )  # fmt: skip
+        did_edit = DidEdit(
+            file_path=file_path,
+            session_id=session_id,
+            timestamp=timestamp,
+            content_length=text.count_characters(committed.snapshot.data, plan.format),
+            edit_id=edit_id,
+        )
+        return CommittedEdit(committed=committed, did_edit=did_edit)
+
+    def write(self, plan: Plan, hooks: CommitHooks, *, removes: bool = False) -> Committed:
+        """Write the plan, or remove its file, without a record. Raises what `commit` raises."""
+        if removes:
+            return self.fs.remove(plan.snapshot, hooks)
+        return self.fs.replace(plan.snapshot, plan.splices, hooks)

@@ -1,0 +1,75 @@
+"""Queries about applied edits: lists of them, and the line ranges of a file that agents have written.
+
+Runs in worker threads.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from fileops.core import text
+from fileops.core.merge.undo import current_ranges
+from fileops.history.journal import History
+from fileops.model.errors import FileOpsError, PathMoved
+from fileops.model.files import TextFormat
+from fileops.model.history import AppliedEdit
+from fileops.model.requests import HistoryRequest
+from fileops.model.results import AgentEditRange
+from fileops.ports import FileSystem
+
+MAX_LOCATED = 50  # edits of one file that an editor is shown; older ones are in the history
+
+
+class EditHistory(Struct, frozen=True, kw_only=True):
+    fs: FileSystem
+    history: History
+
+    def edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
+        """Newest first."""
+        path = None
+        if request.file_path is not None:
+            try:
+                path = self.fs.resolve(request.file_path)
+            except FileOpsError:
+                return ()
+        return self.history.edits(path=path, session_id=request.session_id, limit=request.limit)
+
+    def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
+        """The present ranges of the newest MAX_LOCATED edits that are not undone, newest edit first."""
+        try:
+            path = self.fs.resolve(file_path)
+            edits = [edit for edit in self.history.edits(path=path) if edit.undone_by is None and not edit.undoes]
+            snapshot = self.fs.read(path) if edits else None
+        except (FileOpsError, PathMoved):
+            return ()
+        if snapshot is None or not snapshot.exists:
+            return ()
+        ranges: list[AgentEditRange] = []
+        contents = self.history.contents(path)
+        for edit in edits[:MAX_LOCATED]:
+            base = contents.after(edit.edit_id)
+            if base is not None:
+                ranges.extend(_ranges_of(edit, base, snapshot.data))
+        return tuple(ranges)
+
+
+def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentEditRange]:
+    """Top to bottom. Ranges that share a line, or are on neighbouring lines, are one range."""
+    fmt = text.detect_format(present)
+    lines: list[tuple[int, int]] = []
+    for span in sorted(current_ranges(edit, base, present), key=lambda span: span.start):
+        first = _editor_line(present, fmt, span.start)
+        last = _editor_line(present, fmt, max(span.start, span.end - fmt.unit_bytes))
+        if lines and first <= lines[-1][1] + 1:
+            first, last = lines[-1][0], max(last, lines.pop()[1])
+        lines.append((first, last))
+    return (AgentEditRange(edit=edit, first_line=first, last_line=last) for first, last in lines)
+
+
+def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
+    """The 0-based line as LSP counts it: a lone carriage return ends a line too."""
+    before = text.decode_part(data[:offset], fmt)
+    n_returns = before.count("\r") - before.count("\r\n")
+    if before.endswith("\r") and data[offset : offset + fmt.unit_bytes] == text.newline_of(fmt):
+        n_returns -= 1
+    return before.count("\n") + n_returns

@@ -1,0 +1,52 @@
+"""What all clients of a daemon share: files, trackers, history, path locks and worker threads.
+
+A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
+"""
+
+from typing import TYPE_CHECKING
+
+from fileops.concurrency.path_locks import PathLocks
+from fileops.concurrency.workers import SharedWorkers
+from fileops.history.journal import History
+from fileops.ports import Clock, FileSystem
+from fileops.service.commit import Committer
+from fileops.service.edit_history import EditHistory
+from fileops.tracking.freshness import Freshness
+
+if TYPE_CHECKING:
+    from fileops.service.plugins import Plugins
+
+
+class Workspace:
+    def __init__(
+        self,
+        *,
+        fs: FileSystem,
+        freshness: Freshness,
+        history: History,
+        clock: Clock,
+        plugins: "Plugins | None" = None,
+    ) -> None:
+        self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
+        self._plugins = plugins
+        self.path_locks = PathLocks()
+        self.workers = SharedWorkers()
+        self.committer = Committer(fs=fs, clock=clock, journal=history)
+        self.edit_history = EditHistory(fs=fs, history=history)
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.clock.time_ns() / 1e9
+
+    @property
+    def n_elsewhere(self) -> int:
+        """Requests that wait for an editor, a mapped host or a plugin, or for the path lock of one that does."""
+        return self.workers.n_elsewhere(self.path_locks.n_waiting)
+
+    def close(self) -> None:
+        """Finish the commits that have begun, and start no further ones."""
+        if self._plugins is not None:
+            self._plugins.close()  # a worker thread may be waiting for one
+        self.workers.close()
+        self.freshness.close()
+        self.history.close()
