@@ -1,4 +1,4 @@
-"""The snippets of clients/README.md: the Emacs client is run as it stands there, against the real daemon."""
+"""The snippets of docs/guide/editors.md: the Emacs client is run as printed, against the real daemon."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from clients.places import program
 
-README = Path(__file__).parents[2] / "clients" / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "editors.md"
 
 USE = """
 (require (quote json))
@@ -44,7 +44,7 @@ USE = """
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.timeout(120)

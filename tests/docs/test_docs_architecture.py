@@ -1,0 +1,38 @@
+"""docs/internals/ARCHITECTURE.md: each module that it names exists, and so does each name in it."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / "server" / "fileops"
+PAGE = (ROOT / "docs" / "internals" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MODULES = sorted(set(re.findall(r"`(\w[\w/]*\.py)(?:::\w+)?`", PAGE)))
+NAMES = sorted(set(re.findall(r"`(\w[\w/]*\.py)::(\w+)`", PAGE)))
+ROOMS = {folder.name for folder in SERVER.iterdir() if (folder / "__init__.py").is_file()}
+
+
+@cache
+def _names_in(module: str) -> set[str]:
+    tree = ast.parse((SERVER / module).read_text(encoding="utf-8"))
+    return {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_named_module_exists(module: str) -> None:
+    found = [path for path in [SERVER / module, ROOT / module] if path.is_file()]
+    assert found or ("/" not in module and list(SERVER.rglob(module)))
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_name_is_defined_in_its_module(module: str, name: str) -> None:
+    assert name in _names_in(module)
+
+
+def test_every_room_is_described() -> None:
+    section = PAGE.split("## Rooms from the bottom up")[1].split("\n## ")[0]
+    described = set(re.findall(r"^\*\*`(\w+)`\*\*", section, re.MULTILINE))
+    assert described - {"ports", "compose"} == ROOMS - {"demo"}
