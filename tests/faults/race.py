@@ -288,7 +288,7 @@ class Race:
         self.report.n_outside += 1
 
     def _stands(self, record: Record, fd: int) -> bool:
-        """False: when this was written, the file that he had opened was replaced already (docs/internals/GUARANTEES.md)."""
+        """False: when this was written, the file that he had opened was replaced already (see GUARANTEES.md)."""
         until = time.monotonic() + 5
         while (own := os.fstat(fd)).st_nlink:
             if os.path.samestat(own, os.stat(record.path)):

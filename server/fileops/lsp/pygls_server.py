@@ -1,7 +1,7 @@
 """The pygls seam: standard messages past the handshake, as features of a pygls server. Loaded with the first of them.
 
 pygls keeps what it does well: the table of features, running handlers, cancelling them, capabilities, lsprotocol's
-types. Replaced is what docs/internals/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (nothing of our insides
+types. Replaced is what adr/0010-pygls-seam.md lists: parsing (no object hook), errors (nothing of our insides
 reaches the client), requests to the client and book-keeping (nothing is kept once it is answered). This names private
 parts of pygls 2.1; tests/unit/lsp/test_pygls_seam.py holds them.
 """
