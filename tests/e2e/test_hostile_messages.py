@@ -227,6 +227,36 @@ def test_folder_that_cannot_be_found_out_neither_opens_nor_blocks_anything(tmp_p
         assert client.shut_down() == 0
 
 
+UNREADABLE_CHANGES: list[object] = [None, [], {}, {"event": {"added": []}}, {"event": {"added": [], "removed": [{}]}}]
+
+
+# R-INIT-3
+@pytest.mark.parametrize("params", UNREADABLE_CHANGES)
+def test_change_of_folders_that_cannot_be_read_changes_nothing_and_is_reported(file: Path, params: object) -> None:
+    with raw_client() as client:
+        client.initialize(workspaceFolders=[{"uri": file.parent.as_uri(), "name": "in"}])
+        client.read(file)
+        client.notify("workspace/didChangeWorkspaceFolders", params)
+        shown = client.notification("window/showMessage")
+        assert shown["type"] == 2
+        assert "workspace folders could not be read" in shown["message"]
+        assert shown["message"].endswith("the folders are unchanged")
+        assert client.result("fileops/edit", edit_of(file))["status"] == "success"
+
+
+# R-INIT-3
+def test_added_folder_whose_uri_is_of_another_host_is_reported_and_the_rest_of_the_change_counts(file: Path) -> None:
+    inside = {"uri": file.parent.as_uri(), "name": "in"}
+    with raw_client() as client:
+        client.initialize(workspaceFolders=[inside])
+        client.read(file)
+        elsewhere = {"uri": "file://elsewhere/p", "name": "far"}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [elsewhere], "removed": [inside]}})
+        shown = client.notification("window/showMessage")
+        assert (shown["type"], ".event.added[0].uri" in shown["message"]) == (2, True)
+        assert client.result("fileops/edit", edit_of(file))["error"]["code"] == "outside_roots"
+
+
 def test_documents_with_strange_uris_texts_and_changes_do_no_harm(client: RawClient, file: Path) -> None:
     client.read(file)
     for uri in STRANGE_URIS:

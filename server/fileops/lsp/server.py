@@ -81,7 +81,9 @@ class LspServer:
         self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
-        self.add_standard(methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed)
+        self.add_standard(
+            methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed, on_lost=self._folders_not_changed
+        )
         self.add_standard(methods.WINDOW_WORK_DONE_PROGRESS_CANCEL, self._progress_cancelled)
 
     # --- registration ------------------------------------------------------------------------------------------
@@ -216,10 +218,18 @@ class LspServer:
     def _folders_changed(self, params: DidChangeWorkspaceFoldersParams) -> None:
         for folder in params.event.removed:
             self._folders.pop(folder.uri, None)
-        for folder in params.event.added:
-            if (path := path_of(folder.uri)) is not None:
+        for n, folder in enumerate(params.event.added):
+            try:
+                path = _folder_at(folder.uri, f".event.added[{n}].uri")
+            except InvalidParams as fault:
+                self._warn_of((f"a workspace folder was not added: {fault.path} {fault.reason}",))
+                continue
+            if path is not None:
                 self._folders[folder.uri] = path
         self._ready().set_folders(self._folders.values())
+
+    def _folders_not_changed(self, _raw: object, reason: str) -> None:
+        self._warn_of((f"a change of the workspace folders could not be read ({reason}): the folders are unchanged",))
 
     def _progress_cancelled(self, params: ProgressCancelParams) -> None:
         self._progress.cancel(params.token)
