@@ -31,56 +31,59 @@ if TYPE_CHECKING:
 
 
 def serve() -> int:
-    import asyncio
-    import threading
-
+    """Serve one LSP client on stdin and stdout; returns the exit status."""
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
-    from fileops.fs.local.filesystem import LocalFileSystem
-    from fileops.history.journal import History
-    from fileops.lsp.server import ClientContext, LspServer
+    import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed at `initialize`, as the next
+    import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from fileops.lsp.server import LspServer
     from fileops.lsp.stdio import serve_stdio
-
-    def build(wiring: ClientContext) -> "FileOps":
-        from fileops.fs.overlay.filesystem import OverlayFileSystem
-        from fileops.lsp.approver import LspApprover
-        from fileops.lsp.client import is_editor
-        from fileops.lsp.text_sync import DocumentSync
-        from fileops.lsp.undo_actions import LensRefresh, UndoActions
-        from fileops.lsp.workspace_edit import LspEditor
-
-        settings, client = wiring.settings, wiring.client
-        editor = LspEditor(client, asyncio.get_running_loop())
-        disk = LocalFileSystem()
-        remote = _remote(wiring.options.filesystems, disk) if wiring.options.filesystems else None
-        buffers = OverlayFileSystem(remote or disk, editor, lambda: client.position_encoding)
-        by_message = wiring.options.approval_fallback == "message"
-        approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
-        DocumentSync(buffers).register(wiring.add_standard)
-        if is_editor(client.capabilities):
-            buffers.load()
-        history = History(_history_store(wiring) if wiring.options.history == "persistent" else None)
-        service = compose(
-            settings, wiring.folders, events=wiring.events, files=buffers, approver=approver, history=history,
-            corrector=_corrector(wiring) if settings.correction else None,
-            remote=remote, sinks=_telemetry(),
-            commands=_command_approver(wiring, use_message_fallback=by_message) if wiring.options.bash else None,
-        )  # fmt: skip
-        service.when_work_waits(wiring.on_request_done)
-        threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
-        UndoActions(service, client, wiring.progress).register(
-            wiring.add_standard, code_lens=wiring.options.code_lens or False
-        )
-        if wiring.options.code_lens:
-            wiring.listen(LensRefresh(client).on_event)
-        return service
 
     gc.freeze()
     gc.enable()
-    return serve_stdio(LspServer(build))
+    return serve_stdio(LspServer(build_service))
+
+
+def build_service(context: "ClientContext") -> "FileOps":
+    """Build the service of one LSP client. Called at its `initialize`, on the event loop."""
+    import asyncio
+    import threading
+
+    from fileops.fs.local.filesystem import LocalFileSystem
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.history.journal import History
+    from fileops.lsp.approver import LspApprover
+    from fileops.lsp.client import is_editor
+    from fileops.lsp.text_sync import DocumentSync
+    from fileops.lsp.undo_actions import LensRefresh, UndoActions
+    from fileops.lsp.workspace_edit import LspEditor
+
+    settings, options, client = context.settings, context.options, context.client
+    disk = LocalFileSystem()
+    remote = _remote(options.filesystems, disk) if options.filesystems else None
+    editor = LspEditor(client, asyncio.get_running_loop())
+    files = OverlayFileSystem(remote or disk, editor, lambda: client.position_encoding)
+    by_message = options.approval_fallback == "message"
+    approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
+    DocumentSync(files).register(context.add_standard)
+    if is_editor(client.capabilities):
+        files.load()
+    history = History(_history_store(context) if options.history == "persistent" else None)
+    service = compose(
+        settings, context.folders, events=context.events, files=files, approver=approver, history=history,
+        corrector=_corrector(context) if settings.correction else None,
+        remote=remote, sinks=_telemetry(),
+        commands=_command_approver(context, use_message_fallback=by_message) if options.bash else None,
+    )  # fmt: skip
+    service.when_work_waits(context.on_request_done)
+    threading.Thread(target=disk.recover_all, args=(service.folders,), name="fileops-recovery", daemon=True).start()
+    UndoActions(service, client, context.progress).register(context.add_standard, code_lens=options.code_lens or False)
+    if options.code_lens:
+        context.listen(LensRefresh(client).on_event)
+    return service
 
 
 def _check_validators(names: "Sequence[str]") -> None:
-    """Raises: InvalidParams, where one is not installed."""
+    """Raises: InvalidParams, if one is not installed."""
     from fileops.rpc.decode import InvalidParams
     from fileops.service.catalog import validator_names
 
@@ -92,32 +95,33 @@ def _check_validators(names: "Sequence[str]") -> None:
 
 
 def _remote(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
-    """The disk with what is mapped into it. Raises: InvalidParams, where there is no such filesystem."""
+    """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
     from fileops.fs.remote.mounts import Mount, mounted, unsupported_reason
     from fileops.rpc.decode import InvalidParams
 
-    for index, one in enumerate(filesystems):
-        if (reason := unsupported_reason(one.url)) is not None:
+    for index, entry in enumerate(filesystems):
+        if (reason := unsupported_reason(entry.url)) is not None:
             raise InvalidParams(reason, f".initializationOptions.filesystems[{index}].url")
-    return mounted(disk, [Mount(prefix=one.prefix, url=one.url, options=one.options or {}) for one in filesystems])
+    mounts = [Mount(prefix=entry.prefix, url=entry.url, options=entry.options or {}) for entry in filesystems]
+    return mounted(disk, mounts)
 
 
-def _corrector(wiring: "ClientContext") -> "Corrector":
+def _corrector(context: "ClientContext") -> "Corrector":
     from fileops.lsp.corrector import LspCorrector
 
-    return LspCorrector(wiring.client, timeout_s=wiring.settings.correction_timeout_s)
+    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
 
 
-def _command_approver(wiring: "ClientContext", *, use_message_fallback: bool) -> "CommandApprover":
+def _command_approver(context: "ClientContext", *, use_message_fallback: bool) -> "CommandApprover":
     from fileops.lsp.approver import LspCommandApprover
 
     return LspCommandApprover(
-        wiring.client, timeout_s=wiring.settings.approval_timeout_s, use_message_fallback=use_message_fallback
+        context.client, timeout_s=context.settings.approval_timeout_s, use_message_fallback=use_message_fallback
     )
 
 
 def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
-    """Commands run where their working directory is: here, or on the host that it is mapped from."""
+    """Choose where commands run: on this host, or on the host that the working directory is mapped from."""
     from fileops.model.errors import CommandNotStarted
     from fileops.shell.process import ShellExecutor
 
@@ -127,28 +131,28 @@ def _executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
         host = remote.ssh_host(cwd)
         if host is None:
             raise CommandNotStarted(reason="no commands can be run in this filesystem")
-        command, there = host
-        return ShellExecutor(command), there
+        command, remote_cwd = host
+        return ShellExecutor(command), remote_cwd
 
     return executor_at
 
 
-def _history_store(wiring: "ClientContext") -> "HistoryStore":
-    """What becomes of it is told to the client as a warning."""
+def _history_store(context: "ClientContext") -> "HistoryStore":
+    """Return the persistent store. The client is shown a warning when it fails."""
     import asyncio
     from contextlib import suppress
 
     from fileops.history.store import DiskHistoryStore, default_folder
     from fileops.lsp import methods
 
-    loop, client = asyncio.get_running_loop(), wiring.client
+    loop, client = asyncio.get_running_loop(), context.client
 
-    def tell(sentence: str) -> None:
+    def warn(sentence: str) -> None:
         params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with suppress(RuntimeError):  # the loop is closed, so the client is gone
             loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
 
-    return DiskHistoryStore(default_folder(), tell=tell)
+    return DiskHistoryStore(default_folder(), tell=warn)
 
 
 def compose(
@@ -164,7 +168,7 @@ def compose(
     sinks: "tuple[Sink, ...]" = (),
     commands: "CommandApprover | None" = None,
 ) -> "FileOps":
-    """The service over files as the person sees them. folders: absolute paths of the workspace."""
+    """Build a service over files as the user sees them. Args: folders: absolute paths of the workspace."""
     from fileops.service.fileops import ClientAdapters, FileOps
     from fileops.service.plugins import register_plugins
     from fileops.service.workspace import Workspace
@@ -199,7 +203,7 @@ def compose(
 
 
 def _telemetry() -> "tuple[Sink, ...]":
-    """What the standard environment variables ask for, which usually is nothing."""
+    """Return the sinks that OpenTelemetry's environment variables ask for, usually none."""
     if not any(name.startswith("OTEL_") for name in os.environ):
         return ()
     from fileops.telemetry.otel import telemetry_from

@@ -90,12 +90,12 @@ def test_an_editors_first_document_is_kept_though_the_installation_is_gone(
     assert file.read_text() == "one\ntwo\n"
 
 
-@pytest.mark.parametrize("missing", ["open_documents.py", "editor_writes.py", "documents.py"])
+@pytest.mark.parametrize("missing", ["documents.py", "editor_commit.py", "text_document.py"])
 def test_a_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
     client: RawClient, package: Path, file: Path, missing: str
 ) -> None:
     """R-DOC-12. A client that did not say that it is an editor."""
-    module, aside = package / "lsp" / missing, package.parent / missing
+    module, aside = package / "fs" / "overlay" / missing, package.parent / missing
     client.initialize(NO_EDITOR)
     client.read(file)
     module.rename(aside)
@@ -115,7 +115,7 @@ def test_a_document_that_could_not_be_kept_is_free_once_it_is_closed(
 ) -> None:
     client.initialize(NO_EDITOR)
     client.read(file)
-    (package / "lsp" / "open_documents.py").unlink()
+    (package / "fs" / "overlay" / "documents.py").unlink()
     opened(client, file)
     require_refused(client, file)
     client.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
