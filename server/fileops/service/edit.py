@@ -36,8 +36,8 @@ from fileops.model.settings import Settings
 from fileops.ports import FileSystem
 from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
+from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about
-from fileops.service.read import canonical_path
 from fileops.tracking.freshness import Freshness
 
 

@@ -1,11 +1,10 @@
-"""One read, start to end, in a worker thread: find the file, stream the window, note what was seen.
+"""One read in a worker thread: find the file, stream the window, record what was read.
 
-Knows the order of checks of a read; knows nothing of requests on the wire, of the event loop or of other reads.
+Owns the order of checks of a read. Knows nothing of the wire, of the event loop or of other reads.
 """
 
 from dataclasses import dataclass, field
 
-import xxhash
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -14,14 +13,12 @@ from fileops.core.presentation import outputs
 from fileops.core.roots import Roots
 from fileops.core.text import newline_of, rfind_aligned
 from fileops.core.window import WindowReader
-from fileops.model.digest import content_digest
+from fileops.model.digest import CHUNK_BYTES, Hasher, content_digest
 from fileops.model.errors import (
     BinaryFile,
     FileMissing,
     FileOpsError,
     ImageUnreadable,
-    NotAbsolute,
-    PathMoved,
     TooLarge,
 )
 from fileops.model.files import TextFormat
@@ -31,20 +28,8 @@ from fileops.model.settings import Settings
 from fileops.ports import ContentStream, FileSystem
 from fileops.service import images
 from fileops.service.line_index import LineIndex, LineIndexes
+from fileops.service.paths import with_canonical_path
 from fileops.tracking.freshness import Freshness
-
-CHUNK_BYTES = 256 * 1024  # a default-sized file in one go; larger ones at the disk's own pace
-MAX_PATH_TRIES = 10  # a component that is a symlink each time we look is somebody playing, not a rename
-
-
-def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
-    """The one path that is decided upon and then opened. Raises: NotAbsolute, OutsideRoots, FileMissing."""
-    if not given_path.startswith("/"):
-        raise NotAbsolute(path=given_path)
-    canonical = fs.resolve(given_path)
-    if roots is not None:
-        roots.require_inside(canonical, given_path)
-    return canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +40,18 @@ class ReadOperation:
     line_indexes: LineIndexes = field(default_factory=LineIndexes)
 
     def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadResult:
-        """Raises: Cancelled. A failure of the read is an outcome, not an exception."""
+        """Raises: Cancelled. A failure of the read is a result, not an exception."""
+
+        def work(canonical: str) -> ReadResult:
+            return self._read_canonical(canonical, request, token)
+
         try:
-            for _ in range(MAX_PATH_TRIES):
-                token.check()
-                canonical = canonical_path(self.fs, request.file_path, roots)
-                try:
-                    return self._read_canonical(canonical, request, token)
-                except PathMoved:
-                    continue
-            raise FileMissing
+            return with_canonical_path(self.fs, request.file_path, roots, token, work)
         except FileOpsError as error:
             return _failed(request, error)
 
     def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadResult | None:
-        """`read` for the event loop, where nothing has to be waited for; None, and nothing has happened, elsewhere."""
+        """`read` for the event loop, if nothing has to be waited for; otherwise None, and nothing has happened."""
         path = request.file_path
         stream = self.fs.try_open_cached(path)
         if stream is None:
@@ -78,7 +60,7 @@ class ReadOperation:
             if roots is not None and not roots.contains(path):
                 return None
             chunk = stream.read(CHUNK_BYTES)
-            if b"\0" in chunk:  # no plain text; a picture would take its time
+            if b"\0" in chunk:  # no plain text; decoding an image takes time
                 return None
             try:
                 return self._read_stream(path, stream, chunk, request, CancelToken())
@@ -96,7 +78,7 @@ class ReadOperation:
     def _read_stream(
         self, canonical: str, stream: ContentStream, chunk: bytes, request: ReadRequest, token: CancelToken
     ) -> ReadResult:
-        """chunk: the first of the stream."""
+        """Read on from `chunk`, the first of the stream."""
         limits = self.settings.limits
         stamp = stream.stamp
         whole = request.offset is None and request.limit is None
@@ -139,7 +121,7 @@ class ReadOperation:
         request: ReadRequest,
         token: CancelToken,
     ) -> ReadResult:
-        """Whole, whatever lines were asked for. Raises: ImageUnreadable."""
+        """The whole image; a range of lines has no meaning here. Raises: ImageUnreadable."""
         pieces, n_bytes = list[bytes](), 0
         while chunk:
             token.check()
@@ -167,14 +149,14 @@ class ReadOperation:
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
     ) -> tuple[Window, bytes | None]:
-        """The window, and the digest of the content where all of it was seen. Raises: TooManyChars."""
+        """The window, and the digest of the content if all of it was read. Raises: TooManyChars."""
         if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
             index = self.line_indexes.of(stream.stamp, stream.taken_ns)
             return self._window_of_large(stream, chunk, fmt, request, token, index)
         reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
-        digest = xxhash.xxh3_128()
+        digest = Hasher()
         first = chunk
-        while chunk:  # to the end, which costs nothing, so that a digest is known
+        while chunk:  # to the end, so that the digest is known: it is a small file
             token.check()
             digest.update(chunk)
             reader.feed(chunk)
@@ -194,7 +176,7 @@ class ReadOperation:
         index: LineIndex | None,
     ) -> tuple[Window, bytes | None]:
         line, at = (1, 0) if index is None else index.point_before(request.offset or 1)
-        digest = xxhash.xxh3_128() if at == 0 else None
+        digest = Hasher() if at == 0 else None
         if at:
             stream.seek(at)
             chunk = stream.read(CHUNK_BYTES)

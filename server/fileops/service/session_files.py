@@ -5,7 +5,6 @@ Belongs to the event loop; the disk is looked at in worker threads.
 
 from dataclasses import dataclass, field
 
-import xxhash
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -14,13 +13,14 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.core.matching.exact import find, lines_of
 from fileops.core.roots import Roots
 from fileops.core.text import detect_format, is_binary
+from fileops.model.digest import CHUNK_BYTES, Hasher
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, PathMoved
 from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ReadResult
 from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
-from fileops.service.read import CHUNK_BYTES, MAX_PATH_TRIES, canonical_path
+from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.tracking.freshness import Conflict, Freshness
 
 
@@ -112,31 +112,26 @@ class SessionFiles:
 def record_read(
     fs: FileSystem, freshness: Freshness, request: ReadRequest, roots: Roots | None, token: CancelToken
 ) -> ReadResult:
-    """Without an output. Of the content a digest is kept, whatever the size. Raises: Cancelled."""
+    """Record the whole present content as read, without an output. Raises: Cancelled."""
+
+    def work(path: str) -> ReadResult:
+        try:
+            return _record(fs, freshness, request, path, token)
+        except FileMissing:
+            freshness.note_missing(request.session_id, path)
+            raise
+
     try:
-        for _ in range(MAX_PATH_TRIES):
-            token.check()
-            path = canonical_path(fs, request.file_path, roots)
-            try:
-                return _record(fs, freshness, request, path, token)
-            except PathMoved:
-                continue
-            except FileMissing:
-                freshness.note_missing(request.session_id, path)
-                raise
-        raise FileMissing
+        return with_canonical_path(fs, request.file_path, roots, token, work)
     except FileOpsError as error:
         return ReadResult(output="", error=error)
 
 
 def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
     with fs.open(path) as stream:
-        digest = xxhash.xxh3_128()
-        first = chunk = stream.read(CHUNK_BYTES)
-        while chunk:
-            token.check()
-            digest.update(chunk)
-            chunk = stream.read(CHUNK_BYTES)
+        digest, first = Hasher(), stream.read(CHUNK_BYTES)
+        digest.update(first)
+        digest.update_from(stream.read, token.check)
         stamp = stream.stamp
         freshness.note_read(
             request.session_id, request.file_path, path, stamp, stream.taken_ns, digest.digest(),

@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Literal
 
-import xxhash
 from msgspec import Struct
 
 from fileops.core.stamps import is_same_file, is_unmoved
 from fileops.core.tracker import FRESH, NEEDS_CONTENT, Seen, Verdict, assess
+from fileops.model.digest import Hasher
 from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
 from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
 from fileops.tracking.registry import TrackerRegistry, Verdicts
 
-CHUNK_BYTES = 1 << 20
 MAX_SETTLED_BYTES = 4_000_000  # of a file with an unmoved but too young stamp, in a look; an edit compares any size
 MAX_RESOLVED_PER_SWEEP = 100  # some 15 us each: half a percent of a core
 MAX_LINKS_PER_SWEEP = 2000
@@ -190,11 +189,10 @@ class FreshnessChecker:
             return None
 
     def _stat_and_digest(self, path: str) -> _Standing | None:
-        digest = xxhash.xxh3_128()
+        digest = Hasher()
         try:
             with self._fs.open(path) as stream:
-                while chunk := stream.read(CHUNK_BYTES):
-                    digest.update(chunk)
+                digest.update_from(stream.read)
                 return _Standing(stamp=stream.stamp, taken_ns=stream.taken_ns, digest=digest.digest())
         except (FileOpsError, PathMoved):
             standing = self._stat(path)
