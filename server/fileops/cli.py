@@ -4,9 +4,11 @@ Nothing heavy is imported before it is known to be needed: `--version` and `--he
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from fileops import __version__
 
@@ -43,12 +45,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_mcp_command(options)
     _log_to(options.log_file, options.log_level)
     if options.command == "mcp":
-        sys.exit("fileops-server mcp: this version prints configurations only")
+        return _serve_mcp(options)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(HELLO + "\n")
     from fileops.compose import serve
 
     return serve()
+
+
+def _serve_mcp(options: argparse.Namespace) -> int:
+    import logging
+
+    from fileops.compose import serve_mcp
+    from fileops.mcp.options import McpOptions
+    from fileops.mcp.roots import is_usable
+
+    roots = [os.path.abspath(root) for root in options.roots]
+    for root in roots:
+        if not os.path.isdir(root):
+            _refuse_mcp(f"--root {root} is not a folder. Name one that exists.")
+        if not is_usable(root, os.environ):
+            _refuse_mcp(f"--root {root} is the home folder or contains it. Name the folder of a project.")
+    further_tools = {"": (), "+undo": ("Undo",)}.get(options.tools)
+    if further_tools is None:
+        _refuse_mcp(f"--tools {options.tools} is not known. There is +undo.")
+    if options.max_read_bytes is not None and options.max_read_bytes < 1:
+        _refuse_mcp("--max-read-bytes must be at least 1.")
+    if options.freshness == "relevant":
+        logging.getLogger(__name__).warning("--freshness relevant is not available yet; mtime is used")
+    return serve_mcp(
+        McpOptions(
+            roots=roots, session=options.session, approve=options.approve, protected=options.protected,
+            freshness=options.freshness, confine=options.confine, further_tools=further_tools,
+            notices=options.notices, max_read_bytes=options.max_read_bytes,
+        )
+    )  # fmt: skip
+
+
+def _refuse_mcp(sentence: str) -> NoReturn:
+    sys.stderr.write(f"fileops-server mcp: {sentence}\n")
+    sys.exit(2)
 
 
 def _run_mcp_command(options: argparse.Namespace) -> int:
@@ -96,11 +132,12 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
         "--approve", choices=("person", "ask", "host", "never"), default="person",
         help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
-        "host, which asks before it calls; or no one",
+        "host, which asks before it calls; or none of them",
     )  # fmt: skip
     mcp.add_argument(
         "--protected", choices=("ask", "allow"), default="ask",
-        help="edits of protected files such as .git and .env need consent (default), or are treated as any other",
+        help="if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
+        "(default), or apply it",
     )  # fmt: skip
     mcp.add_argument(
         "--freshness", choices=("mtime", "content", "relevant"), default="mtime",

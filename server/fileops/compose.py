@@ -6,7 +6,7 @@ Nothing heavy is imported before it is known to be needed.
 import gc
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
+    from fileops.mcp.options import McpOptions
+    from fileops.model.documents import BufferEdit
+    from fileops.model.events import Event
     from fileops.model.settings import Settings
     from fileops.ports import (
         Approver,
@@ -80,6 +83,63 @@ def build_service(context: "ClientContext") -> "FileOps":
     if options.code_lens:
         context.listen(LensRefresh(client).on_event)
     return service
+
+
+def serve_mcp(options: "McpOptions") -> int:
+    """Serve one MCP client on stdin and stdout; returns the exit status."""
+    import threading
+
+    gc.disable()  # as in `serve`
+    from fileops.fs.local.filesystem import LocalFileSystem
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.history.journal import History
+    from fileops.mcp.server import McpServer
+    from fileops.rpc.line_framing import LineParser, line_frame
+    from fileops.rpc.session import StreamSession
+    from fileops.rpc.standard_io import serve_standard_io
+
+    disk = LocalFileSystem()
+
+    def build(approver: "Approver") -> "FileOps":
+        files = OverlayFileSystem(disk, NoEditor(), lambda: "utf-8")
+        return compose(
+            options.settings, (), events=NoEvents(), files=files, approver=approver, history=History(None),
+            sinks=_telemetry(),
+        )  # fmt: skip
+
+    def session(for_reading: int, for_writing: int) -> StreamSession:
+        def recover() -> None:
+            folders = server.service.folders
+            threading.Thread(target=disk.recover_all, args=(folders,), name="fileops-recovery", daemon=True).start()
+
+        server = McpServer(build, options, recover=recover)
+        return StreamSession(
+            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
+        )
+
+    gc.freeze()
+    gc.enable()
+    return serve_standard_io(session)
+
+
+class NoEditor:
+    """See ports.Editor: no document is ever open, so no edit is ever sent."""
+
+    checks_version = False
+
+    def apply(
+        self, edit: "BufferEdit", *, is_current: "Callable[[], bool]", on_cancel: "Callable[[Callable[[], None]], None]"
+    ) -> None:
+        from fileops.model.errors import ApplyRefused
+
+        raise ApplyRefused(reason="no editor is connected")
+
+
+class NoEvents:
+    """See ports.Events: the client is notified of nothing, since no host shows notifications to its model."""
+
+    def publish(self, event: "Event") -> None:
+        pass
 
 
 def _check_validators(names: "Sequence[str]") -> None:

@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "service": {"model", "ports", "core", "concurrency", "tracking", "history", "telemetry"},
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
-    "mcp": {"model", "ports", "core.presentation", "rpc", "wire", "api", "service"},
+    "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
     "attach": set(),
     "demo": {"fileops"},
 }  # fmt: skip

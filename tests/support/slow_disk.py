@@ -4,7 +4,8 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from fileops.fs.memory import MemoryFileSystem, MemoryStream
+from fileops.fs.memory import MemoryFileSystem
+from fileops.fs.streams import BytesStream
 from fileops.model.files import Snapshot
 
 PATIENCE_S = 20.0
@@ -20,12 +21,12 @@ class SlowDisk(MemoryFileSystem):
         self._changed = threading.Condition()
         self.n_waiting = 0
 
-    def try_open_cached(self, path: str) -> MemoryStream | None:
+    def try_open_cached(self, path: str) -> BytesStream | None:
         """Not at once: every read is a worker thread's."""
         del path
         return None
 
-    def open(self, path: str) -> MemoryStream:
+    def open(self, path: str) -> BytesStream:
         self._wait()
         return super().open(path)
 

@@ -45,7 +45,10 @@ Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A plan put before a person. file_path: as the caller gave it. Texts are None over 1 MB."""
+    """A plan put before a person. file_path: as the caller gave it. Texts are None over 1 MB.
+
+    original_digest: of the file's content that the plan was made for.
+    """
 
     title: str
     description: str
@@ -54,6 +57,7 @@ class Question(Struct, frozen=True, kw_only=True):
     change: Change
     original_text: str | None
     proposed_text: str | None
+    original_digest: bytes = b""
 
 
 # --- a model's correction -------------------------------------------------------------------------------------

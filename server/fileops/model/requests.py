@@ -12,12 +12,16 @@ Tool = Literal["read", "edit", "multi_edit"]
 
 
 class ReadRequest(Struct, frozen=True, kw_only=True):
-    """offset: 1-based first line; limit: lines, at least 1; None where the caller gave none."""
+    """offset: 1-based first line; limit: lines, at least 1; None where the caller gave none.
+
+    max_output_bytes: of the finished text in UTF-8, where the caller would not see the rest of a longer one.
+    """
 
     file_path: str
     offset: int | None = None
     limit: int | None = None
     session_id: str = DEFAULT_SESSION
+    max_output_bytes: int | None = None
 
 
 class EditRequest(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,21 @@ class Window(Struct, frozen=True, kw_only=True):
     at_end: bool
 
 
+class ForeignChange(Struct, frozen=True, kw_only=True):
+    """How a file that a session has read differs now from what it read.
+
+    path: canonical; file_path: as the session gave it. changed_by: "external", "buffer" or the id of the session that
+    wrote. digest: of the present content, None if the file is gone. diff: unified, None where it would be too long, or
+    what was read is not known any more.
+    """
+
+    path: str
+    file_path: str
+    changed_by: str
+    digest: bytes | None
+    diff: str | None
+
+
 class CommandResult(Struct, frozen=True, kw_only=True):
     """exit_code: 128 + number after a signal; None where the command did not run to its end."""
 

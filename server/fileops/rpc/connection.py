@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from fileops.rpc import errors, json, messages
 from fileops.rpc.decode import InvalidParams
-from fileops.rpc.errors import MessageId, RpcError
+from fileops.rpc.errors import MessageId, RequestRefused, RpcError
 from fileops.rpc.messages import Malformed, Notification, Reply, Request
 from fileops.rpc.outgoing import OutgoingRequests, Withdraw
 
@@ -211,6 +211,8 @@ class Connection:
 
     def error_of(self, fault: BaseException) -> RpcError:
         """What the client is sent after a handler's failure."""
+        if isinstance(fault, RequestRefused):
+            return fault.error
         if isinstance(fault, InvalidParams):
             return errors.invalid_params(fault)
         if self._dialect.is_cancellation(fault):

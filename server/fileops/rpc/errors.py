@@ -32,6 +32,14 @@ class RpcError(Struct, frozen=True):
         return error if self.data is None else {**error, "data": self.data}
 
 
+class RequestRefused(Exception):
+    """Raised by a handler that answers with this error."""
+
+    def __init__(self, error: RpcError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 def parse_error(reason: str) -> RpcError:
     return RpcError(PARSE_ERROR, f"Parse error: {reason}")
 

@@ -20,7 +20,7 @@ from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged, DidRead
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
-from fileops.model.results import AgentEditRange, EditResult, ReadResult, UndoResult
+from fileops.model.results import AgentEditRange, EditResult, ForeignChange, ReadResult, UndoResult
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import (
     Approver,
@@ -195,6 +195,12 @@ class FileOps:
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""
         return await self._workers.run(CancelToken(), lambda: self._workspace.freshness.tracked(session_id))
+
+    async def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
+        """What others changed in files that the session has read and may still read."""
+        roots = self._read_roots
+        changes = await self._workers.run(CancelToken(), lambda: self._workspace.freshness.foreign_changes(session_id))
+        return tuple(change for change in changes if roots is None or roots.contains(change.path))
 
     # --- a session's files -----------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ def question_about(plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_
         change=plan.change,
         original_text=_shown_text(plan.snapshot.data, plan.format),
         proposed_text=_shown_text(proposed, plan.format),
+        original_digest=plan.snapshot.digest,
     )
 
 

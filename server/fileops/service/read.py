@@ -20,6 +20,7 @@ from fileops.model.errors import (
     FileOpsError,
     ImageUnreadable,
     TooLarge,
+    TooManyChars,
 )
 from fileops.model.files import TextFormat
 from fileops.model.requests import ReadRequest
@@ -91,6 +92,8 @@ class ReadOperation:
         if is_binary:
             raise BinaryFile
         window, digest = self._window(stream, chunk, fmt, request, token)
+        output = _output(window)
+        _require_fits(output, request.max_output_bytes)
         self.freshness.note_read(
             request.session_id,
             request.file_path,
@@ -103,7 +106,7 @@ class ReadOperation:
             content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
         )
         return ReadResult(
-            output=_output(window),
+            output=output,
             window=window,
             format=fmt,
             size_bytes=stamp.size_bytes,
@@ -205,6 +208,14 @@ class ReadOperation:
 
 def _failed(request: ReadRequest, error: FileOpsError) -> ReadResult:
     return ReadResult(output=outputs.failure_text(error, "read", request.file_path), error=error)
+
+
+def _require_fits(output: str, max_output_bytes: int | None) -> None:
+    """Raises: TooManyChars. A text that the caller would be shown in part must not count as read."""
+    if max_output_bytes is not None:
+        n_bytes = len(output.encode("utf-8", "surrogatepass"))
+        if n_bytes > max_output_bytes:
+            raise TooManyChars(n_chars=n_bytes, max_chars=max_output_bytes)
 
 
 def _output(window: Window) -> str:

@@ -15,6 +15,7 @@ from fileops.core.tracker import Seen
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.model.events import DidConflict
 from fileops.model.files import Committed, Snapshot, Source, StaleReason, Stamp
+from fileops.model.results import ForeignChange
 from fileops.ports import Clock, Events, FileSystem
 from fileops.tracking.checker import FreshnessChecker, Mode, moved_by_stat, reason_of
 from fileops.tracking.content_cache import diff_between
@@ -217,6 +218,35 @@ class Freshness:
         self.tracked(session_id)
         stale = ((path, seen) for path, seen in self._sightings.of_session(session_id) if seen.stale is not None)
         return tuple(self._conflict_at(path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
+
+    def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
+        """What others changed in files that the session has read, in the order of first reading.
+
+        Reads the stale files, so call it in a worker thread. A file whose content is again as it was read is left out.
+        """
+        self.tracked(session_id)
+        stale = [(path, seen) for path, seen in self._sightings.of_session(session_id) if seen.stale is not None]
+        changes = (self._foreign_change(path, seen) for path, seen in stale)
+        return tuple(change for change in changes if change is not None)
+
+    def _foreign_change(self, path: str, seen: Seen) -> ForeignChange | None:
+        """None where nothing differs, or the file cannot be read at the moment."""
+        changed_by = seen.stale_source.removeprefix("session:")
+        try:
+            snapshot = self._fs.read(path)
+        except PathMoved:
+            return None
+        except FileOpsError:  # it is there, and cannot be read: only that is known
+            return ForeignChange(path=path, file_path=seen.given_path, changed_by=changed_by, digest=b"", diff=None)
+        if not snapshot.exists:
+            return ForeignChange(path=path, file_path=seen.given_path, changed_by=changed_by, digest=None, diff=None)
+        if snapshot.digest == seen.digest:
+            return None
+        base = self._sightings.content(seen.digest)
+        diff = None if base is None else diff_between(base, snapshot.data, seen.given_path)
+        return ForeignChange(
+            path=path, file_path=seen.given_path, changed_by=changed_by, digest=snapshot.digest, diff=diff
+        )
 
     def _conflict_at(self, path: str, seen: Seen, reason: StaleReason) -> Conflict:
         try:

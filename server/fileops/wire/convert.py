@@ -120,6 +120,11 @@ def tool_result(
     return wire.ToolResult(status="error", output=output, error=told, ui_extra=None, details=details)
 
 
+def failure_result(error: errors.FileOpsError, tool: outputs.Tool, file_path: str) -> wire.ToolResult:
+    """A failure that happened before the service was asked."""
+    return tool_result(outputs.failure_text(error, tool, file_path), error, None, failure_details(error))
+
+
 def _read_details(outcome: ReadResult) -> wire.JsonObject:
     window, fmt = outcome.window, outcome.format
     assert window is not None and fmt is not None

@@ -13,7 +13,8 @@ import pytest
 
 from fileops.compose import build_service
 from fileops.lsp.server import LspServer
-from fileops.lsp.session import BROKEN, Ended, LspSession
+from fileops.lsp.stdio import LspSession
+from fileops.rpc.session import BROKEN, Ended
 from support.patience import PATIENCE_S
 from support.rawclient import edit_of, frame
 

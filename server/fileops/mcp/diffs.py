@@ -1,0 +1,24 @@
+"""Unified diffs as they are put before a model or a person: cut to whole lines."""
+
+from collections.abc import Callable
+
+
+def hunks_of(unified: str) -> str:
+    """Return a diff without its header."""
+    return unified[unified.find("@@ ") :] if "@@ " in unified else ""
+
+
+def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str]) -> str:
+    """Return the first lines of a diff. cut_line: makes the last line, from the number of lines that are left out."""
+    lines = diff.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    n_kept = n_chars = 0
+    for line in lines:
+        n_chars += len(line) + 1
+        if n_kept == max_lines or n_chars > max_chars:
+            break
+        n_kept += 1
+    kept = lines[:n_kept]
+    n_left_out = len(lines) - n_kept
+    return "\n".join([*kept, cut_line(n_left_out)] if n_left_out else kept)

@@ -1,0 +1,173 @@
+"""Asking a person about an edit through the host: `elicitation/create`, or the modern `InputRequiredResult`.
+
+Hosts ask by themselves before a tool is called. So by default a person is asked here about protected files only.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Literal, cast
+
+from fileops.mcp.diffs import cut_diff
+from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
+from fileops.mcp.request_state import Asked, StateSeal
+from fileops.model.approval import Always, Decision, Once, Question, Reject, TimedOut
+from fileops.model.digest import content_digest
+from fileops.model.errors import ModifiedExternally
+from fileops.rpc.outgoing import ClientGone, ClientRefused
+
+log = logging.getLogger(__name__)
+
+APPROVAL_TIMEOUT_S = 240.0  # Codex ends calls after 300 s
+MAX_DIFF_LINES = 60
+MAX_DIFF_CHARS = 4000
+REQUEST_KEY = "approve"  # of the one input request in an InputRequiredResult
+APPLY, APPLY_ALL, REJECT = "apply", "apply and stop asking", "reject"
+
+Approve = Literal["person", "ask", "host", "never"]
+
+
+class ConsentUnavailable(Exception):
+    """A person has to consent to the edit, and the client asks none."""
+
+
+class InputRequired(Exception):
+    """A modern client has to put the question, and then to repeat the call."""
+
+    def __init__(self, question: Question, asked: Asked) -> None:
+        super().__init__(question.title)
+        self.question = question
+        self.asked = asked
+
+
+class Dialogue:
+    """How the present call reaches a person. `decide` as in ports.Approver."""
+
+    async def decide(self, question: Question) -> Decision:
+        raise NotImplementedError
+
+
+class NoDialogue(Dialogue):
+    """The client cannot ask. allows: whether edits of protected files are applied then."""
+
+    def __init__(self, *, allows: bool) -> None:
+        self._allows = allows
+
+    async def decide(self, question: Question) -> Decision:
+        if self._allows:
+            return Once()
+        raise ConsentUnavailable
+
+
+Ask = Callable[[str, object, float], Awaitable[object]]
+
+
+class LegacyDialogue(Dialogue):
+    """Asks while the call waits. ask: method, params, seconds; returns the client's result."""
+
+    def __init__(self, ask: Ask, host: str, on_wait: Callable[[], None]) -> None:
+        self._ask, self._host, self._on_wait = ask, host, on_wait
+
+    async def decide(self, question: Question) -> Decision:
+        self._on_wait()
+        try:
+            answer = await self._ask(ELICITATION_CREATE, form_of(question, self._host), APPROVAL_TIMEOUT_S)
+        except TimeoutError:
+            return TimedOut(APPROVAL_TIMEOUT_S)
+        except (ClientGone, ClientRefused) as fault:
+            log.info("the client did not ask the person: %s", fault)
+            return Reject()
+        return decision_of(answer)
+
+
+class ModernDialogue(Dialogue):
+    """Asks by ending the call; a repeated call brings the answer. asked: of the opened state, None without one.
+
+    is_forged: a state was given that does not open. Each question in it is rejected.
+    """
+
+    def __init__(self, asked: Asked | None, answer: object, *, is_forged: bool) -> None:
+        self._asked, self._answer, self._is_forged = asked, answer, is_forged
+
+    async def decide(self, question: Question) -> Decision:
+        """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
+        if self._is_forged:
+            return Reject()
+        digest = question_digest(question)
+        asked = self._asked
+        if asked is None:
+            raise InputRequired(question, Asked(digest=digest))
+        if digest in asked.approved:
+            return Once()
+        if self._answer is None:  # of this call, which has been used for another file
+            raise InputRequired(question, Asked(digest=digest, approved=(*asked.approved, asked.digest)))
+        answer, self._answer = self._answer, None
+        if digest != asked.digest:
+            raise ModifiedExternally
+        return decision_of(answer)
+
+
+class McpApprover:
+    """See ports.Approver. Asks through the dialogue of the call in which the question arises."""
+
+    can_ask = True  # what cannot be asked is refused, which only an Approver can do
+
+    def __init__(self) -> None:
+        self._dialogue: ContextVar[Dialogue] = ContextVar("dialogue")
+
+    def begin(self, dialogue: Dialogue) -> None:
+        """Use the dialogue in the present task."""
+        self._dialogue.set(dialogue)
+
+    async def decide(self, question: Question) -> Decision:
+        return await self._dialogue.get().decide(question)
+
+
+# --- shapes ------------------------------------------------------------------------------------------------------
+
+
+def form_of(question: Question, host: str) -> JsonObject:
+    """Params of `elicitation/create`. One property always: a host may accept an empty form by itself."""
+    if host == "opencode":
+        schema: JsonObject = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
+    else:
+        decision = {"type": "string", "title": "This edit", "enum": [APPLY, APPLY_ALL, REJECT]}
+        schema = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
+    diff = cut_diff(
+        question.change.unified, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
+        cut_line=lambda n: f"… {n} more {'line' if n == 1 else 'lines'}",
+    )  # fmt: skip
+    return {"message": f"{question.title}\n\n{diff}", "requestedSchema": schema}
+
+
+def input_required(question: Question, host: str, state: str) -> JsonObject:
+    request = {"method": ELICITATION_CREATE, "params": {"mode": "form", **form_of(question, host)}}
+    return {"resultType": "input_required", "inputRequests": {REQUEST_KEY: request}, "requestState": state}
+
+
+def decision_of(answer: object) -> Decision:
+    """An accepted form with a known value counts; all else is a rejection."""
+    if not isinstance(answer, dict):
+        return Reject()
+    given = cast("JsonObject", answer)
+    content = given.get("content")
+    if given.get("action") != "accept" or not isinstance(content, dict):
+        return Reject()
+    values = cast("JsonObject", content)
+    if values.get("decision") == APPLY or values.get("apply") is True:
+        return Once()
+    return Always() if values.get("decision") == APPLY_ALL else Reject()
+
+
+def question_digest(question: Question) -> str:
+    path = question.file_path.encode("utf-8", "surrogatepass")
+    return content_digest(path + b"\0" + question.original_digest).hex()
+
+
+def modern_dialogue(seal: StateSeal, call: str, state: str | None, responses: JsonObject | None) -> ModernDialogue:
+    """Args: call: see request_state.digest_of_call."""
+    if state is None:
+        return ModernDialogue(None, None, is_forged=False)
+    asked = seal.open(call, state)
+    answer = (responses or {}).get(REQUEST_KEY, {})
+    return ModernDialogue(asked, answer, is_forged=asked is None)

@@ -1,0 +1,46 @@
+"""The options of `fileops-server mcp`."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S, Approve
+from fileops.model.settings import ApprovalMode, Settings
+
+_MODES: dict[Approve, ApprovalMode] = {
+    "person": "auto_edit", "host": "auto_edit", "ask": "default", "never": "yolo",
+}  # fmt: skip
+
+
+class McpOptions(Struct, frozen=True, kw_only=True):
+    """What the command line says.
+
+    roots: absolute. further_tools: names of tools beside Read, Edit and MultiEdit. max_read_bytes: None for the host's
+    default.
+    """
+
+    roots: Sequence[str] = ()
+    session: str | None = None
+    approve: Approve = "person"
+    protected: Literal["ask", "allow"] = "ask"
+    freshness: Literal["mtime", "content", "relevant"] = "mtime"
+    confine: Literal["edits", "all"] = "edits"
+    further_tools: Sequence[str] = ()
+    notices: Literal["on", "off"] = "on"
+    max_read_bytes: int | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """`relevant` is not available yet, and `mtime` refuses more than it would."""
+        return Settings(
+            freshness="mtime" if self.freshness == "relevant" else self.freshness,
+            confine=self.confine,
+            approval_mode=_MODES[self.approve],
+            approval_timeout_s=APPROVAL_TIMEOUT_S,
+        )
+
+    @property
+    def allows_unasked(self) -> bool:
+        """Whether an edit of a protected file is applied if the client cannot ask a person."""
+        return self.protected == "allow" and self.approve != "ask"

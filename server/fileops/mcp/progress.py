@@ -1,0 +1,48 @@
+"""Reports that a call is still running, for clients that gave it a progressToken."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from fileops.mcp.protocol import PROGRESS
+
+FIRST_S = 1.0  # quicker calls need no report
+EACH_S = 5.0
+
+
+class Progress:
+    """The reports of one call. `wait_for_person` changes what they say, and says it at once."""
+
+    def __init__(self, notify: Callable[[str, object], None], token: str | int) -> None:
+        self._notify, self._token = notify, token
+        self._n_reports = 0
+        self._message = "Working"
+
+    def wait_for_person(self) -> None:
+        self._message = "Waiting for your decision"
+        self._report()
+
+    async def run(self) -> None:
+        await asyncio.sleep(FIRST_S)
+        while True:
+            self._report()
+            await asyncio.sleep(EACH_S)
+
+    def _report(self) -> None:
+        self._n_reports += 1
+        params = {"progressToken": self._token, "progress": self._n_reports, "message": self._message}
+        self._notify(PROGRESS, params)
+
+
+@asynccontextmanager
+async def reported(notify: Callable[[str, object], None], token: object) -> AsyncGenerator[Progress | None]:
+    """Around a call; None without a token."""
+    if not isinstance(token, str | int) or isinstance(token, bool):
+        yield None
+        return
+    progress = Progress(notify, token)
+    reports = asyncio.get_running_loop().create_task(progress.run())
+    try:
+        yield progress
+    finally:
+        reports.cancel()

@@ -1,0 +1,89 @@
+"""A tool's result as MCP carries it: text items, an image, and a few facts in `_meta`.
+
+Never `structuredContent`: two hosts then show the model that and drop the text.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, UnsetType
+
+from fileops.mcp import texts
+from fileops.mcp.diffs import cut_diff, hunks_of
+from fileops.mcp.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
+from fileops.mcp.protocol import JsonObject
+from fileops.model.results import ForeignChange
+from fileops.rpc import json
+from fileops.rpc.decode import decode
+from fileops.wire.types import ToolResult
+
+MAX_META_BYTES = 4000
+_META_KEY = "fileops/result"
+
+
+class _Nearest(Struct, frozen=True):
+    """Of the details of a result, see model.edits.Nearest."""
+
+    start_line: int
+    end_line: int
+    differs_in: list[str]
+    diff: str
+
+
+def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) -> JsonObject:
+    """file_path: as the caller gave it. more: further texts, after the output and the image."""
+    attachments = [] if isinstance(result.attachments, UnsetType) else result.attachments
+    images = [{"type": "image", "data": image.data, "mimeType": image.mime_type} for image in attachments]
+    return {
+        "content": [_text_item(result.output), *images, *map(_text_item, more)],
+        "isError": result.status == "error",
+        "_meta": {_META_KEY: _facts(result, file_path)},
+    }
+
+
+def failed_result(text: str, code: str, more: Sequence[str] = ()) -> JsonObject:
+    """A call that never reached the service, or was ended by the approver."""
+    return {
+        "content": [_text_item(text), *map(_text_item, more)],
+        "isError": True,
+        "_meta": {_META_KEY: {"code": code}},
+    }
+
+
+def hint_of(result: ToolResult) -> str | None:
+    """Where a text that was not found most likely is meant to be."""
+    nearest = result.details.get("nearest")
+    if nearest is None:
+        return None
+    place = decode(nearest, _Nearest)
+    diff = cut_diff(
+        hunks_of(place.diff), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
+        cut_line=lambda n: f"… and {n} more {'line' if n == 1 else 'lines'}; Read the file.",
+    )  # fmt: skip
+    return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
+
+
+def refused_change(result: ToolResult, file_path: str) -> ForeignChange | None:
+    """What changed in the file of an edit that was refused for it; None for any other result, or if it is unknown."""
+    if result.error is None or result.error.code != "modified_externally":
+        return None
+    diff, changed_by = result.details.get("diff_since_read"), result.details.get("changed_by")
+    if not isinstance(diff, str) or not diff:
+        return None
+    return ForeignChange(path=file_path, file_path=file_path, changed_by=str(changed_by), digest=b"", diff=diff)
+
+
+def _facts(result: ToolResult, file_path: str | None) -> JsonObject:
+    details = result.details
+    facts: JsonObject = {"code": None if result.error is None else result.error.code, "file_path": file_path}
+    for key in ("edit_id", "replacements", "applied_to", "modified_by_user"):
+        if key in details:
+            facts[key] = details[key]
+    if result.ui_extra is not None:
+        facts["stats"] = {"added": result.ui_extra.stats.added, "removed": result.ui_extra.stats.removed}
+    if len(json.dumps(facts)) > MAX_META_BYTES:
+        del facts["file_path"]  # the only one that a caller can make long
+    return facts
+
+
+def _text_item(text: str) -> JsonObject:
+    return {"type": "text", "text": text}

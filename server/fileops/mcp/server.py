@@ -1,0 +1,338 @@
+"""An MCP server over one connection, in both eras: what each message leads to.
+
+`initialize` begins the legacy era for the connection. A request that carries its version in `_meta` is modern, and is
+served by itself. Handlers translate and delegate. Belongs to the event loop.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fileops import __version__
+from fileops.mcp import protocol, results, texts
+from fileops.mcp.elicitation import (
+    ConsentUnavailable,
+    Dialogue,
+    InputRequired,
+    LegacyDialogue,
+    McpApprover,
+    NoDialogue,
+    input_required,
+    modern_dialogue,
+)
+from fileops.mcp.notices import Notices
+from fileops.mcp.options import McpOptions
+from fileops.mcp.progress import Progress, reported
+from fileops.mcp.protocol import CallParams, JsonObject, Peer
+from fileops.mcp.request_state import StateSeal, digest_of_call
+from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer, working_folder
+from fileops.mcp.session_names import SessionNames
+from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
+from fileops.model.errors import Cancelled, FileOpsError, OutsideRoots
+from fileops.rpc import errors
+from fileops.rpc.connection import Connection, Pause
+from fileops.rpc.decode import InvalidParams, decode
+from fileops.rpc.errors import MessageId, RequestRefused, RpcError
+from fileops.rpc.outgoing import ClientGone, ClientRefused
+from fileops.wire.convert import failure_result
+from fileops.wire.types import ToolResult
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+log = logging.getLogger(__name__)
+
+MAX_READ_BYTES = 40_000  # hosts cut longer results, and a file that was cut must not count as read
+HOSTS_WITHOUT_LIMIT = {"claude-code"}  # the tool's `_meta` lifts its limit
+ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
+TTL_MS = 3_600_000
+
+Build = Callable[[McpApprover], "FileOps"]
+
+
+class McpServer:
+    """See rpc.session.Server and rpc.connection.Dialect. recover: called when the roots are known."""
+
+    def __init__(
+        self,
+        build: Build,
+        options: McpOptions,
+        environ: Mapping[str, str] = os.environ,
+        recover: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.connection = Connection(self, _withdrawal)
+        self._approver = McpApprover()
+        self.service = build(self._approver)
+        self._options = options
+        self._environ = environ
+        self._recover = recover
+        self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
+        self._names = SessionNames(options.session, environ)
+        self._notices = Notices()
+        self._seal = StateSeal()
+        self._client: Peer | None = None  # of the legacy era, since `initialize`
+        self._applied_after_cancel: dict[str, list[str]] = {}  # session -> files
+        self._roots: list[str] = []
+        self._finding_roots: asyncio.Future[None] | None = None
+        self._asked_roots_again: asyncio.Task[None] | None = None
+        self._asking = asyncio.Lock()  # hosts show one form at a time
+        self.connection.register(protocol.TOOLS_CALL, self._call_tool)
+        self.service.when_work_waits(lambda: self.connection.on_request_done())  # noqa: PLW0108  # it is set later
+
+    # --- the connection's dialect ------------------------------------------------------------------------------
+
+    def refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
+        """None: what may come depends on a request's `_meta`, so the handlers decide."""
+        del msg_id, method
+
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None:
+        try:
+            result = self._answer(method, params)
+        except Exception as fault:  # noqa: BLE001 - the boundary: any failure is answered
+            self.connection.refuse(msg_id, self.connection.error_of(fault))
+        else:
+            self.connection.answer(msg_id, result)
+
+    def handle_notification(self, method: str, params: object) -> Pause | None:
+        match method:
+            case protocol.CANCELLED:
+                self._cancel(params)
+            case protocol.INITIALIZED:
+                self._find_roots()
+            case protocol.ROOTS_CHANGED if self._client is not None and self._client.has_roots:
+                self._asked_roots_again = asyncio.get_running_loop().create_task(self._ask_roots_again())
+            case _:
+                log.debug("notification %.100s ignored", method)
+
+    def is_cancellation(self, fault: BaseException) -> bool:
+        return isinstance(fault, Cancelled)
+
+    def in_flight(self) -> "list[asyncio.Future[Any]]":
+        return []
+
+    @property
+    def n_in_flight(self) -> int:
+        return 0
+
+    # --- the session's server ----------------------------------------------------------------------------------
+
+    @property
+    def n_elsewhere(self) -> int:
+        return self.service.n_elsewhere
+
+    def flush(self) -> None:
+        """Nothing waits: all that a client is told is part of an answer."""
+
+    def close_service(self) -> None:
+        self.service.close()
+
+    # --- requests ----------------------------------------------------------------------------------------------
+
+    def _answer(self, method: str, params: object) -> JsonObject:
+        """Raises: RequestRefused, InvalidParams."""
+        peer = self._peer(method, params)
+        if peer.is_modern:
+            return self._modern_answer(method)
+        match method:
+            case protocol.INITIALIZE:
+                return self._initialize(params)
+            case protocol.PING:
+                return {}
+            case protocol.TOOLS_LIST:
+                return {"tools": self._tool_list()}
+            case _:
+                raise RequestRefused(errors.method_not_found(method))
+
+    def _peer(self, method: str, params: object) -> Peer:
+        """Who made a request. Raises: RequestRefused if it may not be made now; InvalidParams."""
+        if (peer := protocol.modern_peer(params)) is not None:
+            self._names.note_host(peer.host)
+            return peer
+        if self._client is not None:
+            return self._client
+        if method in {protocol.INITIALIZE, protocol.PING}:
+            return Peer(is_modern=False, capabilities={}, host=None)
+        raise RequestRefused(errors.invalid_request("initialize comes first, or `_meta` names the protocol version"))
+
+    def _initialize(self, params: object) -> JsonObject:
+        if self._client is not None:
+            raise RequestRefused(errors.invalid_request("already initialized"))
+        checked = decode({} if params is None else params, protocol.InitializeParams)
+        host = None if checked.client_info is None else checked.client_info.name
+        self._names.note_host(host)
+        self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
+        return {
+            "protocolVersion": protocol.negotiated_version(checked.protocol_version),
+            "capabilities": {"tools": {}},
+            "serverInfo": _server_info(),
+            "instructions": texts.INSTRUCTIONS,
+        }
+
+    def _modern_answer(self, method: str) -> JsonObject:
+        cacheable: JsonObject = {"resultType": "complete", "ttlMs": TTL_MS, "cacheScope": "private"}
+        if method == protocol.TOOLS_LIST:
+            return {**cacheable, "tools": self._tool_list()}
+        if method == protocol.DISCOVER:
+            return {
+                **cacheable,
+                "supportedVersions": [protocol.MODERN_VERSION, *reversed(protocol.LEGACY_VERSIONS)],
+                "capabilities": {"tools": {}},
+                "instructions": texts.INSTRUCTIONS,
+                "_meta": {protocol.SERVER_KEY: _server_info()},
+            }
+        raise RequestRefused(errors.method_not_found(method))
+
+    def _tool_list(self) -> list[JsonObject]:
+        return tool_list(tuple(self._tools))
+
+    # --- a tool's call -----------------------------------------------------------------------------------------
+
+    async def _call_tool(self, raw: object) -> JsonObject:
+        """Raises: RequestRefused, InvalidParams."""
+        peer = self._peer(protocol.TOOLS_CALL, raw)
+        params = decode({} if raw is None else raw, CallParams)
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise InvalidParams(f"no such tool; there are {', '.join(self._tools)}", ".name")
+        meta = params.meta or {}
+        session_id = self._names.session_of(meta)
+        async with reported(self.connection.notify, meta.get("progressToken")) as progress:
+            self._approver.begin(self._dialogue(peer, params, session_id, progress))
+            result = await self._result(tool, params, session_id)
+        return {**result, "resultType": "complete"} if peer.is_modern and "resultType" not in result else result
+
+    async def _result(self, tool: Tool, params: CallParams, session_id: str) -> JsonObject:
+        try:
+            arguments = tool.parse(params.arguments)
+        except InvalidParams as fault:
+            return results.failed_result(errors.invalid_params(fault).message, "invalid_params")
+        with self.service.calls.measured(tool.method, session_id, InvalidParams):
+            try:
+                return await self._run(tool, arguments, session_id)
+            except InputRequired as question:
+                call = _bound_to(session_id, params)
+                state = self._seal.seal(call, question.asked)
+                log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
+                return input_required(question.question, self._names.host, state)
+            except ConsentUnavailable:
+                return results.failed_result(texts.NO_CONSENT, "rejected")
+
+    async def _run(self, tool: Tool, arguments: Arguments, session_id: str) -> JsonObject:
+        path = arguments.file_path
+        if not tool.is_read or self._options.confine == "all":
+            await self._roots_known()
+            if not self._roots:
+                refused = failure_result(OutsideRoots(path=path or ""), "read" if tool.is_read else "edit", path or "")
+                return results.tool_result(refused, path, [texts.NO_ROOT])
+        call = ToolCall(arguments=arguments, session_id=session_id, max_output_bytes=self._max_output_bytes)
+        try:
+            result = await tool.run(self.service, call)
+        except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
+            result = failure_result(error, "edit", path or "")
+        if _was_cancelled() and not tool.is_read and result.status == "success":
+            self._applied_after_cancel.setdefault(session_id, []).append(path or "several files")
+            return {}
+        is_undo = isinstance(arguments, UndoArguments)
+        return results.tool_result(result, path, await self._more(result, None if is_undo else path, session_id))
+
+    async def _more(self, result: ToolResult, path: str | None, session_id: str) -> list[str]:
+        """The texts beside the output. path: of the file that the call was about."""
+        more = [texts.applied_after_cancel(file) for file in self._applied_after_cancel.pop(session_id, [])]
+        if (hint := results.hint_of(result)) is not None:
+            more.append(hint)
+        if self._options.notices == "on":
+            refused = None if path is None else results.refused_change(result, path)
+            changes = await self.service.foreign_changes(session_id)
+            more += self._notices.next(session_id, changes, refused)
+        return more
+
+    @property
+    def _max_output_bytes(self) -> int | None:
+        if self._options.max_read_bytes is not None:
+            return self._options.max_read_bytes
+        return None if self._names.host in HOSTS_WITHOUT_LIMIT else MAX_READ_BYTES
+
+    def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue:
+        if not peer.can_elicit:
+            return NoDialogue(allows=self._options.allows_unasked)
+        if peer.is_modern:
+            call = _bound_to(session_id, params)
+            return modern_dialogue(self._seal, call, params.request_state, params.input_responses)
+        on_wait = (lambda: None) if progress is None else progress.wait_for_person
+        return LegacyDialogue(self._ask_person, self._names.host, on_wait)
+
+    async def _ask_person(self, method: str, params: object, timeout_s: float) -> object:
+        async with self._asking:
+            return await self.connection.outgoing.ask(method, params, timeout_s)
+
+    def _cancel(self, params: object) -> None:
+        """A cancelled request is not answered. One that is not in flight has been answered already."""
+        try:
+            msg_id = decode(params, protocol.CancelledParams).request_id
+        except InvalidParams as fault:
+            log.warning("a cancel was ignored: %s %s", fault.path, fault.reason)
+            return
+        self.connection.cancel(msg_id, is_answered=False)
+
+    # --- roots -------------------------------------------------------------------------------------------------
+
+    async def _roots_known(self) -> None:
+        """Wait until it is known inside which folders may be edited."""
+        await asyncio.shield(self._find_roots())
+
+    def _find_roots(self) -> "asyncio.Future[None]":
+        """Begin to find the roots, once."""
+        if self._finding_roots is None:
+            loop = asyncio.get_running_loop()
+            fixed = fixed_roots(self._options.roots, self._environ)
+            if fixed is None and self._client is not None and self._client.has_roots:
+                self._finding_roots = loop.create_task(self._ask_roots())
+            else:
+                self._set_roots(working_folder() if fixed is None else fixed)
+                self._finding_roots = loop.create_future()
+                self._finding_roots.set_result(None)
+        return self._finding_roots
+
+    async def _ask_roots(self) -> None:
+        self._set_roots(await self._asked_roots() or working_folder())
+
+    async def _ask_roots_again(self) -> None:
+        await self._find_roots()
+        if fixed_roots(self._options.roots, self._environ) is None and (roots := await self._asked_roots()):
+            self._set_roots(roots)
+
+    async def _asked_roots(self) -> list[str] | None:
+        try:
+            return roots_of_answer(await self.connection.outgoing.ask(protocol.ROOTS_LIST, None, ROOTS_S))
+        except (TimeoutError, ClientGone, ClientRefused) as fault:
+            log.info("the client names no roots: %s", fault)
+            return None
+
+    def _set_roots(self, roots: list[str]) -> None:
+        self._roots = [root for root in roots if is_usable(root, self._environ)]
+        if self._roots:
+            self.service.set_folders(self._roots)
+            self._recover()
+        log.info("edits are confined to %s", ", ".join(self._roots) or "no folder")
+
+
+def _withdrawal(msg_id: str) -> dict[str, object]:
+    """The message that withdraws a request of the server."""
+    params = {"requestId": msg_id, "reason": "not needed any more"}
+    return {"jsonrpc": "2.0", "method": protocol.CANCELLED, "params": params}
+
+
+def _server_info() -> JsonObject:
+    return {"name": protocol.SERVER_NAME, "version": __version__}
+
+
+def _bound_to(session_id: str, params: CallParams) -> str:
+    return digest_of_call(session_id, params.name, params.arguments)
+
+
+def _was_cancelled() -> bool:
+    """Whether the present request was cancelled too late: its commit had begun."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
