@@ -156,7 +156,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def hint(self, name: str) -> None:
-        self.freshness.look(str(self.root / FILES[name]))
+        self.freshness.check(str(self.root / FILES[name]))
 
     # --- sessions --------------------------------------------------------------------------------------------
 

@@ -186,7 +186,7 @@ class TrackerMachine(RuleBasedStateMachine):
     @rule(name=names)
     def look(self, name: str) -> None:
         self.freshness.sweep()
-        self.freshness.look(str(self.paths[name]))
+        self.freshness.check(str(self.paths[name]))
         self.expect_told()
 
     @invariant()

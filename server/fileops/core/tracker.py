@@ -1,7 +1,7 @@
-"""FileTracker: what one session has seen of each file, and whether that still is what stands there.
+"""What one session has read of each file, and whether that is still the present content. Pure.
 
-Pure state and decisions. It never looks at a disk: it is given stamps and digests, and where a stamp is not enough
-it says so (`NEEDS_CONTENT`). Keys are canonical paths, so a symlink and its target are one file.
+It reads no disk: it gets stamps and digests, and answers `NEEDS_CONTENT` if a stamp does not suffice. Keys are
+canonical paths, so a symlink and its target are one file.
 """
 
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file
-from fileops.model.files import Source, StaleReason, Stamp
+from fileops.model.files import Snapshot, Source, StaleReason, Stamp
 
 
-class Seen(Struct, frozen=True, kw_only=True, gc=False):
-    """What a session knows of one file.
+class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
+    """What a session has read of one file.
 
     given_path: as the session last gave it. taken_ns: wall clock just before `stamp` was taken. digest: of the whole
-    content, None where only a part was seen. read_ns: when the session last saw content. stale: None while fresh;
-    stale_source: who made it stale: "external", "buffer" or "session:ID".
+    content, None if only a part was read. read_ns: time of the session's last read or write. stale: None while fresh.
+    stale_source: the cause: "external", "buffer" or "session:ID".
     """
 
     given_path: str
@@ -34,18 +34,47 @@ class Seen(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Verdict = Literal["fresh", "needs_content"] | tuple[Literal["stale"], StaleReason]
+FreshnessMode = Literal["mtime", "content"]
 FRESH: Literal["fresh"] = "fresh"
 NEEDS_CONTENT: Literal["needs_content"] = "needs_content"
 
 
-def assess(seen: Seen, stamp: Stamp, *, freshness: Literal["mtime", "content"] = "mtime") -> Verdict:
-    """Whether a file with this stamp still is what was seen, as far as stamps tell.
+class Observation(Struct, frozen=True, kw_only=True):
+    """What one check found at a path. taken_ns: wall clock just before.
 
-    `NEEDS_CONTENT` comes only where a digest is known to compare with.
+    stamp: None if there is no file, for that `reason`. digest, snapshot: if the check has read the content.
     """
-    old, is_whole = seen.stamp, seen.digest is not None
+
+    stamp: Stamp | None
+    taken_ns: int
+    reason: StaleReason = "deleted"
+    digest: bytes | None = None
+    snapshot: Snapshot | None = None
+
+
+def verdict_on(record: ReadRecord, observation: Observation, freshness: FreshnessMode) -> Verdict:
+    """The verdict of the observed stamp, or of there being no file."""
+    if observation.stamp is None:
+        return "stale", observation.reason
+    return assess(record, observation.stamp, freshness=freshness)
+
+
+def fault_of(record: ReadRecord, observation: Observation, freshness: FreshnessMode) -> StaleReason | None:
+    """Why the record is stale by the observed stamp and digest; None if it is fresh, or if that is not known."""
+    verdict = verdict_on(record, observation, freshness)
+    if verdict == NEEDS_CONTENT:
+        return None if observation.digest is None or observation.digest == record.digest else "modified"
+    return None if verdict == FRESH else verdict[1]
+
+
+def assess(record: ReadRecord, stamp: Stamp, *, freshness: FreshnessMode = "mtime") -> Verdict:
+    """Whether a file with this stamp is still what was read, as far as stamps prove it.
+
+    `NEEDS_CONTENT` is returned only if there is a digest to compare with.
+    """
+    old, is_whole = record.stamp, record.digest is not None
     if old == stamp:
-        return NEEDS_CONTENT if is_whole and is_racy(old, seen.taken_ns) else FRESH
+        return NEEDS_CONTENT if is_whole and is_racy(old, record.taken_ns) else FRESH
     replaced = not is_same_file(old, stamp)
     if old.size_bytes != stamp.size_bytes or old.mtime_ns != stamp.mtime_ns or replaced:
         if freshness == "content" and is_whole and old.size_bytes == stamp.size_bytes:
@@ -63,7 +92,7 @@ class FileTracker:
     __slots__ = ("_seen",)
 
     def __init__(self) -> None:
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ReadRecord] = {}
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -71,36 +100,36 @@ class FileTracker:
     def __contains__(self, path: str) -> bool:
         return path in self._seen
 
-    def get(self, path: str) -> Seen | None:
+    def get(self, path: str) -> ReadRecord | None:
         return self._seen.get(path)
 
-    def seen(self, path: str) -> Seen:
+    def seen(self, path: str) -> ReadRecord:
         """Raises: KeyError."""
         return self._seen[path]
 
-    def entries(self) -> Iterator[tuple[str, Seen]]:
-        """Canonical path and what was seen, in the order of first reading."""
+    def entries(self) -> Iterator[tuple[str, ReadRecord]]:
+        """Canonical path and record, in the order of first reading."""
         return iter(tuple(self._seen.items()))
 
-    def record(self, path: str, seen: Seen) -> None:
-        self._seen[path] = seen
+    def record(self, path: str, record: ReadRecord) -> None:
+        self._seen[path] = record
 
     def renew(self, path: str, stamp: Stamp, taken_ns: int) -> None:
-        """The content still is what was seen, under this stamp; the file is fresh (again)."""
-        seen = self._seen[path]
-        if seen.stale is not None or seen.stamp != stamp or is_racy(seen.stamp, seen.taken_ns):
-            self._seen[path] = replace(seen, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source="external")
+        """Record that the content is still what was read, under this stamp; the file is fresh (again)."""
+        record = self._seen[path]
+        if record.stale is not None or record.stamp != stamp or is_racy(record.stamp, record.taken_ns):
+            self._seen[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source="external")
 
     def mark_stale(self, path: str, reason: StaleReason, source: str) -> bool:
-        """True on the way from fresh to stale. An already stale file keeps its first source."""
-        seen = self._seen[path]
-        if seen.stale is None:
-            self._seen[path] = replace(seen, stale=reason, stale_source=source)
+        """Whether the file was fresh until now. A file that is stale already keeps its first source."""
+        record = self._seen[path]
+        if record.stale is None:
+            self._seen[path] = replace(record, stale=reason, stale_source=source)
             return True
-        if seen.stale != reason:
-            self._seen[path] = replace(seen, stale=reason)
+        if record.stale != reason:
+            self._seen[path] = replace(record, stale=reason)
         return False
 
-    def forget(self, path: str) -> Seen | None:
-        """What was known, None where nothing was."""
+    def forget(self, path: str) -> ReadRecord | None:
+        """The dropped record, None if there was none."""
         return self._seen.pop(path, None)

@@ -1,7 +1,7 @@
-"""Is what a session saw still what stands there? All that the service asks and tells of it.
+"""Freshness: whether the content that a session last read is still the present content of the file.
 
-Thread-safe; called in worker threads and, `note_write`, inside a file's lock. Where both are needed, the file's lock is
-taken before that of the registry, and no file is touched under the latter.
+Thread-safe. Called in worker threads; `note_write` is called inside a file's lock. The file's lock is taken before
+that of the registry, and no file is touched under the latter.
 """
 
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.core.stamps import is_unmoved
-from fileops.core.tracker import Seen
+from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.model.events import DidConflict
 from fileops.model.files import Committed, Snapshot, Source, StaleReason, Stamp
 from fileops.model.results import ForeignChange
 from fileops.ports import Clock, Events, FileSystem
-from fileops.tracking.checker import FreshnessChecker, Mode, moved_by_stat, reason_of
+from fileops.tracking.checker import FreshnessChecker, moved_by_stat, reason_of
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
 from fileops.tracking.registry import TrackerRegistry
@@ -36,7 +36,7 @@ class TrackedFile(Struct, frozen=True, kw_only=True):
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
-    """A file that is no longer what the session saw. Times in seconds, size_diff in bytes; None where it is gone."""
+    """A file that is no longer what the session read. Times in seconds, size_diff in bytes; None if it is gone."""
 
     file_path: str
     reason: StaleReason
@@ -54,7 +54,7 @@ class Freshness:
         events: Events,
         clock: Clock,
         *,
-        mode: Mode = "mtime",
+        mode: FreshnessMode = "mtime",
         open_watch: FolderWatchMaker | None = None,
         moved: Moved | None = None,
         is_open: Callable[[str], bool] = lambda path: False,
@@ -63,13 +63,13 @@ class Freshness:
     ) -> None:
         """Nothing is started before the first file is tracked.
 
-        open_watch: None for no watcher (the sweep alone). moved: a cheap way to see which of many files moved, by
-        default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content decides.
+        open_watch: None for no watcher (the sweep alone). moved: a cheap way to find which of many files have changed,
+        by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content decides.
         """
         self._fs, self._events, self._clock = fs, events, clock
         self._moved = moved or partial(moved_by_stat, fs)
-        self._lookout = FileMonitor(
-            look=self.look,
+        self._monitor = FileMonitor(
+            check=self.check,
             each_sweep=self._check_links,
             moved=self._moved,
             on_health=events.publish,
@@ -77,11 +77,11 @@ class Freshness:
             debounce_s=debounce_s,
             sweep_s=sweep_s,
         )
-        self._sightings = TrackerRegistry(self._lookout, events, clock)
-        self._looker = FreshnessChecker(fs, self._sightings, clock, mode=mode, is_open=is_open)
+        self._registry = TrackerRegistry(self._monitor, events, clock)
+        self._checker = FreshnessChecker(fs, self._registry, clock, mode=mode, is_open=is_open)
         self._same_bytes_suffice: Callable[[str], bool] = (lambda path: True) if mode == "content" else is_open
 
-    # --- what sessions see and write -------------------------------------------------------------------------
+    # --- what sessions read and write ------------------------------------------------------------------------
 
     def note_read(
         self,
@@ -96,61 +96,62 @@ class Freshness:
         version: int | None = None,
         content: bytes | None = None,
     ) -> None:
-        """A read succeeded. digest: of the whole content, None where only a part was seen; content: if at hand."""
-        seen = Seen(
+        """Record a read. digest: of the whole content, None if only a part was read; content: if available."""
+        seen = ReadRecord(
             given_path=given_path, stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(),
             digest=digest, source=source, version=version,
         )  # fmt: skip
-        before = self._sightings.record(session_id, path, seen, content)
+        before = self._registry.record(session_id, path, seen, content)
         if before is None:
-            self._lookout.check(path)
-        elif not is_unmoved(before, stamp):  # somebody may be behind
-            self._lookout.hint(path)
+            self._monitor.hint_if_changed(path)
+        elif not is_unmoved(before, stamp):  # another session may be stale
+            self._monitor.hint(path)
 
     def note_write(self, session_id: str, given_path: str, committed: Committed) -> None:
-        """Inside the file's lock, directly after the commit: the writer's new base, and stale for everyone else."""
+        """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions."""
         snapshot = committed.snapshot
         if snapshot.stamp is None:
-            self._sightings.record_removal(session_id, snapshot.path)
+            self._registry.record_removal(session_id, snapshot.path)
             return
-        seen = Seen(
+        seen = ReadRecord(
             given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
         )  # fmt: skip
-        self._sightings.record_write(
+        self._registry.record_write(
             session_id, snapshot.path, seen, snapshot.data,
             same_bytes_suffice=self._same_bytes_suffice(snapshot.path),
         )  # fmt: skip
 
     def note_blind_write(self, session_id: str, committed: Committed) -> None:
-        """As `note_write`, of a session that had not seen what stood: stale for everyone who had."""
+        """As `note_write`, by a session that had not read the file: stale for all that had."""
         snapshot = committed.snapshot
         if snapshot.stamp is None:
-            self._sightings.record_removal(session_id, snapshot.path)
+            self._registry.record_removal(session_id, snapshot.path)
         else:
-            self._sightings.record_blind_write(session_id, snapshot.path, snapshot.stamp)
+            self._registry.record_blind_write(session_id, snapshot.path, snapshot.stamp)
 
     def note_missing(self, session_id: str, path: str) -> None:
-        """The session was told that the file does not exist: nothing of it counts as seen any more."""
-        self._sightings.record_missing(session_id, path)
+        """Record that a request of the session found no file: its record is dropped."""
+        self._registry.record_missing(session_id, path)
 
     # --- may this session edit? ------------------------------------------------------------------------------
 
     def is_tracked(self, session_id: str, path: str) -> bool:
-        return self._sightings.seen(session_id, path) is not None
+        return self._registry.seen(session_id, path) is not None
 
-    def require_tracked(self, session_id: str, path: str) -> Seen:
+    def require_tracked(self, session_id: str, path: str) -> ReadRecord:
         """Raises: NotRead."""
-        seen = self._sightings.seen(session_id, path)
+        seen = self._registry.seen(session_id, path)
         if seen is None:
             raise NotRead
         return seen
 
     def require_fresh(self, session_id: str, snapshot: Snapshot, *, dry_run: bool = False) -> None:
-        """Whether the session saw what is in the snapshot, to the byte where all of it was seen.
+        """Require that the snapshot is what the session has read, byte for byte if it read all of it.
 
-        A dry run changes no entry and publishes nothing. Raises: FileMissing, NotRead, ModifiedExternally; Stale
-        where the snapshot is behind what the session saw or wrote meanwhile: look again.
+        A dry run changes no record and publishes nothing.
+        Raises: FileMissing, NotRead, ModifiedExternally; Stale if the snapshot is older than what the session has
+        read or written since, so that the caller reads again.
         """
         path = snapshot.path
         if not snapshot.exists:
@@ -158,24 +159,24 @@ class Freshness:
                 self.note_missing(session_id, path)
             raise FileMissing
         seen = self.require_tracked(session_id, path)
-        if not self._looker.is_seen(seen, snapshot):
-            with self._fs.hold(path):  # an own write is noted before its lock is free: now it has been
+        if not self._checker.matches(seen, snapshot):
+            with self._fs.hold(path):  # our own write is recorded before it unlocks
                 seen = self.require_tracked(session_id, path)
-                if not self._looker.is_seen(seen, snapshot):
-                    if self._looker.is_outdated(seen, snapshot):
+                if not self._checker.matches(seen, snapshot):
+                    if self._checker.is_outdated(seen, snapshot):
                         raise Stale(path=path)
                     raise self._conflict(session_id, seen, snapshot, dry_run=dry_run)
         if not dry_run and snapshot.stamp is not None:
-            self._sightings.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
+            self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
 
-    def _conflict(self, session_id: str, seen: Seen, snapshot: Snapshot, *, dry_run: bool) -> ModifiedExternally:
-        """What the caller is told; unless in a dry run, everyone else too."""
+    def _conflict(self, session_id: str, seen: ReadRecord, snapshot: Snapshot, *, dry_run: bool) -> ModifiedExternally:
+        """The error for the caller; unless it is a dry run, the other clients are notified too."""
         path, stamp = snapshot.path, snapshot.stamp
-        writer = self._sightings.writer(path, stamp)
+        writer = self._registry.writer(path, stamp)
         changed_by = "buffer" if snapshot.source == "buffer" else writer or "external"
         if not dry_run:
             source = changed_by if changed_by in {"buffer", "external"} else f"session:{changed_by}"
-            self._sightings.mark_stale(session_id, path, reason_of(seen, stamp), source)
+            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), source)
             self._events.publish(
                 DidConflict(
                     file_path=seen.given_path,
@@ -187,7 +188,7 @@ class Freshness:
                 )
             )
         first_changed_by = seen.stale_source.removeprefix("session:") if seen.stale is not None else changed_by
-        base = self._sightings.content(seen.digest)
+        base = self._registry.content(seen.digest)
         return ModifiedExternally(
             changed_by=changed_by,
             diff_since_read=None if base is None else diff_between(base, snapshot.data, seen.given_path),
@@ -197,10 +198,10 @@ class Freshness:
     # --- what is tracked -------------------------------------------------------------------------------------
 
     def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
-        """In the order of first reading. Looks at the files, so call it in a worker thread."""
-        files = [(path, seen.stamp) for path, seen in self._sightings.of_session(session_id)]
+        """In the order of first reading. Stats the files, so call it in a worker thread."""
+        files = [(path, seen.stamp) for path, seen in self._registry.of_session(session_id)]
         for path in self._moved(files):
-            self.look(path)
+            self.check(path)
         return tuple(
             TrackedFile(
                 file_path=seen.given_path,
@@ -210,13 +211,13 @@ class Freshness:
                 mtime=seen.stamp.mtime_ns / 1e9,
                 size_bytes=seen.stamp.size_bytes,
             )
-            for _, seen in self._sightings.of_session(session_id)
+            for _, seen in self._registry.of_session(session_id)
         )
 
     def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
-        """Of what the session has read, what has changed since. Looks at the files, as `tracked` does."""
+        """What has changed since the session read it. Stats the files, as `tracked` does."""
         self.tracked(session_id)
-        stale = ((path, seen) for path, seen in self._sightings.of_session(session_id) if seen.stale is not None)
+        stale = ((path, seen) for path, seen in self._registry.of_session(session_id) if seen.stale is not None)
         return tuple(self._conflict_at(path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
 
     def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
@@ -225,11 +226,11 @@ class Freshness:
         Reads the stale files, so call it in a worker thread. A file whose content is again as it was read is left out.
         """
         self.tracked(session_id)
-        stale = [(path, seen) for path, seen in self._sightings.of_session(session_id) if seen.stale is not None]
+        stale = [(path, seen) for path, seen in self._registry.of_session(session_id) if seen.stale is not None]
         changes = (self._foreign_change(path, seen) for path, seen in stale)
         return tuple(change for change in changes if change is not None)
 
-    def _foreign_change(self, path: str, seen: Seen) -> ForeignChange | None:
+    def _foreign_change(self, path: str, seen: ReadRecord) -> ForeignChange | None:
         """None where nothing differs, or the file cannot be read at the moment."""
         changed_by = seen.stale_source.removeprefix("session:")
         try:
@@ -242,13 +243,13 @@ class Freshness:
             return ForeignChange(path=path, file_path=seen.given_path, changed_by=changed_by, digest=None, diff=None)
         if snapshot.digest == seen.digest:
             return None
-        base = self._sightings.content(seen.digest)
+        base = self._registry.content(seen.digest)
         diff = None if base is None else diff_between(base, snapshot.data, seen.given_path)
         return ForeignChange(
             path=path, file_path=seen.given_path, changed_by=changed_by, digest=snapshot.digest, diff=diff
         )
 
-    def _conflict_at(self, path: str, seen: Seen, reason: StaleReason) -> Conflict:
+    def _conflict_at(self, path: str, seen: ReadRecord, reason: StaleReason) -> Conflict:
         try:
             stamp = self._fs.stat(path)
         except (FileOpsError, PathMoved):
@@ -265,32 +266,32 @@ class Freshness:
 
     def paths_of(self, session_id: str, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""
-        known = self._sightings.of_session(session_id)
+        known = self._registry.of_session(session_id)
         return tuple(path for path, seen in known if given_path in {path, seen.given_path})
 
     def forget(self, session_id: str, path: str) -> None:
-        self._sightings.drop(session_id, path)
+        self._registry.drop(session_id, path)
 
     def close_session(self, session_id: str) -> None:
-        self._sightings.drop_session(session_id)
+        self._registry.drop_session(session_id)
 
     def close(self) -> None:
-        """Look no more; ends the thread."""
-        self._lookout.close()
+        """Stop all checks; ends the thread."""
+        self._monitor.close()
 
-    # --- looking again ---------------------------------------------------------------------------------------
+    # --- checks ----------------------------------------------------------------------------------------------
 
     def hint(self, path: str) -> None:
         """Something may have happened to this canonical path (or to the document open on it). Never waits."""
-        self._lookout.hint(path)
+        self._monitor.hint(path)
 
-    def look(self, path: str) -> None:
-        """Look at one file now, in the calling thread."""
-        self._looker.look(path)
+    def check(self, path: str) -> None:
+        """Check one file now, in the calling thread."""
+        self._checker.check(path)
 
     def sweep(self) -> None:
-        """Look at everything now, in the calling thread."""
-        self._lookout.sweep_now()
+        """Check all files now, in the calling thread."""
+        self._monitor.sweep_now()
 
     def _check_links(self) -> None:
-        self._looker.check_links()
+        self._checker.check_links()

@@ -1,8 +1,8 @@
-"""When to look again at a file: watcher hints, a sweep behind them, and the health of both.
+"""Decides when tracked files are checked: shortly after a watch event, and periodically in a sweep. Reports its health.
 
-Owns the set of files that matter and the one thread in which files are looked at again. It does not know what a look
-finds: `look(path)` is given to it. All watches (folder_watches.py) are set and removed in that thread, so a slow system
-call never holds up a request.
+Owns the set of tracked files and the one thread in which they are checked. It does not know what a check finds:
+`check(path)` is passed to it. All watches (watches.py) are added and removed in that thread, so that a slow system
+call never delays a request.
 """
 
 import os
@@ -14,8 +14,8 @@ from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.tracking.watches import DirectoryWatches, FolderWatchMaker
 
-DEBOUNCE_S = 0.02  # an editor's save (truncate and write, unlink and create) is over by then
-SWEEP_S = 0.5  # what only the sweep can see is told within a second
+DEBOUNCE_S = 0.02  # an editor's save takes less
+SWEEP_S = 0.5  # a change without a watch event is published within 1 s
 SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; many files are swept less often
 SWEEP_SLICE = 256  # files between two chances for a hint to be served
 REPAIR_EVERY = 4  # sweeps between two checks of all watches
@@ -25,12 +25,12 @@ Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
 
 
 class FileMonitor:
-    """`look` and `each_sweep` are called in the monitor's thread (and in `sweep_now`'s) without any lock held."""
+    """Calls `check` and `each_sweep` in its own thread (and in that of `sweep_now`) while it holds no lock."""
 
     def __init__(
         self,
         *,
-        look: Callable[[str], None],
+        check: Callable[[str], None],
         each_sweep: Callable[[], None],
         on_health: Callable[[WatcherHealth], None],
         open_watch: FolderWatchMaker | None,
@@ -39,15 +39,15 @@ class FileMonitor:
         sweep_s: float = SWEEP_S,
         max_folders: int = MAX_FOLDERS,
     ) -> None:
-        self._look, self._each_sweep, self._on_health = look, each_sweep, on_health
+        self._check, self._each_sweep, self._on_health = check, each_sweep, on_health
         self._moved, self._debounce_s, self._sweep_s = moved, debounce_s, sweep_s
         self._wake = threading.Condition()
         # Guarded by _wake:
         self._files: dict[str, Stamp | None] = {}
         self._folders: dict[str, set[str]] = {}
-        self._hinted: dict[str, float] = {}  # path -> when to look, in the order of the hints
-        self._unsettled: dict[str, None] = {}  # folders whose watch is to be set or removed
-        self._missing: set[str] = set()  # folders that were not there when they were to be watched
+        self._hinted: dict[str, float] = {}  # path -> time of the check, oldest hint first
+        self._unsynced: dict[str, None] = {}  # folders whose watch is to be added or removed
+        self._missing: set[str] = set()  # folders that did not exist yet
         self._dropped_events = False
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -61,12 +61,12 @@ class FileMonitor:
         self._n_sweeps = 0
         self._sweep_cost_s = 0.0
 
-    # --- what matters (any thread) ---------------------------------------------------------------------------
+    # --- tracked files (any thread) ---------------------------------------------------------------------------
 
     def track(self, path: str, stamp: Stamp) -> Stamp | None:
-        """From now on changes against `stamp` lead to a look; gives what was compared with before.
+        """Check the file from now on when its stamp is no longer `stamp`. Returns the stamp that was compared so far.
 
-        Touches no file. Follow it with `check` where the path was not tracked before.
+        Touches no file. If the path was not tracked before, call `hint_if_changed` next.
         """
         folder = os.path.dirname(path)
         with self._wake:
@@ -80,22 +80,22 @@ class FileMonitor:
                 paths = self._folders[folder] = set()
             paths.add(path)
             if is_new or folder in self._missing:
-                self._unsettled[folder] = None
+                self._unsynced[folder] = None
                 self._start()
                 self._wake.notify()
         return before
 
-    def check(self, path: str) -> None:
-        """Have the file looked at if it moved since its stamp was taken, before it was tracked and watched."""
+    def hint_if_changed(self, path: str) -> None:
+        """Have the file checked if it has changed between its stamp and the beginning of its watch."""
         with self._wake:
-            if path not in self._files or os.path.dirname(path) in self._unsettled:
-                return  # it is compared as soon as its watch is set
+            if path not in self._files or os.path.dirname(path) in self._unsynced:
+                return  # compared when its watch is added
             stamp = self._files[path]
         if self._moved(((path, stamp),)):
             self.hint(path)
 
-    def observed(self, path: str, stamp: Stamp | None) -> None:
-        """What stands there has been looked at and judged; the sweep compares with it from now on."""
+    def set_baseline(self, path: str, stamp: Stamp | None) -> None:
+        """Compare with this stamp from now on: it has been checked."""
         with self._wake:
             if path in self._files:
                 self._files[path] = stamp
@@ -110,7 +110,7 @@ class FileMonitor:
             paths.discard(path)
             if not paths:
                 del self._folders[folder]
-                self._unsettled[folder] = None
+                self._unsynced[folder] = None
                 self._wake.notify()
 
     def hint(self, path: str) -> None:
@@ -123,11 +123,11 @@ class FileMonitor:
                 self._wake.notify()
 
     def sweep_now(self) -> None:
-        """Serve what is hinted and compare every file once, in the calling thread."""
+        """Check the hinted files and compare every file once, in the calling thread."""
         with self._wake:
             hinted, self._hinted = tuple(self._hinted), {}
         for path in hinted:
-            self._look(path)
+            self._check(path)
         for _ in self._compare_all():
             pass
         self._each_sweep()
@@ -152,7 +152,7 @@ class FileMonitor:
         self.hint(os.path.join(folder, name))
 
     def _on_move(self, folder: str, name: str) -> None:
-        """Another file has another stamp, so one that stands as tracked was put there by a commit of ours."""
+        """Another file has another stamp; so a file with the tracked stamp was moved here by our own commit."""
         path = os.path.join(folder, name)
         if path in self._files and self._moved(((path, self._files.get(path)),)):
             self.hint(path)
@@ -163,7 +163,7 @@ class FileMonitor:
                 self._dropped_events = True
                 self._next_sweep = 0.0
             elif folder in self._folders:
-                self._unsettled[folder] = None
+                self._unsynced[folder] = None
             self._wake.notify()
 
     # --- the thread ------------------------------------------------------------------------------------------
@@ -176,12 +176,12 @@ class FileMonitor:
                     self._wake.wait(self._idle_s())
                 if self._closing:
                     break
-                folders, self._unsettled = tuple(self._unsettled), {}
+                folders, self._unsynced = tuple(self._unsynced), {}
                 paths = self._due()
             for folder in folders:
-                self._settle(folder)
+                self._sync_watch(folder)
             for path in paths:
-                self._look(path)
+                self._check(path)
             if sweep is None and self._files and time.monotonic() >= self._next_sweep:
                 sweep = self._sweep()
             if sweep is not None and next(sweep, self) is self:
@@ -191,7 +191,7 @@ class FileMonitor:
         self._watches.close()
 
     def _idle_s(self) -> float | None:
-        if self._unsettled:
+        if self._unsynced:
             return 0.0
         times = [next(iter(self._hinted.values()))] if self._hinted else []
         if self._files:
@@ -232,21 +232,21 @@ class FileMonitor:
             files = tuple(self._files.items())
         for start in range(0, len(files), SWEEP_SLICE):
             for path in self._moved(files[start : start + SWEEP_SLICE]):
-                self._look(path)
-                self._doubt(os.path.dirname(path))
+                self._check(path)
+                self._recheck_watch(os.path.dirname(path))
             yield
 
     # --- watches ---------------------------------------------------------------------------------------------
 
-    def _doubt(self, folder: str) -> None:
-        """The sweep saw what the watch should have told: have the watch checked."""
+    def _recheck_watch(self, folder: str) -> None:
+        """The sweep found a change that had no watch event: have the watch checked."""
         with self._wake:
-            if folder in self._folders and folder not in self._unsettled:
-                self._unsettled[folder] = None
+            if folder in self._folders and folder not in self._unsynced:
+                self._unsynced[folder] = None
                 self._wake.notify()
 
-    def _settle(self, folder: str) -> None:
-        """Bring the watch of one folder in line with what is tracked, then look at what went unobserved."""
+    def _sync_watch(self, folder: str) -> None:
+        """Add or remove the watch of one folder, then hint at the files that changed while it had none."""
         with self._wake:
             is_wanted = folder in self._folders
             self._missing.discard(folder)
@@ -257,21 +257,21 @@ class FileMonitor:
             return
         if not self._watches.add(folder):
             self._missing.add(folder)
-        with self._wake:  # again: what came since then was tracked before the watch was there
+        with self._wake:  # again: files may have been tracked since
             files = [(path, self._files[path]) for path in self._folders.get(folder, ())]
         for path in self._moved(files):
             self.hint(path)
 
     def _repair(self) -> None:
-        """Set every watch that is missing, misplaced or dead. The sweep has just looked at all files."""
+        """Add every watch that is missing, misplaced or dead. The sweep has just compared all files."""
         if self._watches.is_dead():
             self._report()
             self._watches.close()
-        self._watches.try_again()
+        self._watches.allow_retry()
         with self._wake:
             folders = tuple(self._folders)
         for folder in folders:
-            self._settle(folder)
+            self._sync_watch(folder)
 
     # --- health ----------------------------------------------------------------------------------------------
 

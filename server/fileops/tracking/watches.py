@@ -1,4 +1,4 @@
-"""The watches on folders: set, checked, taken away, and why a folder has none. Knows no file and no clock."""
+"""The watches on folders, and the reasons why a folder has none. Knows no file and no clock."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint
 
 
 class DirectoryWatches:
-    """Belongs to one thread. The watcher behind it is opened with the first folder.
+    """Belongs to one thread. Opens its watcher with the first folder.
 
     on_hint, on_move, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
     """
@@ -34,18 +34,18 @@ class DirectoryWatches:
 
     @property
     def problem(self) -> str:
-        """Why a folder, or any, is not watched; "" where all are."""
+        """Why some or all folders are not watched; "" if all are."""
         return next(iter(self._refused.values()), "") if self._failure is None else self._failure
 
     def is_in_place(self, folder: str) -> bool:
-        """Whether the folder is watched. A watch that is on another folder by now is taken away."""
+        """Whether the folder is watched. Removes a watch that is on another folder by now."""
         watch = self._opened()
         if folder in self._watched and watch is not None and not watch.is_in_place(folder):
             self.drop(folder)
         return folder in self._watched
 
     def add(self, folder: str) -> bool:
-        """False: there is no such folder. Whatever else prevents it is a problem."""
+        """Watch the folder. False if it does not exist; any other failure becomes the `problem`."""
         self._refused.pop(folder, None)
         watch = self._opened()
         if watch is None:
@@ -70,14 +70,14 @@ class DirectoryWatches:
         self._refused.pop(folder, None)
 
     def is_dead(self) -> bool:
-        """Then that is the problem, until `close` and `try_again`."""
+        """Whether the watcher has died; that is the `problem` until `close` and `allow_retry`."""
         if self._watch is None or self._watch.is_alive():
             return False
         self._failure = "the watcher died"
         return True
 
-    def try_again(self) -> None:
-        """A watcher that could not be opened may be, by now."""
+    def allow_retry(self) -> None:
+        """Try again to open a watcher that could not be opened."""
         self._failure = None
 
     def close(self) -> None:

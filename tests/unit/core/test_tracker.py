@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 
-from fileops.core.tracker import FRESH, NEEDS_CONTENT, FileTracker, Seen, assess
+from fileops.core.tracker import FRESH, NEEDS_CONTENT, FileTracker, ReadRecord, assess
 from fileops.model.files import Stamp
 
 SECOND = 1_000_000_000
@@ -13,7 +13,7 @@ STAMP = Stamp(
     dev=1, ino=7, size_bytes=10, mtime_ns=100 * SECOND + 1, ctime_ns=100 * SECOND + 1, mode=0o100644, uid=1, gid=1,
     n_links=1,
 )  # fmt: skip
-WHOLE = Seen(given_path="/f", stamp=STAMP, taken_ns=200 * SECOND, read_ns=200 * SECOND, digest=b"d")
+WHOLE = ReadRecord(given_path="/f", stamp=STAMP, taken_ns=200 * SECOND, read_ns=200 * SECOND, digest=b"d")
 PART = replace(WHOLE, digest=None)
 TOO_YOUNG = replace(WHOLE, taken_ns=STAMP.mtime_ns + 1000)
 LATER = STAMP.ctime_ns + SECOND
@@ -43,7 +43,7 @@ LATER = STAMP.ctime_ns + SECOND
         (PART, {"ctime_ns": LATER, "n_links": 2}, FRESH, FRESH),
     ],
 )
-def test_verdict_on_a_stamp(seen: Seen, change: dict[str, Any], by_mtime: object, by_content: object) -> None:
+def test_verdict_on_a_stamp(seen: ReadRecord, change: dict[str, Any], by_mtime: object, by_content: object) -> None:
     now = replace(STAMP, **change)
     modes: tuple[tuple[Literal["mtime", "content"], object], ...] = (("mtime", by_mtime), ("content", by_content))
     for mode, expected in modes:

@@ -320,7 +320,7 @@ def test_read_by_one_session_shows_the_other_is_behind(world: World) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.b.read("/w/f")
-    world.freshness.look("/w/f")
+    world.freshness.check("/w/f")
     assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
 
 
@@ -387,11 +387,11 @@ def test_open_document_is_judged_by_content_whatever_its_time(world: World) -> N
     world.a.read("/w/f")
     world.open_documents.add("/w/f")
     world.fs.put("/w/f", b"one\n")
-    world.freshness.look("/w/f")
+    world.freshness.check("/w/f")
     world.a.require_fresh("/w/f")
     assert world.notices.events == []
     world.fs.put("/w/f", b"two\n")
-    world.freshness.look("/w/f")
+    world.freshness.check("/w/f")
     assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
 
 

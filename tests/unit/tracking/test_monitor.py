@@ -69,7 +69,7 @@ class World:
         self.on_move: Callable[[str, str], None] = lambda folder, name: None
         self.on_lost: Callable[[str | None], None] = lambda folder: None
         self.monitor = FileMonitor(
-            look=self.look,
+            check=self.look,
             each_sweep=self.each_sweep,
             on_health=self.on_health,
             open_watch=self.open_watch,
@@ -123,7 +123,7 @@ class World:
     def track(self, *paths: str) -> None:
         for path in paths:
             self.monitor.track(path, STAMP)
-            self.monitor.check(path)
+            self.monitor.hint_if_changed(path)
 
     def wait_for_sweeps(self, n: int) -> None:
         enough = self.n_sweeps + n
@@ -147,8 +147,8 @@ def sweeping() -> Iterator[World]:
 def test_nothing_is_started_before_a_file_is_tracked(quiet: World) -> None:
     n_threads = threading.active_count()
     quiet.monitor.hint("/a/f")
-    quiet.monitor.check("/a/f")
-    quiet.monitor.observed("/a/f", STAMP)
+    quiet.monitor.hint_if_changed("/a/f")
+    quiet.monitor.set_baseline("/a/f", STAMP)
     quiet.monitor.untrack("/a/f")
     assert (quiet.n_opened, threading.active_count()) == (0, n_threads)
 
@@ -317,7 +317,7 @@ def test_without_a_watcher_the_sweep_goes_on(sweeping: World) -> None:
     sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")
 
 
-def test_closed_lookout_takes_nothing_more(quiet: World) -> None:
+def test_closed_monitor_takes_nothing_more(quiet: World) -> None:
     quiet.track("/a/f")
     quiet.monitor.close()
     quiet.monitor.close()
