@@ -139,7 +139,7 @@ class Corrector(Protocol):
         """Whether the client has said that it proposes corrections."""
         ...
 
-    async def correct(self, question: CorrectionRequest) -> Correction | None:
+    async def correct(self, request: CorrectionRequest) -> Correction | None:
         """Ask it; None for no proposal, or none in time. Cancelling the call withdraws the question."""
         ...
 

@@ -1,6 +1,6 @@
-"""The table of `fileops/*` requests: method, params, handler. A further request is one line here.
+"""The table of `fileops/*` requests: method, params, handler. A new request is one line of it.
 
-What the server announces at `initialize` is read off these tables.
+The server announces these tables at `initialize`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,20 +22,18 @@ P = TypeVar("P", bound=wire.Params)
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[P]):
-    """handle: gets the service and the decoded params; what it returns is the JSON-RPC result.
-
-    One that `speaks` gets a third argument: what to tell while it works, None where the client did not ask for it.
-    at_once: tried first, on the spot; None where something has to be waited for, and then nothing has happened.
-    """
+    """A request and its handlers, which get the service and the decoded params and return the JSON-RPC result."""
 
     method: str
     params: type[P]
     handle: "Callable[..., Awaitable[object]]"
-    speaks: bool = False
-    at_once: "Callable[[FileOps, P], object | None] | None" = None
+    # `handle` gets a third argument, which reports output; None if the client did not ask for reports.
+    streams_output: bool = False
+    # Called first, on the event loop. Returns None, without any effect, if it would have to wait.
+    try_sync: "Callable[[FileOps, P], object | None] | None" = None
 
 
-def read_at_once(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
+def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
     outcome = service.read_at_once(convert.read_request(params))
     return None if outcome is None else convert.read_result(outcome)
 
@@ -63,11 +61,11 @@ async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[s
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
     from fileops.wire import tools
 
-    there = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
-    enabled = there if params.enabled is None else params.enabled
+    available = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
+    enabled = available if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):
-        if name not in there:
-            raise InvalidParams(f"no such tool; there are {', '.join(there)}", f".enabled[{index}]")
+        if name not in available:
+            raise InvalidParams(f"no such tool; there are {', '.join(available)}", f".enabled[{index}]")
     return wire.ToolsResult(tools=tools.tool_definitions(enabled))
 
 
@@ -109,7 +107,7 @@ async def stats(service: "FileOps", params: wire.SessionParams) -> object:
 
 
 REQUESTS: tuple[Request[Any], ...] = (
-    Request("fileops/read", wire.ReadParams, read, at_once=read_at_once),
+    Request("fileops/read", wire.ReadParams, read, try_sync=try_read),
     Request("fileops/edit", wire.EditParams, edit),
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
     Request("fileops/tools", wire.ToolsParams, list_tools),
@@ -128,7 +126,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo),
 )
-BASH = Request("fileops/bash", commands.BashParams, bash, speaks=True)  # where the client asked for it
+BASH = Request("fileops/bash", commands.BashParams, bash, streams_output=True)  # served if the client asks for it
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",
     "fileops/didRead",

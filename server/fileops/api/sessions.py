@@ -1,4 +1,4 @@
-"""Handlers of what a session knows of its files, and of its reset."""
+"""Handlers of the requests about a session's files, and of its reset."""
 
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,8 @@ async def forget(service: "FileOps", params: wire.FileParams) -> wire.ForgetResu
 
 
 async def conflicts(service: "FileOps", params: SessionParams) -> wire.ConflictsResult:
-    found = await service.files.conflicts(session_of(params))
-    return wire.ConflictsResult(conflicts=msgspec.convert(found, list[wire.Conflict], from_attributes=True))
+    files = await service.files.conflicts(session_of(params))
+    return wire.ConflictsResult(conflicts=msgspec.convert(files, list[wire.Conflict], from_attributes=True))
 
 
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:

@@ -1,4 +1,4 @@
-"""Handlers of what only shows: `fileops/describe`, `fileops/render`. Their rooms are loaded at the first use."""
+"""Handlers of `fileops/describe` and `fileops/render`. What they need is loaded at the first use."""
 
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,8 @@ async def describe(service: "FileOps", params: wire.DescribeParams) -> wire.Desc
     old_string = titles.first_old_string(params.method, arguments)
     path, session_id = titles.text_of(arguments, "file_path"), titles.text_of(arguments, "session_id")
     line = await service.find_line(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
-    told = titles.describe(params.method, arguments, service.folders, edit_line=line)
-    return describe_result(told)
+    description = titles.describe(params.method, arguments, service.folders, edit_line=line)
+    return describe_result(description)
 
 
 async def render(service: "FileOps", params: wire.RenderParams) -> wire.RenderResult:

@@ -1,4 +1,4 @@
-"""lsprotocol's converter, relieved of one costly thing that we do not need, and with faults that name the place."""
+"""lsprotocol's converter, without one costly part that is not needed, and with errors that name the place."""
 
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ def converter_factory() -> Converter:
 
 
 def structure(converter: Converter, envelope: dict[str, object], envelope_type: Any, member: str) -> Any:
-    """A member ("params", "result") of an envelope as lsprotocol has it. Raises: InvalidParams."""
+    """Structure a member ("params", "result") of an envelope as lsprotocol's type. Raises: InvalidParams."""
     try:
         return getattr(converter.structure(envelope, envelope_type), member, None)
     except (ClassValidationError, RecursionError, TypeError, ValueError, KeyError) as fault:
@@ -24,26 +24,26 @@ def structure(converter: Converter, envelope: dict[str, object], envelope_type: 
 
 
 def _place_of(fault: BaseException) -> str:
-    """Where a structuring failed, below `$`, as cattrs noted it."""
+    """Return the place, below `$`, where cattrs failed."""
     if not isinstance(fault, ClassValidationError):
         return ""
-    noted, _ = fault.group_exceptions()
-    if not noted:
+    noted_faults, _ = fault.group_exceptions()
+    if not noted_faults:
         return ""
-    inner, note = noted[0]
-    own = "" if note.name in {"params", "result"} else f".{note.name}"
-    return own + _place_of(inner)
+    inner, note = noted_faults[0]
+    segment = "" if note.name in {"params", "result"} else f".{note.name}"
+    return segment + _place_of(inner)
 
 
-def _client_capabilities(given: Any, _type: Any) -> types.ClientCapabilities:
-    """Only what pygls looks at: generating hooks for all of it costs 45 ms of every start.
+def _client_capabilities(value: Any, _type: Any) -> types.ClientCapabilities:
+    """Structure only what pygls reads: generating hooks for all capabilities takes 45 ms of every start.
 
-    The whole is at hand as JSON in Client.capability.
+    Client.capability returns any of them, as JSON.
     """
-    general = _object(_object(given).get("general"))
+    general = _object(_object(value).get("general"))
     encodings = general.get("positionEncodings")
-    known = [str(one) for one in cast("list[object]", encodings)] if isinstance(encodings, list) else None
-    return types.ClientCapabilities(general=types.GeneralClientCapabilities(position_encodings=known))
+    names = [str(name) for name in cast("list[object]", encodings)] if isinstance(encodings, list) else None
+    return types.ClientCapabilities(general=types.GeneralClientCapabilities(position_encodings=names))
 
 
 def _object(value: object) -> dict[str, object]:

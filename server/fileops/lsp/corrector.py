@@ -1,4 +1,4 @@
-"""Asking the client's own model for a correction: `fileops/correctEdit`. What is no proposal counts as none."""
+"""Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer is no proposal."""
 
 import logging
 
@@ -11,7 +11,7 @@ CORRECT_EDIT = "fileops/correctEdit"
 
 
 class LspCorrector:
-    """A Corrector."""
+    """See ports.Corrector."""
 
     def __init__(self, client: Client, *, timeout_s: float) -> None:
         self._client, self._timeout_s = client, timeout_s
@@ -20,14 +20,14 @@ class LspCorrector:
     def can_ask(self) -> bool:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
-    async def correct(self, question: CorrectionRequest) -> Correction | None:
+    async def correct(self, request: CorrectionRequest) -> Correction | None:
         from fileops.wire.correction import correct_edit_params, correction_of
 
         try:
-            answer = await self._client.ask(CORRECT_EDIT, correct_edit_params(question), timeout_s=self._timeout_s)
+            answer = await self._client.ask(CORRECT_EDIT, correct_edit_params(request), timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
             return None
         except ClientRefused as refusal:
-            log.info("a question for a correction was answered with error %s", refusal.code)
+            log.info("the client answered a request for a correction with error %s", refusal.code)
             return None
         return correction_of(answer)

@@ -1,8 +1,8 @@
 """LSP on a JSON-RPC connection: the lifecycle, cancelling, and the standard messages, which pygls handles.
 
-Light on purpose: it names neither pygls nor lsprotocol, so `initialize` and the first read do not wait for their
-import, which is three quarters of a start. The first standard message without a handler of ours loads them; messages
-after it wait until it was handled, so nothing is reordered.
+It imports neither pygls nor lsprotocol, so `initialize` and the first read do not wait for them: they are three
+quarters of a start. The first standard message without a registered handler loads them; messages after it wait until
+it was handled, so nothing is reordered.
 """
 
 import asyncio
@@ -101,7 +101,10 @@ class LspDialect:
     async def _load_for_request(self, msg_id: MessageId, method: str, params: object) -> None:
         try:
             self._standard = await self._server.load_standard()
-        except (ImportError, OSError) as fault:  # a broken installation, or no descriptors: the next one tries again
+        except (
+            ImportError,
+            OSError,
+        ) as fault:  # broken installation, or no descriptors; the next request tries again
             self.connection.refuse(msg_id, errors.internal_error(fault))
         else:
             self.connection.handle_request(msg_id, method, params)
@@ -109,7 +112,7 @@ class LspDialect:
     def _initialize(self, msg_id: MessageId, params: object) -> None:
         try:
             result = self._server.begin({} if params is None else params)
-        except Exception as fault:  # noqa: BLE001 - the boundary: whatever it was, the client gets an answer
+        except Exception as fault:  # noqa: BLE001 - the boundary to adapters: the client always gets an answer
             self.connection.refuse(msg_id, self.connection.error_of(fault))
         else:
             self.lifecycle.advance(methods.INITIALIZE)
@@ -148,7 +151,7 @@ class LspDialect:
     async def _load_for_notification(self, method: str, params: object) -> None:
         try:
             self._standard = await self._server.load_standard()
-        except (ImportError, OSError) as fault:  # the next one tries again; none of these changes anything of ours
+        except (ImportError, OSError) as fault:  # the next one tries again; none of these changes our state
             log.error("notification %.100s lost: %s", method, fault)
         else:
             self.handle_notification(method, params)

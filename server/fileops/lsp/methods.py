@@ -1,6 +1,6 @@
-"""LSP's names and numbers that are needed before lsprotocol is loaded, or without it.
+"""Names and numbers of LSP that are needed without loading lsprotocol.
 
-tests/unit/lsp/test_methods.py holds them against lsprotocol's.
+tests/unit/lsp/test_methods.py compares them with lsprotocol's.
 """
 
 INITIALIZE = "initialize"
@@ -25,8 +25,8 @@ TEXT_DOCUMENT_DID_CLOSE = "textDocument/didClose"
 TEXT_DOCUMENT_CODE_ACTION = "textDocument/codeAction"
 TEXT_DOCUMENT_CODE_LENS = "textDocument/codeLens"
 
-# Notifications that are decoded and served without pygls: one that is lost would leave us with another state than the
-# client's, so nothing may have to be loaded for them.
+# Notifications that are handled without pygls. If one were lost, the server's state would differ from the client's, so
+# they must not depend on a module that may fail to load.
 OWN_NOTIFICATIONS = frozenset({
     WINDOW_WORK_DONE_PROGRESS_CANCEL, WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, TEXT_DOCUMENT_DID_OPEN,
     TEXT_DOCUMENT_DID_CHANGE, TEXT_DOCUMENT_DID_SAVE, TEXT_DOCUMENT_DID_CLOSE,

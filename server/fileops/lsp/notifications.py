@@ -1,4 +1,7 @@
-"""Events → notifications: published from any thread, sent from the loop in the order of publication."""
+"""Queue of notifications: published on any thread, sent on the event loop in the order of publication.
+
+A notification that a request causes is sent after the answer to that request.
+"""
 
 import asyncio
 import threading
@@ -9,59 +12,57 @@ from fileops.model.events import Event
 
 
 class _Published:
-    """is_ripe: whether the answer of the request that this is about has had its turn."""
+    """An event, and whether it may be sent: the answer to its request goes first."""
 
-    __slots__ = ("event", "is_ripe")
+    __slots__ = ("event", "is_released")
 
-    def __init__(self, event: Event, *, is_ripe: bool) -> None:
-        self.event, self.is_ripe = event, is_ripe
+    def __init__(self, event: Event, *, is_released: bool) -> None:
+        self.event, self.is_released = event, is_released
 
 
 class NotificationQueue:
-    """The Events port, made on the loop's thread.
-
-    `flush` sends what is still waiting; call it before the connection is closed.
-    """
+    """See ports.Events. Create it on the loop's thread; call `flush` before the connection is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Iterable[Event]], None]) -> None:
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._send = send
-        self._young: list[_Published] = []  # from the loop: the answer goes out first, and what comes behind them waits
+        self._held: list[_Published] = []  # published on the loop: they, and all after them, wait for the answer
         self._due: deque[_Published] = deque()
 
     def publish(self, event: Event) -> None:
         try:
             if threading.get_ident() != self._loop_thread:
-                self._due.append(_Published(event, is_ripe=True))
+                self._due.append(_Published(event, is_released=True))
                 self._loop.call_soon_threadsafe(self._send_due)
             else:
-                if not self._young:
-                    self._loop.call_soon(self._ripen)
-                young = _Published(event, is_ripe=False)
-                self._young.append(young)
-                self._due.append(young)
-        except RuntimeError:  # the loop is closed: nobody listens any more
+                if not self._held:
+                    self._loop.call_soon(self._release)
+                published = _Published(event, is_released=False)
+                self._held.append(published)
+                self._due.append(published)
+        except RuntimeError:  # the loop is closed, so the client is gone
             self._due.clear()
 
     def flush(self) -> None:
-        self._ripen_now()
+        """Send what is still waiting."""
+        self._release_held()
         self._send_due()
 
-    def _ripen(self) -> None:
-        """A turn after the publication: in this one the answer goes out."""
-        self._ripen_now()
+    def _release(self) -> None:
+        """Called one turn of the loop after the publication. The answer is sent in this turn, so send in the next."""
+        self._release_held()
         self._loop.call_soon(self._send_due)
 
-    def _ripen_now(self) -> None:
-        for published in self._young:
-            published.is_ripe = True
-        self._young.clear()
+    def _release_held(self) -> None:
+        for published in self._held:
+            published.is_released = True
+        self._held.clear()
 
     def _send_due(self) -> None:
-        if self._due and self._due[0].is_ripe:
+        if self._due and self._due[0].is_released:
             self._send(self._taken_due())
 
     def _taken_due(self) -> Iterator[Event]:
-        while self._due and self._due[0].is_ripe:
+        while self._due and self._due[0].is_released:
             yield self._due.popleft().event

@@ -1,7 +1,7 @@
-"""What the standard messages must look like before lsprotocol's converter may see them.
+"""Params of the standard messages, strictly typed. They are checked before lsprotocol's converter sees them.
 
-The converter coerces (null becomes "None", "3" becomes 3), so the parts that we rely on are checked strictly here.
-Keys that LSP knows and we do not look at pass unchecked; that is what LSP asks of a server.
+The converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked here.
+Other keys pass unchecked, as LSP requires of a server.
 """
 
 from typing import Literal
@@ -14,7 +14,7 @@ Uri = str
 
 
 class _Lsp(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Open to unknown keys, unlike params of ours."""
+    """Allows unknown keys, unlike params of `fileops/*`."""
 
 
 class WorkspaceFolder(_Lsp, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class ClientInfo(_Lsp, frozen=True, kw_only=True):
 
 
 class InitializeParams(_Lsp, frozen=True, kw_only=True):
-    """initialization_options are checked by what decodes them."""
+    """wire/options.py checks initialization_options."""
 
     process_id: int | None = None
     root_path: str | None = None
@@ -89,7 +89,7 @@ class Range(_Lsp, frozen=True, kw_only=True):
 
 
 class ContentChange(_Lsp, frozen=True, kw_only=True):
-    """Without a range: the whole text."""
+    """A change without a range is the whole text."""
 
     text: str
     range: Range | None = None

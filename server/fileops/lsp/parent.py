@@ -1,10 +1,10 @@
-"""Living no longer than the process that the client named at `initialize` (LSP: InitializeParams.processId)."""
+"""Watches the process that the client named at `initialize`. Source: LSP, InitializeParams.processId."""
 
 import asyncio
 import os
 from collections.abc import Callable
 
-POLL_S = 1.0  # where the system has no pidfd
+POLL_S = 1.0  # if the system has no pidfd
 
 
 class ParentWatch:
@@ -15,7 +15,7 @@ class ParentWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, pid: int) -> None:
-        """on_gone is called once the process has ended; soon, where it has already."""
+        """Call `on_gone` when the process has ended; soon, if it has ended already."""
         self.close()
         try:
             self._pidfd = os.pidfd_open(pid)

@@ -1,10 +1,9 @@
-"""`$/progress` for a request that takes long: under the token that it brought, or under one of ours.
+"""Reports `$/progress` of a slow request: under the token that it carries, or under a token that the server creates.
 
-A client that can show progress of the daemon's own making (`window.workDoneProgress`) is given a token for slow reads,
-writes and commands; but not while the person himself is asked something: then nobody waits for us.
+A client with `window.workDoneProgress` is sent a new token for slow reads, writes and commands, except while its user
+is asked something: then the client does not wait for the server.
 
-Reports are for a client that reads. While it lags, those of one token become one, cut to its end: what is pending does
-not grow with what a command prints.
+While a client does not read, the reports of a token are joined and cut to their end, so pending output stays bounded.
 """
 
 import asyncio
@@ -16,8 +15,8 @@ from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
 QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
-LAG_S = 0.1  # between two looks whether the client has caught up, while there is something to report
-MAX_REPORT_CHARS = 32 * 1024  # of reports that became one
+LAG_S = 0.1  # between two checks whether the client has caught up
+MAX_REPORT_CHARS = 32 * 1024  # of joined reports
 CREATE_S = 10.0  # a client that does not answer gets no progress
 TITLES = {
     "fileops/read": "Reading a file",
@@ -26,13 +25,13 @@ TITLES = {
     "fileops/multiEdit": "Editing a file",
     "fileops/undo": "Undoing edits",
     "fileops/bash": "Running a command",
-}  # of what reports under a token of ours
+}  # of the requests for which the server creates a token
 
 Token = str | int
 
 
 class ProgressTokens:
-    """Which running request each token belongs to, so that the editor's cancel button finds it."""
+    """Maps tokens to running requests, so that the editor's cancel button finds them."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -40,51 +39,51 @@ class ProgressTokens:
 
     @contextmanager
     def reporting(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
-        """Around the work. token: what the request brought.
+        """Report the progress of the work inside the context.
 
-        What it gives passes a message on under the request's own token; None where it brought none.
+        Yields what sends a message under the request's token, or None if the request has none.
         """
         task = asyncio.current_task()
-        if task is None or (token is None and not self._makes_own(method)):
+        if task is None or (token is None and not self._creates_token(method)):
             yield None
             return
-        shown = token if token is not None else f"fileops-{uuid.uuid4().hex}"
-        report = _Report(self._client, shown, TITLES.get(method, method), task, is_own=token is None)
-        self._tasks[shown] = task
+        used_token = token if token is not None else f"fileops-{uuid.uuid4().hex}"
+        report = _Report(self._client, used_token, TITLES.get(method, method), task, is_own=token is None)
+        self._tasks[used_token] = task
         try:
             yield None if token is None else report.say
         finally:
-            self._tasks.pop(shown, None)
+            self._tasks.pop(used_token, None)
             report.end()
 
     def cancel(self, token: Token) -> None:
         if (task := self._tasks.get(token)) is not None:
             task.cancel()
 
-    def _makes_own(self, method: str) -> bool:
+    def _creates_token(self, method: str) -> bool:
         return method in TITLES and self._client.capability("window.workDoneProgress") is True
 
 
 class _Report:
-    """`begin` once the work has taken QUICK_S, and then an `end`."""
+    """Sends `begin` when the work has taken QUICK_S, then reports, then `end`."""
 
     def __init__(self, client: Client, token: Token, title: str, task: "asyncio.Task[object]", *, is_own: bool) -> None:
         self._client, self._token, self._title, self._task, self._is_own = client, token, title, task, is_own
         self._has_begun = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
-        self._unsaid = ""  # while the client lags
+        self._unsent = ""  # while the client lags
         self._n_dropped = 0
         self._lag_timer: asyncio.TimerHandle | None = None
 
     def say(self, message: str) -> None:
-        """At once, however short the work was so far; a client that lags is told later, or only the end of it."""
+        """Send a message now, however short the work was so far; later, and cut, if the client lags."""
         self._begin()
-        self._unsaid += message
-        self._n_dropped += max(0, len(self._unsaid) - MAX_REPORT_CHARS)
-        self._unsaid = self._unsaid[-MAX_REPORT_CHARS:]
+        self._unsent += message
+        self._n_dropped += max(0, len(self._unsent) - MAX_REPORT_CHARS)
+        self._unsent = self._unsent[-MAX_REPORT_CHARS:]
         if self._lag_timer is None:
-            self._say_unsaid()
+            self._send_unsent()
 
     def end(self) -> None:
         self._timer.cancel()
@@ -92,22 +91,22 @@ class _Report:
             self._creating.cancel()
         if self._lag_timer is not None:
             self._lag_timer.cancel()
-        if self._unsaid:
+        if self._unsent:
             self._report()
         if self._has_begun:
-            self._tell({"kind": "end"})
+            self._notify({"kind": "end"})
 
-    def _say_unsaid(self) -> None:
+    def _send_unsent(self) -> None:
         self._lag_timer = None
         if self._client.lags:
-            self._lag_timer = asyncio.get_running_loop().call_later(LAG_S, self._say_unsaid)
+            self._lag_timer = asyncio.get_running_loop().call_later(LAG_S, self._send_unsent)
         else:
             self._report()
 
     def _report(self) -> None:
         note = f"... ({self._n_dropped} characters are left out here)\n" if self._n_dropped else ""
-        self._tell({"kind": "report", "message": note + self._unsaid})
-        self._unsaid, self._n_dropped = "", 0
+        self._notify({"kind": "report", "message": note + self._unsent})
+        self._unsent, self._n_dropped = "", 0
 
     def _due(self) -> None:
         if not self._is_own:
@@ -127,7 +126,7 @@ class _Report:
     def _begin(self) -> None:
         if not self._has_begun:
             self._has_begun = True
-            self._tell({"kind": "begin", "title": self._title, "cancellable": True})
+            self._notify({"kind": "begin", "title": self._title, "cancellable": True})
 
-    def _tell(self, value: dict[str, object]) -> None:
+    def _notify(self, value: dict[str, object]) -> None:
         self._client.notify(methods.PROGRESS, {"token": self._token, "value": value})

@@ -1,9 +1,9 @@
-"""The pygls seam: standard messages past the handshake, as features of a pygls server. Loaded with the first of them.
+"""The pygls seam: serves standard messages as features of a pygls server. Loaded with the first of them.
 
-pygls keeps what it does well: the table of features, running handlers, cancelling them, capabilities, lsprotocol's
-types. Replaced is what adr/0010-pygls-seam.md lists: parsing (no object hook), errors (nothing of our insides
-reaches the client), requests to the client and book-keeping (nothing is kept once it is answered). This names private
-parts of pygls 2.1; tests/unit/lsp/test_pygls_seam.py holds them.
+pygls keeps the table of features, running and cancelling handlers, capabilities and lsprotocol's types. This module
+replaces what docs/internals/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (no internals are sent),
+requests to the client, and book-keeping (nothing is kept after the answer). It uses private parts of pygls 2.1, which
+tests/unit/lsp/test_pygls_seam.py checks.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _OF_THE_CONNECTION = frozenset({types.INITIALIZE, types.INITIALIZED, types.SHUTD
 
 
 def load(connection: Connection, features: Mapping[str, Feature], client_capabilities: object) -> "Protocol":
-    """A pygls server that has these features and is past `initialize`."""
+    """Return a pygls server with these features that has handled `initialize`."""
     server = StandardServer(connection)
     for method, feature in features.items():
         server.protocol.register(method, feature)
@@ -53,7 +53,7 @@ def load(connection: Connection, features: Mapping[str, Feature], client_capabil
 
 
 class StandardServer(LanguageServer):
-    protocol: "Protocol"  # pyright: ignore[reportIncompatibleVariableOverride]  # what protocol_cls makes it
+    protocol: "Protocol"  # pyright: ignore[reportIncompatibleVariableOverride]  # see protocol_cls
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -63,7 +63,7 @@ class StandardServer(LanguageServer):
         )  # fmt: skip
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """To the log. What pygls has here shows every fault to the person."""
+        """Write the error to the log only; pygls shows every error to the user."""
         log.error("%s: %s", getattr(source, "__name__", source), error)
 
 
@@ -77,7 +77,7 @@ class Protocol(LanguageServerProtocol):
             self._builtins.pop(method, None)
 
     def begin(self, client_capabilities: object) -> types.ServerCapabilities:
-        """As `initialize` does. The connection has answered it from `capabilities.py`, in the same words."""
+        """Enter the state after `initialize`, which `capabilities.py` has answered with the same result."""
         capabilities = self._converter.structure(client_capabilities, types.ClientCapabilities)
         steps = self.lsp_initialize(types.InitializeParams(capabilities=capabilities))
         for _ in steps:
@@ -110,11 +110,11 @@ class Protocol(LanguageServerProtocol):
         return contextvars.copy_context().run(self._handle_notification, method, decoded)
 
     def _decoded(self, method: str, params: object) -> object:
-        """As lsp/standard.py has it, else as lsprotocol has it. Raises: InvalidParams."""
-        given: object = {} if params is None else params
+        """Decode params into a type of params.py, else of lsprotocol. Raises: InvalidParams."""
+        value: object = {} if params is None else params
         if method in STANDARD_PARAMS:
-            return decode(given, STANDARD_PARAMS[method])
-        if not isinstance(given, dict):
+            return decode(value, STANDARD_PARAMS[method])
+        if not isinstance(value, dict):
             raise InvalidParams("must be an object")
         envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method}
         if params is not None:
@@ -151,7 +151,7 @@ class Protocol(LanguageServerProtocol):
         self._connection.send(data)
 
     def _plain(self, value: Any) -> Any:
-        """JSON types and Structs of ours as they are; lsprotocol's classes under their names on the wire."""
+        """Convert lsprotocol's classes to JSON types; return JSON types and our Structs unchanged."""
         if hasattr(value, "__attrs_attrs__") or isinstance(value, list):
             return self._converter.unstructure(value)
         return value
@@ -162,7 +162,7 @@ class Protocol(LanguageServerProtocol):
     async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, method: str, params: Any = None, msg_id: MessageId | None = None
     ) -> Any:
-        """As pygls has it, for its `workspace_*` and `window_*`: lsprotocol in, lsprotocol out.
+        """Serve pygls's `workspace_*` and `window_*` methods: types of lsprotocol in and out.
 
         Raises: as OutgoingRequests.ask.
         """
@@ -182,12 +182,12 @@ class Protocol(LanguageServerProtocol):
     # --- handlers ----------------------------------------------------------------------------------------
 
     def register(self, method: str, feature: Feature) -> None:
-        """As pygls' `feature`, but a later registration replaces an earlier one, and nothing is guessed from names."""
+        """Register a feature as pygls does, but replace an earlier one, and infer nothing from names."""
         self._features[method] = feature.handle
         if feature.options is not None:
             options = cast("Any", self._converter).structure(feature.options, _OPTIONS[method])
             cast("dict[str, Any]", self.fm.feature_options)[method] = options
-            if isinstance(options, types.ExecuteCommandOptions):  # pygls announces the commands that it finds here
+            if isinstance(options, types.ExecuteCommandOptions):  # pygls announces these commands
                 cast("dict[str, Any]", self.fm.commands).update(dict.fromkeys(options.commands, feature.handle))
 
     @property
@@ -202,7 +202,7 @@ class Protocol(LanguageServerProtocol):
         return msg_id in self._request_futures
 
     def in_flight(self) -> "list[asyncio.Future[Any]]":
-        """What is being worked on. pygls keeps asyncio's futures and the other kind in one table."""
+        """Return the requests in flight. pygls keeps asyncio's and concurrent futures in one table."""
         futures = cast("list[asyncio.Future[Any] | Future[Any]]", list(self._request_futures.values()))
         return [asyncio.wrap_future(future) if isinstance(future, Future) else future for future in futures]
 
@@ -211,7 +211,7 @@ class Protocol(LanguageServerProtocol):
         return len(self._request_futures)
 
     def cancel(self, msg_id: MessageId) -> None:
-        if (future := self._request_futures.get(msg_id)) is not None:  # stays there until it is answered
+        if (future := self._request_futures.get(msg_id)) is not None:  # it stays in the table until it is answered
             future.cancel()
 
     def _execute_handler(

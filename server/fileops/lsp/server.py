@@ -1,7 +1,7 @@
-"""The language server: what each message leads to. Handlers translate and delegate; they decide nothing.
+"""LspServer: registers the handlers of one client's messages. Handlers translate and delegate; they decide nothing.
 
-`fileops/*` requests come from the table in `requests.py`. Adapters are not known here: `build`, given by the
-composition root, makes the service once the client has said what it wants.
+`fileops/*` requests come from the table in `api/requests.py`. This module knows no adapters: `build`, from the
+composition root, builds the service when `initialize` has brought the client's options.
 """
 
 import asyncio
@@ -42,34 +42,27 @@ PROTOCOL_VERSION = 1
 
 
 class ClientContext(Struct, frozen=True, kw_only=True):
-    """What the composition root needs of this connection to build the service.
-
-    folders: absolute paths of the workspace folders. add_standard: see LspServer.add_standard. listen: to what the
-    client is told, on the loop and after it. on_request_done: to be called when
-    requests begin to wait for another.
-    """
+    """What the composition root needs of this connection to build the service."""
 
     settings: Settings
     options: Options
-    folders: tuple[str, ...]
+    folders: tuple[str, ...]  # absolute paths of the workspace folders
     events: Events
     client: Client
     progress: ProgressTokens
-    add_standard: "Callable[..., None]"
-    listen: "Callable[[Callable[[Event], None]], None]"
-    on_request_done: Callable[[], None]
+    add_standard: "Callable[..., None]"  # see LspServer.add_standard
+    listen: "Callable[[Callable[[Event], None]], None]"  # called on the loop, after the client was notified
+    on_request_done: Callable[[], None]  # to be called when requests begin to wait for others
 
 
 Build = Callable[[ClientContext], "FileOps"]
 
 
 class LspServer:
-    """on_parent: called at `initialize` with the process to live no longer than."""
-
     def __init__(self, build: Build) -> None:
         self.dialect = LspDialect(self)
         self.connection = self.dialect.connection
-        self.on_parent: Callable[[int], None] = lambda _pid: None
+        self.on_parent: Callable[[int], None] = lambda _pid: None  # called at `initialize`, with the client's process
         self.service: FileOps | None = None
         self.client = Client(self.connection)
         self._progress = ProgressTokens(self.client)
@@ -89,7 +82,7 @@ class LspServer:
     # --- registration ------------------------------------------------------------------------------------------
 
     def add_request(self, request: Request[Any]) -> None:
-        """A request of ours: raw params, strictly decoded into `request.params`."""
+        """Register a `fileops/*` request. Its params are decoded strictly into `request.params`."""
 
         async def handle(raw: object) -> object:
             params: Params = decode({} if raw is None else raw, request.params)
@@ -99,26 +92,26 @@ class LspServer:
                 service.calls.measured(request.method, session_id, InvalidParams),
                 self._progress.reporting(params.work_done_token, request.method) as say,
             ):
-                return await request.handle(service, params, *([say] if request.speaks else []))
+                return await request.handle(service, params, *([say] if request.streams_output else []))
 
-        at_once = request.at_once
+        try_sync = request.try_sync
 
-        def handle_at_once(raw: object) -> object | None:
+        def handle_sync(raw: object) -> object | None:
             try:
                 params: Params = decode({} if raw is None else raw, request.params)
             except InvalidParams:
-                return None  # `handle` says so
-            if at_once is None or params.work_done_token is not None:
+                return None  # `handle` reports it
+            if try_sync is None or params.work_done_token is not None:
                 return None
             service = self._ready()
             session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
             with service.calls.measured(request.method, session_id, InvalidParams) as call:
-                result = at_once(service, params)
+                result = try_sync(service, params)
                 call.is_over = result is not None
             return result
 
         self.requests.append(request.method)
-        self.connection.register(request.method, handle, None if at_once is None else handle_at_once)
+        self.connection.register(request.method, handle, None if try_sync is None else handle_sync)
 
     def add_standard(
         self,
@@ -128,19 +121,19 @@ class LspServer:
         *,
         on_lost: Callable[[object, str], None] | None = None,
     ) -> None:
-        """A message of LSP's own. Its params come as lsp/standard.py has them, else as lsprotocol has them.
+        """Register a standard message, before `initialize` ends. Its params are of params.py, else of lsprotocol.
 
-        options: registration options, as LSP writes them; they show in the server's capabilities. on_lost: gets the
-        params of a notification that could not be taken, as they came, and why. Register before `initialize` is over.
+        Args: options: registration options as LSP writes them; the server's capabilities include them. on_lost: called
+        with the undecoded params of a notification that could not be handled, and the reason.
         """
         self._features[method] = Feature(handle, options)
         if method in methods.OWN_NOTIFICATIONS:
-            self.connection.register_notification(method, _taking(method, handle, on_lost))
+            self.connection.register_notification(method, _guarded(method, handle, on_lost))
 
     # --- lifecycle ---------------------------------------------------------------------------------------------
 
     def begin(self, params: object) -> dict[str, object]:
-        """`initialize`: build the service. Raises: InvalidParams; then nothing has begun."""
+        """Handle `initialize`: build the service. Raises: InvalidParams; then nothing has begun."""
         checked = decode(params, InitializeParams)
         decoded = decode_options(checked.initialization_options)
         if checked.process_id is not None and checked.process_id < 1:
@@ -149,8 +142,8 @@ class LspServer:
         self.client.begin(checked.capabilities)
         self.close_service()
         self._listeners.clear()
-        self._events = NotificationQueue(asyncio.get_running_loop(), self._tell)
-        self.service = self._build(self._wiring(decoded, self._events))
+        self._events = NotificationQueue(asyncio.get_running_loop(), self._notify_all)
+        self.service = self._build(self._context(decoded, self._events))
         if self.service.bash is not None:
             self.add_request(BASH)
         self._warn_of(decoded.ignored)
@@ -162,7 +155,7 @@ class LspServer:
 
     async def load_standard(self) -> StandardHandler:
         """Raises: ImportError."""
-        gc.disable()  # as at the start: classes by the thousand, and none of them is garbage
+        gc.disable()  # as at the start: the import makes thousands of classes, and no garbage
         try:
             protocol = await asyncio.to_thread(importlib.import_module, "fileops.lsp.pygls_server")
         finally:
@@ -170,7 +163,7 @@ class LspServer:
             gc.enable()
         return protocol.load(self.connection, self._features, self.client.capabilities)
 
-    def _wiring(self, decoded: DecodedOptions, events: Events) -> ClientContext:
+    def _context(self, decoded: DecodedOptions, events: Events) -> ClientContext:
         return ClientContext(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
@@ -194,7 +187,7 @@ class LspServer:
 
     @property
     def n_elsewhere(self) -> int:
-        """Requests in work that wait for somebody else than the disk."""
+        """Requests in progress that wait for an editor, a mapped host or a plugin, and not for the disk."""
         return 0 if self.service is None else self.service.n_elsewhere
 
     def flush(self) -> None:
@@ -203,7 +196,7 @@ class LspServer:
             self._events.flush()
 
     def close_service(self) -> None:
-        """Blocks until what is being committed is."""
+        """Close the service. Blocks until commits in progress are done."""
         if self.service is not None:
             self.service.close()
             self.service = None
@@ -234,7 +227,7 @@ class LspServer:
     def _progress_cancelled(self, params: ProgressCancelParams) -> None:
         self._progress.cancel(params.token)
 
-    def _tell(self, events: Iterable[Event]) -> None:
+    def _notify_all(self, events: Iterable[Event]) -> None:
         with self.connection.batch():
             for event in events:
                 method, params = notification_of(event)
@@ -243,7 +236,7 @@ class LspServer:
                     listener(event)
 
 
-def _taking(
+def _guarded(
     method: str, handle: Callable[[Any], Any], on_lost: Callable[[object, str], None] | None
 ) -> Callable[[object], None]:
     def take(raw: object) -> None:
@@ -253,9 +246,9 @@ def _taking(
         except InvalidParams as fault:
             reason = f"{fault.path} {fault.reason}"
             log.warning("notification %.100s ignored: %s", method, reason)
-        except Exception as fault:  # the boundary: whatever it was, the next message is served
+        except Exception as fault:  # the boundary to handlers: the next message is served
             reason = type(fault).__name__
-            log.exception("notification %.100s could not be taken", method)
+            log.exception("notification %.100s could not be handled", method)
         if on_lost is not None:
             on_lost(raw, reason)
 
@@ -263,21 +256,21 @@ def _taking(
 
 
 def _folders_of(params: InitializeParams) -> dict[str, str]:
-    """URI → path of the folders on this machine; LSP's older root keys count where there is no folder list.
+    """Map the URIs of the local folders to paths. LSP's older root keys count if there is no folder list.
 
-    Raises: InvalidParams, where a folder of this machine is meant and not named: without any, nothing is confined.
+    Raises: InvalidParams, for a local folder without a usable path: without any folder nothing would be confined.
     """
     if params.workspace_folders is not None:
-        named = [(folder.uri, f".workspaceFolders[{n}].uri") for n, folder in enumerate(params.workspace_folders)]
+        uris = [(folder.uri, f".workspaceFolders[{n}].uri") for n, folder in enumerate(params.workspace_folders)]
     elif params.root_uri is not None:
-        named = [(params.root_uri, ".rootUri")]
+        uris = [(params.root_uri, ".rootUri")]
     elif params.root_path:
         if not params.root_path.startswith("/"):
             raise InvalidParams("must be an absolute path", ".rootPath")
         return {params.root_path: params.root_path}
     else:
-        named = []
-    return {uri: path for uri, place in named if (path := _folder_at(uri, place)) is not None}
+        uris = []
+    return {uri: path for uri, place in uris if (path := _folder_at(uri, place)) is not None}
 
 
 def _folder_at(uri: str, place: str) -> str | None:

@@ -1,6 +1,6 @@
-"""The person at the client: asked by a request of ours, or by a plain message where the client knows only standard LSP.
+"""Asks the client's user for a decision: by a `fileops/*` request, or by a message if the client knows only LSP.
 
-What is no clear yes is a no: an error, a client that went away, a message that was closed.
+Anything but an explicit approval is a rejection: an error response, a lost client, a dismissed message.
 """
 
 import logging
@@ -16,20 +16,19 @@ log = logging.getLogger(__name__)
 ALWAYS, REJECT = "Always", "Reject"
 
 
-class Person:
-    """capability: below `experimental.fileops`. use_message_fallback: else ask by message."""
-
+class UserPrompt:
     def __init__(self, client: Client, capability: str, *, timeout_s: float, use_message_fallback: bool) -> None:
+        """Args: capability: below `experimental.fileops`; without it the user is asked by message, if at all."""
         self._client, self._capability = client, f"experimental.fileops.{capability}"
-        self._timeout_s, self._falls_back = timeout_s, use_message_fallback
+        self._timeout_s, self._use_message_fallback = timeout_s, use_message_fallback
 
     @property
     def can_ask(self) -> bool:
-        return self.confirms or self._falls_back
+        return self.confirms or self._use_message_fallback
 
     @property
     def confirms(self) -> bool:
-        """Whether the client knows our request."""
+        """Whether the client handles the `fileops/*` request."""
         return self._client.capability(self._capability) is True
 
     async def ask(self, method: str, params: object, decision_of: Callable[[object], Decision]) -> Decision:
@@ -40,13 +39,13 @@ class Person:
         except ClientGone:
             return Reject()
         except ClientRefused as refusal:
-            log.info("a question was answered with error %s", refusal.code)
+            log.info("the client answered a request for a decision with error %s", refusal.code)
             return Reject()
         return decision_of(answer)
 
     async def ask_by_message(self, message: str, *, yes: str) -> Decision:
-        """yes: the title of the first button."""
-        if not self._falls_back:
+        """Ask by `window/showMessageRequest`. Args: yes: the title of the button that approves."""
+        if not self._use_message_fallback:
             return Reject()
         by_button: dict[object, Decision] = {yes: Once(), ALWAYS: Always()}
 

@@ -1,4 +1,4 @@
-"""`workspace/applyEdit`: a buffer edit carried out by the editor, asked for from a worker thread."""
+"""LspEditor: has the editor make a buffer edit, by `workspace/applyEdit`. Called in worker threads."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,20 +11,20 @@ from fileops.model.errors import ApplyRefused, Cancelled, DocumentUnknown
 if TYPE_CHECKING:
     from fileops.model.documents import BufferEdit
 
-APPLY_S = 10.0  # an editor answers in milliseconds; one that asks the person first has to be quick
+APPLY_S = 10.0  # editors answer in milliseconds, unless they ask their user first
 LABEL = "Edit by agent"
 _ANNOTATION = "fileops-agent"
 
 
 class LspEditor:
-    """See editor_writes.Editor."""
+    """See ports.Editor."""
 
     def __init__(self, client: Client, loop: asyncio.AbstractEventLoop, *, timeout_s: float = APPLY_S) -> None:
         self._client, self._loop, self._timeout_s = client, loop, timeout_s
 
     @property
     def checks_version(self) -> bool:
-        """Else it takes edits only as LSP had them at first, without the version that they are made for."""
+        """Without `documentChanges` an edit does not carry the version that it is made for."""
         return self._client.capability("workspace.workspaceEdit.documentChanges") is True
 
     def apply(
@@ -45,7 +45,7 @@ class LspEditor:
     async def _ask(
         self, edit: "BufferEdit", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
     ) -> None:
-        if not is_current():  # here all is known that the editor has told until now
+        if not is_current():  # on the loop, all that the editor has sent is handled
             raise ApplyRefused(reason="the document has changed")
         params = {"label": LABEL, "edit": self._workspace_edit(edit)}
         try:
@@ -64,11 +64,11 @@ class LspEditor:
             if withdrawal.done():
                 raise Cancelled from None
             raise ApplyRefused(reason=str(refusal)) from None
-        given = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
-        if given.get("applied") is not True:
+        result = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+        if result.get("applied") is not True:
             if withdrawal.done():
                 raise Cancelled
-            reason = given.get("failureReason")
+            reason = result.get("failureReason")
             raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
 
     def _workspace_edit(self, edit: "BufferEdit") -> dict[str, object]:
@@ -79,13 +79,13 @@ class LspEditor:
         edits = [
             {
                 "range": {
-                    "start": {"line": one.start.line, "character": one.start.character},
-                    "end": {"line": one.end.line, "character": one.end.character},
+                    "start": {"line": text_edit.start.line, "character": text_edit.start.character},
+                    "end": {"line": text_edit.end.line, "character": text_edit.end.character},
                 },
-                "newText": one.new_text,
+                "newText": text_edit.new_text,
                 **annotation,
             }
-            for one in edit.edits
+            for text_edit in edit.edits
         ]
         if not self.checks_version:
             return {"changes": {edit.uri: edits}}

@@ -178,7 +178,10 @@ class StreamSession:
         return Ended(status, len(stuck), is_closed)
 
     async def _close_service(self) -> bool:
-        """Whether the service closed in time. In a thread of its own: asyncio would wait for its executor for ever."""
+        """Close the service and return whether it closed in time.
+
+        It runs in a separate thread, because asyncio would wait for its executor for ever.
+        """
         done = asyncio.Event()
 
         def close() -> None:

@@ -57,10 +57,10 @@ def _take_standard_descriptors() -> tuple[int, int]:
 
 
 class _Signals:
-    """The signals that end the process, told on the loop.
+    """Reports the signals that end the process, on the loop.
 
-    Not by the loop's own handlers: it takes them away when it is closed, and a signal in the last moments would kill
-    the process instead of finding it about to end.
+    The loop's own handlers would be removed when it is closed, and a signal in the last moments would then kill the
+    process.
     """
 
     NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -73,7 +73,7 @@ class _Signals:
         loop.add_reader(self._fd, self._tell)
         signal.set_wakeup_fd(waking_fd, warn_on_full_buffer=False)
         for number in self.NUMBERS:
-            signal.signal(number, lambda _number, _frame: None)  # what counts goes through the pipe
+            signal.signal(number, lambda _number, _frame: None)  # the pipe reports the signal
             signal.siginterrupt(number, False)
 
     def ignore(self) -> None:

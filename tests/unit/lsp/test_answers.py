@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fileops.lsp.approver import LspCommandApprover, decision_of
 from fileops.lsp.client import Client
 from fileops.lsp.dialect import withdrawal
-from fileops.lsp.user_prompt import Person
+from fileops.lsp.user_prompt import UserPrompt
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
@@ -116,8 +116,8 @@ async def test_answer_about_a_command_of_another_kind_is_a_no(answer: Any, *, co
 
 @pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)
 async def test_answer_to_a_message_of_another_kind_is_a_no(answer: Any) -> None:
-    person = Person(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, use_message_fallback=True)
-    assert await person.ask_by_message("Apply?", yes="Apply") == Reject()
+    prompt = UserPrompt(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, use_message_fallback=True)
+    assert await prompt.ask_by_message("Apply?", yes="Apply") == Reject()
 
 
 def nested(depth: int) -> Any:
