@@ -75,7 +75,7 @@ class Connection:
     """
 
     def __init__(self, dialect: Dialect, withdraw: Withdraw) -> None:
-        """Args: withdraw: makes the message that takes a request of the daemon back from the peer."""
+        """Args: withdraw: makes the message that withdraws a request of the daemon."""
         self.sink: MessageSink | None = None
         self.on_request_done: Callable[[], None] = lambda: None
         self.outgoing = OutgoingRequests(self.send, self._request_done, withdraw)
@@ -150,7 +150,7 @@ class Connection:
     def _answers(self, msg_id: MessageId, try_sync: TrySync, params: object) -> bool:
         try:
             result = try_sync(params)
-        except Exception as fault:  # noqa: BLE001 - the boundary: whatever it was, the client gets an answer
+        except Exception as fault:  # noqa: BLE001 - the boundary to handlers: the client always gets an answer
             self.refuse(msg_id, self.error_of(fault))
             return True
         if result is not None:

@@ -1,4 +1,4 @@
-"""Strict decoding of params: what the type says or a refusal that names the place. Nothing is coerced.
+"""Strict decoding of params into a type. An error names its place; nothing is coerced.
 
 `null` for a key that has a default means that the key is absent; for one that has none it is refused. A number
 without a fraction is an integer, whether or not it is written with a point. Unknown keys are refused by name, in
@@ -17,11 +17,11 @@ from fileops.rpc.json import OUT_OF_RANGE
 T = TypeVar("T")
 Decoder = Callable[[object], Any]
 
-LSP_TOKENS = ("workDoneToken", "partialResultToken")  # known to every request, and none of its own
+LSP_TOKENS = ("workDoneToken", "partialResultToken")  # every request may have them
 
 
 class InvalidParams(Exception):
-    """path: JSONPath-like place of the fault, from `$`. reason: what is wrong there."""
+    """Params that do not fit their type: what is wrong, and its place, like a JSONPath from `$`."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
@@ -33,6 +33,7 @@ class InvalidParams(Exception):
         return "$" + self._path
 
     def below(self, segment: str) -> "InvalidParams":
+        """Put a segment before the path, and return this exception."""
         self._path = segment + self._path
         return self
 
@@ -46,7 +47,7 @@ def decode(value: object, into: type[T]) -> T:
 
 
 class _Place:
-    """A key or an index below another place. The path is made of it where it is wanted: it may be long."""
+    """A key or an index below another place. The path is joined only for an error, because it may be long."""
 
     __slots__ = ("below", "key")
 
@@ -55,7 +56,7 @@ class _Place:
 
 
 def require_in_range(params: object) -> None:
-    """Raises: InvalidParams, where a number stands that no value of ours can hold (see codec.OUT_OF_RANGE)."""
+    """Raises: InvalidParams, if a number is out of range (see json.OUT_OF_RANGE)."""
     waiting: list[tuple[object, _Place | None]] = [(params, None)]
     while waiting:
         value, place = waiting.pop()
@@ -75,7 +76,7 @@ def require_in_range(params: object) -> None:
 
 @cache
 def decoder_of(wanted: Any) -> Decoder:
-    """The decoder of a wire type: a Struct, list, Literal, str, bool, int, float, object, or a union of those."""
+    """Return the decoder of a type: a Struct, list, Literal, str, bool, int, float, object, or a union of those."""
     origin, args = get_origin(wanted), get_args(wanted)
     if wanted in _SCALARS:
         return _SCALARS[wanted]
@@ -128,7 +129,7 @@ def _anything(value: object) -> object:
 
 
 def _object(value: object) -> object:
-    """Any JSON object."""
+    """Accept any JSON object."""
     if not isinstance(value, dict):
         raise InvalidParams(f"must be an object, not {_kind(value)}")
     return cast("dict[str, object]", value)
@@ -146,9 +147,9 @@ _SCALARS: dict[Any, Decoder] = {
 
 def _literal(allowed: tuple[Any, ...]) -> Decoder:
     def literal(value: object) -> object:
-        if any(type(value) is type(one) and value == one for one in allowed):
+        if any(type(value) is type(literal) and value == literal for literal in allowed):
             return value
-        raise InvalidParams("must be one of " + ", ".join(f'"{one}"' for one in allowed))
+        raise InvalidParams("must be one of " + ", ".join(f'"{literal}"' for literal in allowed))
 
     return literal
 
@@ -204,9 +205,9 @@ def _list(item: Decoder) -> Decoder:
         if not isinstance(value, list):
             raise InvalidParams(f"must be an array, not {_kind(value)}")
         decoded: list[object] = []
-        for index, one in enumerate(cast("list[object]", value)):
+        for index, element in enumerate(cast("list[object]", value)):
             try:
-                decoded.append(item(one))
+                decoded.append(item(element))
             except InvalidParams as fault:
                 raise fault.below(f"[{index}]") from None
         return decoded
@@ -224,17 +225,17 @@ def _struct(wanted: type[msgspec.Struct]) -> Decoder:
         if not isinstance(value, dict):
             raise InvalidParams(f"must be an object, not {_kind(value)}")
         decoded: dict[str, object] = {}
-        for key, one in cast("dict[str, object]", value).items():
-            known = decoders.get(key)
-            if known is None and is_open:
+        for key, member in cast("dict[str, object]", value).items():
+            field = decoders.get(key)
+            if field is None and is_open:
                 continue
-            if known is None:
+            if field is None:
                 raise InvalidParams(unknown_key(decoders), _segment(key))
-            name, decoder, is_required = known
-            if one is None and not is_required:
+            name, decoder, is_required = field
+            if member is None and not is_required:
                 continue
             try:
-                decoded[name] = decoder(one)
+                decoded[name] = decoder(member)
             except InvalidParams as fault:
                 raise fault.below(_segment(key)) from None
         for key in required:
@@ -245,13 +246,13 @@ def _struct(wanted: type[msgspec.Struct]) -> Decoder:
     return struct
 
 
-def unknown_key(known: Iterable[str]) -> str:
-    """What is wrong with a key that is none of these, for who misspelt one."""
-    return f"unknown key; there are: {', '.join(key for key in known if key not in LSP_TOKENS)}"
+def unknown_key(keys: Iterable[str]) -> str:
+    """Return the reason against a key that is none of these. It lists them, for a client that misspelt one."""
+    return f"unknown key; there are: {', '.join(key for key in keys if key not in LSP_TOKENS)}"
 
 
 def _segment(key: str) -> str:
-    """As in JSONPath; cut, because a client's key may be a whole file."""
+    """Format a key as in JSONPath; cut, because a client's key may be a whole file."""
     shown = key if len(key) <= 100 else key[:100] + "…"
     return f".{shown}" if shown.isidentifier() else f"[{_quoted(shown)}]"
 

@@ -1,4 +1,4 @@
-"""JSON-RPC errors: that a request itself could not be taken. A tool's failure is a result and none of these."""
+"""JSON-RPC errors. They report requests that could not be handled; a tool's failure is a result and not an error."""
 
 import logging
 import uuid
@@ -21,11 +21,9 @@ REQUEST_CANCELLED = -32800
 
 
 class RpcError(Struct, frozen=True):
-    """data: any JSON value; left out where None."""
-
     code: int
     message: str
-    data: object = None
+    data: object = None  # any JSON value; None is omitted
 
     def to_json(self) -> dict[str, object]:
         error: dict[str, object] = {"code": self.code, "message": self.message}

@@ -1,7 +1,7 @@
-"""LSP base-protocol frames: chunks of bytes in, bodies out, and nothing about what is in them.
+"""Parser of LSP's base-protocol frames: chunks of bytes in, bodies out. It knows nothing about their content.
 
-`FrameParser` reads nothing itself, so that tests and fuzzers can drive it. After a bad frame it goes on at the next
-header it can recognise.
+`FrameParser` does no I/O, so tests and fuzzers can drive it. After a bad frame it continues at the next header that it
+recognises.
 """
 
 import re
@@ -11,25 +11,25 @@ from typing import TypeVar
 from msgspec import Struct
 
 MAX_BODY_BYTES = 64 << 20
-MAX_SKIPPED_BODY_BYTES = 1 << 30  # a longer announced body is not waited for: the length itself is taken for broken
+MAX_SKIPPED_BODY_BYTES = 1 << 30  # a longer length ends the stream: it must be wrong
 MAX_HEADER_BYTES = 8 << 10
-MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; behind that nobody is speaking LSP
+MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; a peer that sends more is not using LSP
 MAX_LENGTH_DIGITS = 18
 _CHUNK_BYTES = 1 << 16
 _LARGE_CHUNK_BYTES = 1 << 20  # of a body that is long
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*[ \t]*:")
-# Anchored at the line's end only: after a body that was announced too short, its rest stands before the next header.
+# Anchored at the line's end only: the rest of a body that was announced too short precedes the next header.
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
 
 
 class BadFrame(Struct, frozen=True):
-    """A frame that could not be taken, while the stream goes on."""
+    """A frame that was dropped; the stream continues."""
 
     reason: str
 
 
 class StreamBroken(Exception):
-    """The stream cannot be followed any further. args[0]: why."""
+    """The stream cannot be parsed any further. args[0] is the reason."""
 
 
 _Result = TypeVar("_Result")
@@ -48,14 +48,14 @@ class FrameParser:
         next(self._parsing)
 
     def feed(self, chunk: bytes) -> Iterator[bytes | BadFrame]:
-        """The frames that are complete with this chunk; b"" says that the stream has ended.
+        """Yield the frames that this chunk completes. b"" is the end of the stream.
 
-        Raises: StreamBroken, behind the frames that could still be taken.
+        Raises: StreamBroken, after the frames before the fault.
         """
-        found = self._parsing.send(chunk)
-        while found is not None:
-            yield found
-            found = next(self._parsing)
+        frame = self._parsing.send(chunk)
+        while frame is not None:
+            yield frame
+            frame = next(self._parsing)
 
     # A step yields a frame, or None to be sent the next chunk.
 
@@ -85,15 +85,15 @@ class FrameParser:
         return BadFrame(reason)
 
     def _next_header(self) -> "_Steps[int | BadFrame | None]":
-        """The body length that the next header block announces; None at the end."""
+        """Return the body length that the next header block announces; None at the end."""
         values: list[bytes] = []
         n_block_bytes = 0
         while (line := (yield from self._line())) is not None:
             text = line.strip()
             n_block_bytes += len(text)
-            if found := _LENGTH.search(text):
-                values.append(found[1].rstrip())
-                self._garbage(found.start())
+            if length := _LENGTH.search(text):
+                values.append(length[1].rstrip())
+                self._garbage(length.start())
             elif not text and values:
                 return _length_of(values)
             elif not text:
@@ -113,7 +113,7 @@ class FrameParser:
             raise StreamBroken(f"no frame began within {MAX_GARBAGE_BYTES} bytes")
 
     def _line(self) -> "_Steps[bytes | None]":
-        """One line with its newline; of an over-long one only the end, where a header may hide. None at the end."""
+        """Return a line with its newline; of an over-long one the end, which may be a header. None at the end."""
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             if len(self._buffer) > MAX_HEADER_BYTES:

@@ -1,6 +1,6 @@
-"""JSON text ⇄ Python values. msgspec where it can; the standard library for what msgspec refuses.
+"""Conversion between JSON text and Python values: by msgspec, or by the standard library for what msgspec refuses.
 
-That is text with lone surrogates, which JSON can escape and which stands for file names that are not UTF-8.
+msgspec refuses lone surrogates. JSON can escape them, and file names that are not UTF-8 contain them.
 """
 
 import json
@@ -8,22 +8,22 @@ import math
 
 import msgspec
 
-MAX_DIGITS = 4000  # of an integer; Python itself stops a little later, because of what the conversion costs
+MAX_DIGITS = 4000  # of an integer; Python's own limit is 4300, for the cost of the conversion
 
 
 class NotJson(ValueError):
-    """args[0]: why the bytes are no JSON text."""
+    """The bytes are not a JSON text. args[0] is the reason."""
 
 
 class OutOfRange:
-    """In the place of a number that no value of ours can hold."""
+    """Type of OUT_OF_RANGE, which replaces a number that no Python float or allowed integer can represent."""
 
 
 OUT_OF_RANGE = OutOfRange()
 
 
 class NumberOutOfRange(NotJson):
-    """JSON text all the same. value: what was decoded, with OUT_OF_RANGE for such numbers."""
+    """A valid JSON text with a number that is out of range. `value` has OUT_OF_RANGE in its place."""
 
     def __init__(self, value: object) -> None:
         super().__init__("number out of range")
@@ -31,7 +31,7 @@ class NumberOutOfRange(NotJson):
 
 
 def loads(data: bytes) -> object:
-    """Strict RFC 8259: UTF-8, no NaN, no infinity. Raises: NotJson, NumberOutOfRange."""
+    """Decode strictly as RFC 8259: UTF-8, no NaN, no infinity. Raises: NotJson, NumberOutOfRange."""
     try:
         return _decoder.decode(data)
     except RecursionError:
@@ -41,7 +41,7 @@ def loads(data: bytes) -> object:
 
 
 def dumps(value: object) -> bytes:
-    """value: JSON types and msgspec Structs. Raises: TypeError, ValueError (RecursionError apart, nothing else)."""
+    """Encode JSON types and msgspec Structs. Raises: TypeError, ValueError, RecursionError."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The JSON-RPC envelope of one message, from its bytes. Pure: knows no state of the connection."""
+"""Parses the JSON-RPC envelope of one message. Pure: it knows no state of the connection."""
 
 from typing import cast
 
@@ -21,34 +21,32 @@ class Notification(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """message: has `result`, `error`, or neither."""
-
     msg_id: object
-    message: dict[str, object]
+    message: dict[str, object]  # has `result`, `error`, or neither
 
 
 class Malformed(Struct, frozen=True):
-    """No message, and what to answer. msg_id: None where none could be had."""
+    """Not a message, and the error to answer with."""
 
-    msg_id: MessageId | None
+    msg_id: MessageId | None  # None if it could not be determined
     error: RpcError
 
 
 def parse(body: bytes) -> Request | Notification | Reply | Malformed:
-    """Never raises. `params` is absent and null alike: None."""
+    """Parse a message; raises nothing. Absent params and null are both None."""
     try:
         message = json.loads(body)
     except json.NumberOutOfRange as fault:
-        return _without_numbers_out_of_range(_told_apart(fault.value), str(fault))
+        return _without_numbers_out_of_range(_classified(fault.value), str(fault))
     except json.NotJson as fault:
         return Malformed(None, errors.parse_error(str(fault)))
-    return _told_apart(message)
+    return _classified(message)
 
 
 def _without_numbers_out_of_range(
     parsed: Request | Notification | Reply | Malformed, reason: str
 ) -> Request | Notification | Reply | Malformed:
-    """What carries such a number is answered under its id, and not acted upon."""
+    """Replace a message that contains such a number, so that it is answered and not handled."""
     match parsed:
         case Request(msg_id, _, params):
             try:
@@ -67,7 +65,7 @@ def _without_numbers_out_of_range(
     return parsed
 
 
-def _told_apart(message: object) -> Request | Notification | Reply | Malformed:
+def _classified(message: object) -> Request | Notification | Reply | Malformed:
     if not isinstance(message, dict):
         what = "batches are not supported" if isinstance(message, list) else "a message is an object"
         return Malformed(None, errors.invalid_request(what))
@@ -80,8 +78,8 @@ def _told_apart(message: object) -> Request | Notification | Reply | Malformed:
 
 
 def _call(message: dict[str, object]) -> Request | Notification | Malformed:
-    method, given_id = message["method"], message.get("id")
-    msg_id = given_id if isinstance(given_id, str | int) and not isinstance(given_id, bool) else None
+    method, raw_id = message["method"], message.get("id")
+    msg_id = raw_id if isinstance(raw_id, str | int) and not isinstance(raw_id, bool) else None
     if message.get("jsonrpc") != "2.0":
         return Malformed(msg_id, errors.invalid_request('jsonrpc must be "2.0"'))
     if not isinstance(method, str):

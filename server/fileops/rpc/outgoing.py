@@ -1,7 +1,6 @@
-"""Requests to the client that wait for their reply.
+"""Table of the server's requests that wait for the client's reply.
 
-They have a table of their own, apart from the client's requests: a reply that is late, given twice, malformed, or to
-what nobody asked finds nothing here and does no harm.
+It is separate from the client's requests, so a reply that is late, repeated, malformed or unexpected has no effect.
 """
 
 import asyncio
@@ -14,16 +13,15 @@ log = logging.getLogger(__name__)
 
 Withdraw = Callable[[str], dict[str, object]]
 
-
-WITHDRAWN_S = 1.0  # for the reply to a question that was withdrawn, by which the client says what it did all the same
+WITHDRAWN_S = 1.0  # for the reply to a withdrawn request, which says whether it was carried out
 
 
 class ClientGone(Exception):
-    """The client can answer no more."""
+    """The client cannot answer any more."""
 
 
 class ClientRefused(Exception):
-    """The client answered a request of ours with an error, or with what is no answer. code: None for the latter."""
+    """The client answered a request with an error, or with a malformed reply, which has no code."""
 
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
@@ -36,7 +34,7 @@ class OutgoingRequests:
     def __init__(
         self, send: Callable[[dict[str, object]], None], on_asked: Callable[[], None], withdraw: Withdraw
     ) -> None:
-        """Take `withdraw`, which makes the message that withdraws the request with this id."""
+        """Args: withdraw: makes the message that withdraws the request with this id."""
         self._send = send
         self._withdrawal_of = withdraw
         self._on_asked = on_asked
@@ -54,16 +52,16 @@ class OutgoingRequests:
         timeout_s: float | None,
         withdrawal: "asyncio.Future[None] | None" = None,
     ) -> object:
-        """The client's result, as plain JSON. If given up, by timeout or cancel, the client is told so.
+        """Send a request and return its result as plain JSON. A timeout or a cancel withdraws the request.
 
-        params: None for a request that has none. withdrawal: when it is done the question is withdrawn, too, but the
-        reply is still waited for, shortly.
+        Args: params: None for a request without params. withdrawal: when it is done the request is withdrawn, and its
+        reply awaited for WITHDRAWN_S.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
         if self._client_gone:
             raise ClientGone
         msg_id = f"fileops-{next(self._next_id)}"
-        question = self._open[msg_id] = asyncio.get_running_loop().create_future()
+        reply = self._open[msg_id] = asyncio.get_running_loop().create_future()
         is_withdrawn = False
         try:
             message: dict[str, object] = {"jsonrpc": "2.0", "id": msg_id, "method": method}
@@ -71,13 +69,13 @@ class OutgoingRequests:
             self._on_asked()
             async with asyncio.timeout(timeout_s):
                 if withdrawal is not None:
-                    await asyncio.wait((question, withdrawal), return_when=asyncio.FIRST_COMPLETED)
-                    is_withdrawn = not question.done()
+                    await asyncio.wait((reply, withdrawal), return_when=asyncio.FIRST_COMPLETED)
+                    is_withdrawn = not reply.done()
                 if not is_withdrawn:
-                    return await question
+                    return await reply
             self._withdraw(msg_id)
             async with asyncio.timeout(WITHDRAWN_S):
-                return await question
+                return await reply
         except (TimeoutError, asyncio.CancelledError):
             if not is_withdrawn:
                 self._withdraw(msg_id)
@@ -89,22 +87,22 @@ class OutgoingRequests:
         self._send(self._withdrawal_of(msg_id))
 
     def handle_reply(self, msg_id: object, message: dict[str, object]) -> None:
-        question = self._open.get(msg_id) if isinstance(msg_id, str) else None
-        if question is None or question.done():
-            log.debug("a reply to no question of ours")
+        reply = self._open.get(msg_id) if isinstance(msg_id, str) else None
+        if reply is None or reply.done():
+            log.debug("a reply to no open request")
         elif (error := message.get("error")) is not None:
-            question.set_exception(_refused(error))
+            reply.set_exception(_refused(error))
         elif "result" in message:
-            question.set_result(message["result"])
+            reply.set_result(message["result"])
         else:
-            question.set_exception(ClientRefused("the reply has neither result nor error"))
+            reply.set_exception(ClientRefused("the reply has neither result nor error"))
 
     def disconnect(self) -> None:
-        """From now on nobody answers: all open questions end with ClientGone."""
+        """The client is gone: all open requests, and all later ones, end with ClientGone."""
         self._client_gone = True
-        for question in self._open.values():
-            if not question.done():
-                question.set_exception(ClientGone())
+        for reply in self._open.values():
+            if not reply.done():
+                reply.set_exception(ClientGone())
 
 
 def _refused(error: object) -> ClientRefused:

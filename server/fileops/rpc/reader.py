@@ -1,7 +1,7 @@
-"""From the descriptor to the handlers: read on the loop, taken one message per turn of it, and bounded.
+"""MessageReader: reads frames on the event loop and hands them on, one per turn of the loop, through a bounded queue.
 
-A message per turn, so that a handler has taken its first step before the next message is applied; only where a message
-was answered on the spot, the next one follows in the same turn. While the inbox is full nothing is read: a client that
+One per turn, so that a handler has taken its first step before the next message is handled; after a message that was
+answered synchronously the next one follows in the same turn. While the queue is full nothing is read, so a client that
 sends faster than it is served has to wait.
 """
 
@@ -19,7 +19,7 @@ from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken
 log = logging.getLogger(__name__)
 
 MAX_MESSAGES = 256
-MAX_IN_A_TURN = 16  # then timers, signals and answers of threads have theirs
+MAX_IN_A_TURN = 16  # then timers, signals and threads have their turn
 MAX_BYTES = 64 << 20  # one message may be that large, and then waits alone
 
 Frame = bytes | BadFrame | StreamBroken | None  # None: a clean end
@@ -48,10 +48,11 @@ class MessageReader:
         batch: Callable[[], AbstractContextManager[None]],
         parser: Parser | None = None,
     ) -> None:
-        """take: one message; what it returns is awaited before the next one. The end is the last message.
+        """Create a reader; `open` starts it.
 
-        is_settled: whether all that the last message led to is done. batch: around the taking of several, whose
-        answers may go out as one. parser: of LSP's frames by default.
+        Args: take: handles one frame, the last of which is the end; a coroutine that it returns is awaited before the
+        next one. is_settled: whether all that the last frame caused is done. batch: entered around several frames, the
+        answers to which may be sent in one write. parser: of LSP's frames by default.
         """
         self._loop = loop
         self._fd = fd
@@ -64,7 +65,7 @@ class MessageReader:
         self._has_ended = False
         self._is_closed = False
         self._pause: asyncio.Task[None] | None = None
-        self._wanted = threading.Semaphore(0)  # chunks that the reader's thread may read, where there is one
+        self._wanted = threading.Semaphore(0)  # chunks that the thread, if there is one, may read
         self._has_thread = False
 
     def open(self) -> None:
@@ -138,7 +139,7 @@ class MessageReader:
             self._loop.remove_reader(self._fd)
         self._is_reading = False
 
-    def _go_on_reading(self) -> None:
+    def _resume_reading(self) -> None:
         if self._is_reading or self._has_ended or self._is_closed:
             return
         self._is_reading = True
@@ -154,7 +155,7 @@ class MessageReader:
             self._pump()
 
     def _pump(self) -> None:
-        """Take what can be taken in this turn; the rest in another one."""
+        """Take some frames in this turn of the loop, and the rest in later ones."""
         if len(self._waiting) > 1:
             with self._batch():
                 self._take_some()
@@ -165,7 +166,7 @@ class MessageReader:
         for _ in range(MAX_IN_A_TURN):
             self._is_pumping = bool(self._waiting) and not self._is_closed
             if not self._is_pumping:
-                self._go_on_reading()
+                self._resume_reading()
                 return
             frame = self._waiting.popleft()
             self._n_bytes -= len(frame) if isinstance(frame, bytes) else 0
@@ -181,5 +182,5 @@ class MessageReader:
     def _paused(self, pause: "asyncio.Task[None]") -> None:
         self._pause = None
         if not pause.cancelled() and (fault := pause.exception()) is not None:
-            log.error("the inbox stumbled", exc_info=fault)
+            log.error("a message could not be handled", exc_info=fault)
         self._pump()

@@ -1,6 +1,6 @@
-"""Frames out: at once where the descriptor takes them whole, else through the only thread that waits for the client.
+"""FrameWriter: writes frames without blocking the event loop.
 
-The event loop never does.
+A frame is written directly if the descriptor takes it without waiting, else by a thread that waits for the client.
 """
 
 import os
@@ -19,7 +19,7 @@ _MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 
 
 class FrameWriter:
-    """Frames out, through one thread. `write` never blocks; `n_pending_bytes` tells how far the client lags."""
+    """`write` never blocks; `n_pending_bytes` is how far the client lags."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class FrameWriter:
         on_drained: Callable[[], None],
         frame: Callable[[bytes], bytes] = lsp_frame,
     ) -> None:
-        """Both callbacks run in the writer's thread. on_drained: whenever nothing is pending any more."""
+        """Args: on_drained: called when nothing is pending any more. Both callbacks run in the writer's thread."""
         self._fd = fd
         self._frame = frame
         self._on_broken = on_broken
@@ -40,7 +40,7 @@ class FrameWriter:
         self._writing = False
         self._unblocked = _unblocked(fd)
         self.n_pending_bytes = 0
-        self._held: list[bytes] | None = None  # written while the caller said that more is to come
+        self._held: list[bytes] | None = None  # written inside `batch`
         self._n_held_bytes = 0
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
@@ -57,7 +57,7 @@ class FrameWriter:
 
     @contextmanager
     def batch(self) -> Generator[None]:
-        """What is written inside goes out as one at the end, or when it has become much."""
+        """Join what is written inside; it is written at the end, or when it exceeds a limit."""
         if self._held is not None:  # inside another one
             yield
             return
@@ -78,7 +78,7 @@ class FrameWriter:
             if self._closing:
                 return
             if not self._frames and not self._writing:
-                frame = frame[self._taken_at_once(frame) :]
+                frame = frame[self._write_directly(frame) :]
                 if not frame:
                     return
             self._frames.append(frame)
@@ -86,7 +86,7 @@ class FrameWriter:
             self._changed.notify()
 
     def close(self, timeout_s: float) -> bool:
-        """Write what is pending, as far as the client takes it in time; True if it took all."""
+        """Write what is pending until the timeout. Returns whether the client took all."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -96,13 +96,13 @@ class FrameWriter:
         self._thread.join(timeout_s)
         return not self._thread.is_alive() and not self._frames
 
-    def _taken_at_once(self, frame: bytes) -> int:
-        """How many of its bytes went without waiting. A thread that has to be woken costs more than most answers do."""
+    def _write_directly(self, frame: bytes) -> int:
+        """Write what fits without waiting, and return its size. Waking the thread costs more than most answers."""
         if self._unblocked is None:
             return 0
         try:
             return self._unblocked.send(frame)
-        except OSError:  # full, or broken: the thread waits for the one and meets the other
+        except OSError:  # full or broken: the thread handles both
             return 0
 
     def _run(self) -> None:
@@ -139,7 +139,7 @@ class FrameWriter:
         while rest:
             try:
                 rest = rest[os.write(self._fd, rest) :]
-            except BlockingIOError:  # the other side made the shared pipe non-blocking
+            except BlockingIOError:  # another process made the shared pipe non-blocking
                 select.select([], [self._fd], [])
 
 
@@ -147,10 +147,10 @@ class FrameWriter:
 
 
 class _Pipe:
-    """The pipe behind `fd`, by a description of our own: `fd` has its flags in common with other programs."""
+    """The pipe of `fd`, opened again: the flags of `fd` are shared with other processes."""
 
     def __init__(self, fd: int) -> None:
-        """Raises: OSError, where there is no proc(5)."""
+        """Raises: OSError, if there is no proc(5)."""
         self._fd = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def send(self, frame: bytes) -> int:
@@ -172,7 +172,7 @@ class _Socket:
 
 
 def _unblocked(fd: int) -> _Pipe | _Socket | None:
-    """A way to the other side that never waits; None where there is none."""
+    """Return a way to write without waiting; None if there is none."""
     kind = stat.S_IFMT(os.fstat(fd).st_mode)
     if kind == stat.S_IFSOCK:
         return _Socket(fd)

@@ -1,1 +1,1 @@
-"""The protocol in code: wire shapes, their translation, the ordered tool definitions."""
+"""The `fileops/*` protocol in code: wire types, their translation, and the tool definitions."""

@@ -1,4 +1,4 @@
-"""The wire contract of shell commands, see docs/PROTOCOL.md, "fileops/bash"."""
+"""Wire types of shell commands and their translation, see docs/PROTOCOL.md, "fileops/bash"."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ class BashParams(SessionParams, frozen=True, kw_only=True):
 
 
 class ConfirmCommandParams(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the request that puts a command before a person. description: as the agent gave it."""
+    """Params of the request that asks the user about a command. The description is the agent's."""
 
     command: str
     cwd: str

@@ -1,6 +1,6 @@
-"""Wire ⇄ model: params become requests, outcomes become results, events become notifications.
+"""Translation between wire and model: params to requests, results to wire results, events to notifications.
 
-What most daemons are never asked for is translated beside it: history_convert, command_convert, view_convert.
+Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
 """
 
 from collections.abc import Iterable
@@ -101,7 +101,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
 
 
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
-    """file_path: as the caller gave it."""
+    """Translate the result of an edit. Args: file_path: as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
     details = _edit_details(outcome) if outcome.error is None else failure_details(outcome.error)
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
@@ -116,8 +116,8 @@ def tool_result(
 ) -> wire.ToolResult:
     if error is None:
         return wire.ToolResult(status="success", output=output, error=None, ui_extra=ui_extra, details=details)
-    told = wire.ErrorInfo(code=error.code, message=outputs.failure_message(error))
-    return wire.ToolResult(status="error", output=output, error=told, ui_extra=None, details=details)
+    failure = wire.ErrorInfo(code=error.code, message=outputs.failure_message(error))
+    return wire.ToolResult(status="error", output=output, error=failure, ui_extra=None, details=details)
 
 
 def failure_result(error: errors.FileOpsError, tool: outputs.Tool, file_path: str) -> wire.ToolResult:
@@ -167,7 +167,7 @@ def _edit_details(outcome: EditResult) -> wire.JsonObject:
 
 
 def _step_results(outcome: EditResult) -> list[wire.JsonObject]:
-    """Of each step of a multi edit what came of it; after a failure none was applied, however well it went."""
+    """Return the outcome of each step of a multi edit. After a failure none was applied, also if it is `ok`."""
     if outcome.error is None:
         steps = zip(outcome.n_replaced, outcome.matches, outcome.match_lines, strict=True)
         return [
@@ -182,7 +182,7 @@ def _step_results(outcome: EditResult) -> list[wire.JsonObject]:
 
 
 def _match(matches: tuple[str, ...]) -> str | None:
-    """Of several edits the least exact way counts: "exact" only if all were."""
+    """Return how the edits matched: "exact" only if all did, else the first other way."""
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
@@ -208,7 +208,7 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
         case errors.ValidationFailed(validator=validator, reason=reason):
             details |= {"validator": validator, "reason": reason}
         case errors.UndoConflict(ranges=ranges):
-            details["ranges"] = [msgspec.to_builtins(one) for one in ranges]
+            details["ranges"] = [msgspec.to_builtins(line_range) for line_range in ranges]
         case _:
             pass
     return details
@@ -249,8 +249,8 @@ def hunk_of(hunk: Hunk) -> wire.Hunk:
 
 
 def tracked_result(files: Iterable[object]) -> wire.TrackedResult:
-    """files: with the attributes of wire.TrackedFile."""
-    return wire.TrackedResult(files=[msgspec.convert(one, wire.TrackedFile, from_attributes=True) for one in files])
+    """Translate objects that have the attributes of wire.TrackedFile."""
+    return wire.TrackedResult(files=[msgspec.convert(file, wire.TrackedFile, from_attributes=True) for file in files])
 
 
 def _seconds(ns: int | None) -> float | None:
@@ -261,7 +261,7 @@ def _seconds(ns: int | None) -> float | None:
 
 
 def notification_of(event: Event) -> tuple[str, Event]:
-    """(method, params): an event's fields are the wire's."""
+    """Return (method, params). The fields of an event are the keys on the wire."""
     return _method_of(event), event
 
 

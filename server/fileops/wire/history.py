@@ -1,4 +1,4 @@
-"""Wire ⇄ model for `fileops/history` and `fileops/undo`. Loaded at their first use."""
+"""Translation of `fileops/history` and `fileops/undo`. Loaded at their first use."""
 
 from collections.abc import Iterable
 
@@ -30,35 +30,35 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
 
 
 def _undoing_session(params: wire.UndoParams) -> str | None:
-    """None for the client's user: an approved undo is theirs, unless a session is named beside its `edit_id`."""
+    """Return the session that undoes; None for the client's user, who approved it and named no session with an edit."""
     if params.approved and (params.edit_id is None or params.session_id is None):
         return None
     return session_of(params)
 
 
 def undo_result(outcome: UndoResult) -> wire.ToolResult:
-    """Of a failure, `details` names the file that failed, and what stays undone all the same."""
+    """Translate the result of an undo. After a failure, `details` names the file, and what remains undone."""
     files = outcome.files
-    shown = [ui_extra_of(file.change, file.file_path) for file in files]
-    told: wire.JsonObject = {
+    ui_extras = [ui_extra_of(file.change, file.file_path) for file in files]
+    report: wire.JsonObject = {
         "undone": [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user],
-        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, shown, strict=True)],
+        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, ui_extras, strict=True)],
     }
     if outcome.error is not None:
         details = failure_details(outcome.error)
         if outcome.file_path is not None:
-            details |= {"file_path": outcome.file_path, **told}
+            details |= {"file_path": outcome.file_path, **report}
         result = tool_result(outcome.output, outcome.error, None, details)
         message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
         return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
-    whole = msgspec.structs.replace(shown[0], diff="".join(one.diff for one in shown))
+    whole = msgspec.structs.replace(ui_extras[0], diff="".join(ui_extra.diff for ui_extra in ui_extras))
     details: wire.JsonObject = {
-        "undone": told["undone"],
+        "undone": report["undone"],
         "edit_id": files[0].edit_id if len(files) == 1 else None,
         "applied_to": files[0].applied_to,
         "modified_by_user": any(file.modified_by_user for file in files),
         "dry_run": outcome.dry_run,
-        "files": told["files"],
+        "files": report["files"],
     }
     return tool_result(outcome.output, None, whole, details)
 

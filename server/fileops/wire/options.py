@@ -1,4 +1,4 @@
-"""`initializationOptions` → Settings. Strict about values, forgiving about keys that it does not know."""
+"""Decodes `initializationOptions` into Settings. Strict about values; unknown keys are ignored with a warning."""
 
 import posixpath
 import re
@@ -14,20 +14,18 @@ from fileops.wire.types import FilesystemOptions, LimitOptions, Options
 
 
 class DecodedOptions(Struct, frozen=True, kw_only=True):
-    """ignored: a sentence on each unknown key, in the client's order."""
-
     settings: Settings
     options: Options
-    ignored: tuple[str, ...]
+    ignored: tuple[str, ...]  # a sentence about each unknown key, in the client's order
 
 
-def decode_options(given: object) -> DecodedOptions:
-    """given: null and an empty array, as Lua writes an empty table, count as empty.
+def decode_options(raw: object) -> DecodedOptions:
+    """Decode the options. Null, and an empty array, as Lua encodes an empty table, are an empty object.
 
     Raises: InvalidParams, with a path from `$.initializationOptions`.
     """
     try:
-        known, unknown = _split({} if given is None or given == [] else given, Options, "")
+        known, unknown = _split({} if raw is None or raw == [] else raw, Options, "")
         if known.get("limits") is not None:
             known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
             unknown += unknown_limits
@@ -37,15 +35,15 @@ def decode_options(given: object) -> DecodedOptions:
         raise fault.below(".initializationOptions") from None
 
 
-def _split(given: object, into: type[msgspec.Struct], prefix: str) -> tuple[dict[str, object], list[str]]:
-    if not isinstance(given, dict):
+def _split(raw: object, into: type[msgspec.Struct], prefix: str) -> tuple[dict[str, object], list[str]]:
+    if not isinstance(raw, dict):
         raise InvalidParams("must be an object", f".{prefix}"[:-1])
     keys = [field.encode_name for field in msgspec.structs.fields(into)]
-    known = {key: value for key, value in cast("dict[str, object]", given).items() if key in keys}
-    there_are = ", ".join(prefix + key for key in keys)
+    known = {key: value for key, value in cast("dict[str, object]", raw).items() if key in keys}
+    all_keys = ", ".join(prefix + key for key in keys)
     return known, [
-        f"unknown initializationOptions key ignored: {prefix}{key[:100]}; there are: {there_are}"
-        for key in cast("dict[str, object]", given)
+        f"unknown initializationOptions key ignored: {prefix}{key[:100]}; there are: {all_keys}"
+        for key in cast("dict[str, object]", raw)
         if key not in keys
     ]
 
@@ -55,29 +53,29 @@ def _settings(options: Options) -> Settings:
         if not root.startswith("/") or "\0" in root:
             raise InvalidParams("must be an absolute path", f".roots[{index}]")
     _check_filesystems(options.filesystems or ())
-    given = _given(options)
-    given.pop("limits", None)
+    values = _present(options)
+    values.pop("limits", None)
     if options.roots is not None:
-        given["roots"] = tuple(options.roots)
+        values["roots"] = tuple(options.roots)
     if options.validators is not None:
-        given["validators"] = tuple(options.validators)
-    limits = Limits(**_given(options.limits)) if options.limits else Limits()
-    known = Settings.__struct_fields__
-    return Settings(limits=limits, **{key: value for key, value in given.items() if key in known})
+        values["validators"] = tuple(options.validators)
+    limits = Limits(**_present(options.limits)) if options.limits else Limits()
+    fields = Settings.__struct_fields__
+    return Settings(limits=limits, **{key: value for key, value in values.items() if key in fields})
 
 
 def _check_filesystems(filesystems: Sequence[FilesystemOptions]) -> None:
     prefixes = set[str]()
-    for index, one in enumerate(filesystems):
-        place = f".filesystems[{index}]"
-        if posixpath.normpath(one.prefix) != one.prefix or not one.prefix.startswith("/") or one.prefix in {"/", "//"}:
+    for index, entry in enumerate(filesystems):
+        place, prefix = f".filesystems[{index}]", entry.prefix
+        if posixpath.normpath(prefix) != prefix or not prefix.startswith("/") or prefix in {"/", "//"}:
             raise InvalidParams("must be an absolute path other than /, without a slash at its end", f"{place}.prefix")
-        if one.prefix in prefixes:
+        if prefix in prefixes:
             raise InvalidParams("is mapped twice", f"{place}.prefix")
-        if not re.match(r"[a-z][a-z0-9+.-]*://", one.url):
+        if not re.match(r"[a-z][a-z0-9+.-]*://", entry.url):
             raise InvalidParams("must be a URL", f"{place}.url")
-        prefixes.add(one.prefix)
+        prefixes.add(prefix)
 
 
-def _given(struct: msgspec.Struct) -> dict[str, Any]:
+def _present(struct: msgspec.Struct) -> dict[str, Any]:
     return {field: value for field in struct.__struct_fields__ if (value := getattr(struct, field)) is not None}

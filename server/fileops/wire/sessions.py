@@ -1,4 +1,4 @@
-"""Wire types of what a session knows of its files: recordRead, forget, conflicts, sessionFiles."""
+"""Wire types of the requests about a session's files: recordRead, forget, conflicts, sessionFiles."""
 
 from typing import Literal
 
@@ -16,11 +16,9 @@ class SessionFilesParams(SessionParams, frozen=True, kw_only=True):
 
 
 class RecordReadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """size_bytes, mtime: None where it failed."""
-
     recorded: bool
     error: ErrorInfo | None
-    size_bytes: int | None
+    size_bytes: int | None  # None after a failure, as mtime
     mtime: float | None
 
 
@@ -29,7 +27,7 @@ class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """last_*: as the session saw the file. current_modified, size_diff: None where it is gone."""
+    """`last_*` are as the session read the file; `current_modified` and `size_diff` are None if it is gone."""
 
     file_path: str
     reason: Literal["modified", "deleted", "replaced"]

@@ -1,4 +1,4 @@
-"""Wire types of `fileops/stats`."""
+"""Wire types of `fileops/stats`, and their translation."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from fileops.wire.types import Stats
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Milliseconds, without the time for which a person or a client's model thought."""
+    """Milliseconds, without the time that the user or the client's model took to answer."""
 
     n: int
     p50: float
@@ -16,7 +16,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditStats(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares are of what was applied, 0 where nothing was."""
+    """Shares are of the applied edits; 0 if there are none."""
 
     applied: int
     modified_by_user: int
@@ -37,5 +37,5 @@ class StatsResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stats_result(outcome: object) -> StatsResult:
-    """outcome: with the attributes of StatsResult."""
+    """Translate an object that has the attributes of StatsResult."""
     return msgspec.convert(outcome, StatsResult, from_attributes=True)

@@ -1,7 +1,6 @@
-"""The tools as a model is told of them: names, descriptions and schemas exactly as ordered (tool_definitions.json).
+"""Definitions of the tools for a model. Names, descriptions and schemas are exactly those of tool_definitions.json.
 
-What stands around them, labels, snippets and guidelines, depends on which tools are enabled, so that a prompt never
-speaks of a tool that is not there.
+Labels, prompt snippets and guidelines depend on which tools are enabled: a prompt never mentions an unavailable tool.
 """
 
 from collections.abc import Collection
@@ -14,7 +13,7 @@ from fileops.wire.types import JsonObject, ToolDefinition
 
 
 class Guideline(Struct, frozen=True, kw_only=True):
-    """A line of the system prompt that holds where all tools in `needs` are enabled."""
+    """A line of the system prompt, for when all tools in `needs` are enabled."""
 
     text: str
     needs: tuple[str, ...] = ()
@@ -66,7 +65,7 @@ TOOL_METADATA: dict[str, ToolMetadata] = {
 ALL_TOOLS: tuple[str, ...] = tuple(TOOL_METADATA)
 
 
-BASH = "Bash"  # not of the order; there where the client asked for it
+BASH = "Bash"  # optional, and not in tool_definitions.json
 _BASH_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
@@ -95,31 +94,29 @@ _BASH = ToolMetadata(
 
 
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
-    """In the ordered sequence. enabled: tool names."""
-    found = [
-        _definition(ordered, TOOL_METADATA[ordered.name], enabled) for ordered in _ordered() if ordered.name in enabled
-    ]
+    """Return the definitions of the enabled tools, in the sequence of tool_definitions.json."""
+    definitions = [_definition(spec, TOOL_METADATA[spec.name], enabled) for spec in _specs() if spec.name in enabled]
     if BASH in enabled:
         bash = _ToolSpec(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
-        found.append(_definition(bash, _BASH, enabled))
-    return found
+        definitions.append(_definition(bash, _BASH, enabled))
+    return definitions
 
 
-def _definition(ordered: _ToolSpec, around: ToolMetadata, enabled: Collection[str]) -> ToolDefinition:
+def _definition(spec: _ToolSpec, metadata: ToolMetadata, enabled: Collection[str]) -> ToolDefinition:
     return ToolDefinition(
-        name=ordered.name,
-        method=around.method,
-        label=around.label,
-        description=ordered.description,
-        input_schema=ordered.input_schema,
-        prompt_snippet=around.prompt_snippet,
-        prompt_guidelines=[line.text for line in around.guidelines if all(need in enabled for need in line.needs)],
+        name=spec.name,
+        method=metadata.method,
+        label=metadata.label,
+        description=spec.description,
+        input_schema=spec.input_schema,
+        prompt_snippet=metadata.prompt_snippet,
+        prompt_guidelines=[line.text for line in metadata.guidelines if all(need in enabled for need in line.needs)],
     )
 
 
 @cache
-def _ordered() -> list[_ToolSpec]:
-    from importlib.resources import files  # 4 ms of a start that most clients spare themselves
+def _specs() -> list[_ToolSpec]:
+    from importlib.resources import files  # 4 ms of a start, and most clients need no tools
 
     text = (files("fileops.wire") / "tool_definitions.json").read_bytes()
     return msgspec.json.decode(text, type=list[_ToolSpec])

@@ -1,7 +1,7 @@
-"""The wire contract in code: params and results of `fileops/*` as docs/PROTOCOL.md has them.
+"""Wire types: params and results of `fileops/*` requests as docs/PROTOCOL.md defines them.
 
-Key order is the order on the wire. A key with a default may be absent or null. Values of these types stop at
-`wire/`: the translation to and from the model is `convert.py`'s and its neighbours'.
+Key order is the order on the wire. A key with a default may be absent or null. Handlers translate these types to and
+from the model with `convert.py` and the modules beside it.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ JsonObject = dict[str, object]
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every request may carry: LSP's two tokens."""
+    """LSP's two tokens, which every request may have."""
 
     work_done_token: str | int | None = msgspec.field(default=None, name="workDoneToken")
     partial_result_token: str | int | None = msgspec.field(default=None, name="partialResultToken")
@@ -59,9 +59,7 @@ class MultiEditParams(SessionParams, frozen=True, kw_only=True):
 
 
 class ToolsParams(Params, frozen=True, kw_only=True):
-    """enabled: names of tools."""
-
-    enabled: list[str] | None = None
+    enabled: list[str] | None = None  # names of tools
 
 
 class CloseSessionParams(Params, frozen=True, kw_only=True):
@@ -73,29 +71,27 @@ class SetApprovalModeParams(SessionParams, frozen=True, kw_only=True):
 
 
 class HistoryParams(SessionParams, frozen=True, kw_only=True):
-    """Without session_id: of all sessions."""
+    """Without session_id the history is that of all sessions."""
 
     file_path: str | None = None
     limit: AtLeastOne | None = None
 
 
 class UndoParams(SessionParams, frozen=True, kw_only=True):
-    """approved: the client's user asked for it or has confirmed it already."""
-
     edit_id: str | None = None
     file_path: str | None = None
     dry_run: bool | None = None
-    approved: bool | None = None
+    approved: bool | None = None  # the client's user asked for it, or has confirmed it
 
 
 class UndoEditArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of the command `fileops.undoEdit`."""
+    """Argument of the command `fileops.undoEdit`."""
 
     edit_id: str
 
 
 class UndoSessionArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of the command `fileops.undoSession`."""
+    """Argument of the command `fileops.undoSession`."""
 
     session_id: SessionId
     file_path: str | None = None
@@ -141,10 +137,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """code: of docs/PROTOCOL.md, "Error codes". message: one sentence for a person."""
-
-    code: str
-    message: str
+    code: str  # see docs/PROTOCOL.md, "Error codes"
+    message: str  # a sentence for the user
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,29 +167,23 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
-    """data: base64. width, height: pixels."""
-
     type: Literal["image"] = "image"
     mime_type: str
-    data: str
-    width: int
+    data: str  # base64
+    width: int  # pixels
     height: int
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """attachments: absent where there are none."""
-
     status: Literal["success", "error"]
     output: str
     error: ErrorInfo | None
     ui_extra: UiExtra | None
     details: JsonObject
-    attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET
+    attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET  # absent if there are none
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """undoes: the edits that this one took back. undone_by: the one that took it back."""
-
     edit_id: str
     file_path: str
     session_id: str
@@ -205,8 +193,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     diff: str
     stats: Stats
     undoable: bool
-    undone_by: str | None
-    undoes: list[str]
+    undone_by: str | None  # an edit id
+    undoes: list[str]  # edit ids
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +207,7 @@ class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the request that puts an edit before a person. The texts are null over 1 MB."""
+    """Params of the request that asks the user about an edit. The texts are null over 1 MB."""
 
     title: str
     description: str
@@ -247,12 +235,10 @@ class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """reason: None while fresh. read_at, mtime: seconds since the epoch."""
-
     file_path: str
     state: Literal["fresh", "stale"]
-    reason: str | None
-    read_at: float
+    reason: str | None  # None while fresh
+    read_at: float  # seconds since the epoch, as mtime
     mtime: float | None
     size_bytes: int | None
 

@@ -1,4 +1,4 @@
-"""Wire types of `fileops/describe` and `fileops/render`, as docs/PROTOCOL.md has them."""
+"""Wire types of `fileops/describe` and `fileops/render`, and their translation."""
 
 from typing import Literal
 
@@ -13,14 +13,12 @@ from fileops.wire.types import ErrorInfo, JsonObject, Params, UiExtra
 
 
 class DescribeParams(Params, frozen=True, kw_only=True):
-    """arguments: as far as they have come."""
-
     method: str
-    arguments: JsonObject = msgspec.field(default_factory=dict)
+    arguments: JsonObject = msgspec.field(default_factory=dict)  # possibly incomplete
 
 
 class GivenResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What is drawn of a ToolResult; its other keys may stand and are passed over."""
+    """The part of a ToolResult that is drawn. Other keys are allowed and ignored."""
 
     status: Literal["success", "error"]
     output: str
@@ -78,19 +76,19 @@ class RenderResult(msgspec.Struct, frozen=True, kw_only=True):
 def describe_result(description: Description) -> DescribeResult:
     return DescribeResult(
         title=description.title,
-        locations=[Location(path=one.path, line=one.line) for one in description.locations],
+        locations=[Location(path=location.path, line=location.line) for location in description.locations],
     )
 
 
-def shown_result(given: GivenResult) -> ShownResult:
-    extra = given.ui_extra
-    failure = given.error
+def shown_result(result: GivenResult) -> ShownResult:
+    extra = result.ui_extra
+    failure = result.error
     return ShownResult(
-        is_error=given.status == "error",
-        output=given.output,
+        is_error=result.status == "error",
+        output=result.output,
         message="" if failure is None else failure.message,
         operation="modify" if extra is None else extra.operation,
-        hunks=None if extra is None else tuple(_hunk(one) for one in extra.hunks),
+        hunks=None if extra is None else tuple(_hunk(hunk) for hunk in extra.hunks),
         n_added=0 if extra is None else extra.stats.added,
         n_removed=0 if extra is None else extra.stats.removed,
         is_cut=extra is not None and extra.truncated,
