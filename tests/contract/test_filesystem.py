@@ -7,7 +7,7 @@ import pytest
 
 from contract.recording import RecordingHooks
 from contract.worlds import World
-from fileops.core.stamps import is_unmoved
+from fileops.core.stamps import same_stamp
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -152,7 +152,7 @@ def test_a_write_moves_the_stamp(world: World) -> None:
     world.touch(path)
     after = world.fs.stat(path)
     assert after is not None
-    assert not is_unmoved(before, after)
+    assert not same_stamp(before, after)
 
 
 # --- replacing ------------------------------------------------------------------------------------------------

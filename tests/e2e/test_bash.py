@@ -361,7 +361,7 @@ async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Pat
     async with FileOpsClient.start(root=tmp_path, initialization_options=options, confirm_command=think) as client:
         result = await client.bash("touch made")
         assert result.code == "approval_timeout"
-        assert "Nobody answered the proposed command" in result.output
+        assert "The proposed command was not answered" in result.output
     assert os.listdir(tmp_path) == []
 
 

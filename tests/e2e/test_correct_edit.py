@@ -58,7 +58,7 @@ async def test_client_is_asked_after_the_tiers_and_its_words_are_used(file: Path
     (question,) = model.questions
     assert (question.file_path, question.session_id, question.edit_index) == (str(file), "default", 0)
     assert (question.old_string, question.new_string) == ("cheddar = 1", "cheddar = 3")
-    assert question.reason == "The text to replace does not stand in the file."
+    assert question.reason == "The text to replace was not found in the file."
     assert question.nearest is not None
     assert question.nearest["start_line"] == 2
     assert file.read_bytes() == b"bread = 2\r\ncheese = 3\r\napples = 4\r\napples = 4\r\n"

@@ -358,7 +358,7 @@ def test_fifo_among_the_history_holds_nobody_and_is_told(tmp_path: Path):
         assert "result" in client.initialize(initializationOptions={"history": "persistent"})
         shown = client.notification("window/showMessage")
         assert shown["type"] == 2
-        assert f"{folder}/1.edits is not read: it is no regular file." in shown["message"]
+        assert f"{folder}/1.edits is not read: it is not a regular file." in shown["message"]
         assert client.result("fileops/history", {}) == {"edits": []}
 
 

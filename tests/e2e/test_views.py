@@ -84,7 +84,7 @@ async def test_edit_is_rendered_as_rows_of_a_diff(tmp_path: Path, file: Path) ->
         )  # fmt: skip
         failed = await client.render("edit", arguments, result=await client.edit(**arguments))
         assert (failed.state, failed.diff) == ("error", None)
-        assert failed.lines[0].text == "The text to replace does not stand in the file."
+        assert failed.lines[0].text == "The text to replace was not found in the file."
 
 
 # R-VIEW-5

@@ -68,7 +68,9 @@ class ServiceMachine(RuleBasedStateMachine):
         self.root.mkdir()
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))
         events, clock = RecordingEvents(), SystemClock()
-        self.freshness = Freshness(fs, events, clock, moved=stat_scan.moved, debounce_s=NEVER_S, sweep_s=NEVER_S)
+        self.freshness = Freshness(
+            fs, events, clock, moved=stat_scan.changed_paths, debounce_s=NEVER_S, sweep_s=NEVER_S
+        )
         workspace = Workspace(fs=fs, freshness=self.freshness, history=History(), clock=clock)
         client = ClientAdapters(approver=Person(), events=events, on_closed=workspace.close)
         self.service = FileOps(workspace, client, Settings(), [str(self.root)])

@@ -1,1 +1,1 @@
-"""Plain functions over frozen values: no asyncio, no clock, no disk."""
+"""Pure functions over frozen values, without asyncio, clock or disk."""

@@ -1,3 +1,5 @@
+"""Policy of approval: before which writes the user is asked, and which files are protected."""
+
 from fileops.core import text
 from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
@@ -6,7 +8,7 @@ from fileops.model.edits import Plan
 from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
 
-# Files that other programs execute or obey when a person merely opens a shell, an editor or a repository.
+# Files that other programs execute or obey when a user merely opens a shell, an editor or a repository.
 PROTECTED_FOLDERS = ((".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",),
                      (".config", "nvim"), (".config", "fish"))  # fmt: skip
 PROTECTED_NAMES = frozenset({
@@ -19,26 +21,27 @@ PROTECTED_NAMES = frozenset({
 
 
 def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
-    """Whether a person decides before this file is written. A client that cannot ask is never asked."""
+    """Return whether the user decides before this file is written. A client that cannot ask is never asked."""
     if mode == "yolo" or not client_can_ask:
         return False
     return mode == "default" or is_protected(snapshot.path, roots) or _has_other_names(snapshot)
 
 
 def _has_other_names(snapshot: Snapshot) -> bool:
-    """Whether the file is hard-linked: no filesystem tells by which names, so one of them may be protected."""
+    """Return whether the file has other hard links. Their names are unknown, so one of them may be protected."""
     return snapshot.stamp is not None and snapshot.stamp.n_links > 1
 
 
 def is_protected(canonical_path: str, roots: Roots | None) -> bool:
-    """Below a workspace folder only the part below it counts: the person opened that folder himself.
+    """Return whether other programs execute or obey the file.
 
-    Names are compared without case, for file systems that do the same.
+    Below a workspace folder only the rest of the path counts, because the user opened that folder. Names are compared
+    without case, as some filesystems do.
     """
     path = canonical_path
-    holding = [root for root in (roots.folders if roots else ()) if is_inside(root, path)]
-    if holding:
-        path = path[len(min(holding, key=len)) :]
+    containing = [root for root in (roots.folders if roots else ()) if is_inside(root, path)]
+    if containing:
+        path = path[len(min(containing, key=len)) :]
     names = tuple(name.casefold() for name in path.split("/") if name)
     if not names:
         return False
@@ -53,11 +56,11 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
 
 
 def simplified(decision: Decision, plan: Plan) -> Decision:
-    """Once, where the person's own text or his choice of hunks comes to the proposal as it is."""
+    """Return Once if the user's text or choice of hunks equals the proposal, else the decision."""
     match decision:
-        case Modify(person_text):
+        case Modify(user_text):
             proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)
-            is_whole = _as_read(person_text) == _as_read(proposed)
+            is_whole = _as_read(user_text) == _as_read(proposed)
         case SomeHunks(hunk_ids):
             is_whole = not plan.change.truncated and set(hunk_ids) == {hunk.id for hunk in plan.change.hunks}
         case _:

@@ -1,7 +1,7 @@
-"""When a person is asked before a write, and what his answer makes of the proposal.
+"""Splices of a user's decision on a proposed edit.
 
-Pure: knows no client. A person's own text and a choice of hunks both become splices over the same snapshot,
-so bytes that he did not touch survive here too.
+Pure: knows no client. The user's own text and a choice of hunks both become splices over the snapshot of the plan, so
+bytes that the user did not touch are kept.
 """
 
 import codecs
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.approval import simplified
-from fileops.core.diff.contents import Line, lines_of
+from fileops.core.diff.contents import Line, line_spans
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.splices import apply
@@ -24,7 +24,7 @@ from fileops.model.errors import ApprovalTimedOut, Rejected
 from fileops.model.files import Encoding, Text, TextFormat
 from fileops.model.settings import Limits
 
-_N_LIKE = 16  # lines before and behind its counterpart from which a changed line may take invalid bytes
+_N_LIKE = 16  # lines around its counterpart from which a changed line may take invalid bytes
 _PIECE_BYTES = 256
 _DECODE: dict[Encoding, Callable[[bytes, str, bool], tuple[str, int]]] = {
     "utf-8": codecs.utf_8_decode,
@@ -69,9 +69,9 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
 
 
 def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:
-    """Splices over the plan's snapshot that make the chosen hunks and no other.
+    """Return splices over the plan's snapshot that apply exactly the chosen hunks.
 
-    Raises: Rejected (an id that the proposal does not have).
+    Raises: Rejected, if the proposal has no hunk of that id.
     """
     wanted = set(hunk_ids)
     if not wanted <= {hunk.id for hunk in plan.change.hunks}:
@@ -81,7 +81,7 @@ def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:
     before, fmt = plan.snapshot.data, plan.format
     after = apply(before, plan.splices)
     after_format = text.detect_format(after)
-    old, new = lines_of(before, fmt), lines_of(after, after_format)
+    old, new = line_spans(before, fmt), line_spans(after, after_format)
     chosen: list[Splice] = []
     for hunk in plan.change.hunks:
         if hunk.id in wanted:
@@ -92,7 +92,7 @@ def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:
 
 
 def _extent(lines: Sequence[Line], first_line: int, n_lines: int) -> tuple[int, int]:
-    """Bytes of `n_lines` lines; of none: the place behind line `first_line`."""
+    """Return the bytes of `n_lines` lines; for no lines, the place after line `first_line`."""
     if not n_lines:
         at = lines[first_line - 1].stop if first_line else lines[0].start
         return at, at
@@ -101,7 +101,7 @@ def _extent(lines: Sequence[Line], first_line: int, n_lines: int) -> tuple[int, 
 
 def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
     bare = TextFormat(encoding=fmt.encoding)
-    old_lines, new_lines = lines_of(old, bare), lines_of(new, bare)
+    old_lines, new_lines = line_spans(old, bare), line_spans(new, bare)
     old_parts = [old[line.start : line.stop] for line in old_lines]
     new_parts = [new[line.start : line.stop] for line in new_lines]
     result: list[Splice] = []
@@ -113,21 +113,21 @@ def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Spli
     return result
 
 
-# --- a person's own text ------------------------------------------------------------------------------------
+# --- the user's own text ------------------------------------------------------------------------------------
 
 
-def modified_splices(content: Text, person_text: str) -> tuple[Splice, ...]:
-    """Splices that turn `content` into what the person wrote, line by line.
+def modified_splices(content: Text, user_text: str) -> tuple[Splice, ...]:
+    """Return splices that turn `content` into the user's text, line by line.
 
-    Lines that read the same keep their bytes, invalid ones included; a changed line keeps the line end of the
-    line it replaces, a new one takes that of the line before. Raises: NotEncodable.
+    Lines with equal text keep their bytes, invalid ones included. A changed line keeps the line end of the line that it
+    replaces; a new one takes that of the line before. Raises: NotEncodable.
     """
     data, fmt = content.data, content.format
-    if person_text.startswith("\ufeff") and fmt.bom:
-        person_text = person_text[1:]
-    old = lines_of(data, fmt)
+    if user_text.startswith("\ufeff") and fmt.bom:
+        user_text = user_text[1:]
+    old = line_spans(data, fmt)
     old_texts = [_decoded(data[line.start : line.end], fmt) for line in old]
-    pieces: list[str] = re.split(r"(\r?\n)", person_text)
+    pieces: list[str] = re.split(r"(\r?\n)", user_text)
     new_texts, new_ends = pieces[::2], pieces[1::2]
     result: list[Splice] = []
     for i, i_stop, j, j_stop in changed_ranges(old_texts, new_texts):
@@ -145,7 +145,7 @@ def modified_splices(content: Text, person_text: str) -> tuple[Splice, ...]:
 
 
 def _pieces(data: bytes, lines: Sequence[Line], i: int, i_stop: int) -> list[bytes]:
-    """The bytes of a gap, from the line end before it: line ends and contents in turn."""
+    """Return the bytes of a gap, from the line end before it: line ends and contents in turn."""
     result = [data[lines[i - 1].end : lines[i - 1].stop]] if i else []
     for at in range(i, i_stop):
         result.append(data[lines[at].start : lines[at].end])
@@ -158,7 +158,7 @@ def _line_ends(
     data: bytes, old: Sequence[Line], given: Sequence[str], fmt: TextFormat,
     i: int, i_stop: int, j: int, j_stop: int,
 ) -> list[bytes]:  # fmt: skip
-    """A line end for each place of the gap that needs one, the one before the gap's first line included."""
+    """Return a line end for each place of the gap that needs one, including the one before its first line."""
     first = next((data[line.end : line.stop] for line in old if line.stop > line.end), None)
     result: list[bytes] = []
     for at in range(j - 1 if i else j, min(j_stop, len(given))):
@@ -179,20 +179,21 @@ def _line_ends(
 
 
 def _with_ends(left: bytes | None, contents: Sequence[bytes], ends: Sequence[bytes], fmt: TextFormat) -> list[bytes]:
-    """Line ends and contents in turn; `left` is the line that stays in front, None at the start."""
+    """Return line ends and contents in turn. `left` is the unchanged line before them, None at the start."""
     rest = iter(ends)
     result: list[bytes] = []
     for content in contents if left is None else (left, *contents):
         result.append(content)
         if end := next(rest, b""):
             if end == newline_of(fmt) and content.endswith(return_of(fmt)):
-                end = return_of(fmt) + end  # else the content's own carriage return would become part of the line end
+                # Otherwise the carriage return of the content would become part of the line end.
+                end = return_of(fmt) + end
             result.append(end)
     return result if left is None else result[1:]
 
 
 def _paired(before: Sequence[bytes], after: Sequence[bytes], start: int) -> list[Splice]:
-    """Piece by piece where both sides have as many, else one splice without the ends that both share."""
+    """Return a splice per piece if both sides have as many, else one splice without the ends that both share."""
     if len(before) == len(after):
         result: list[Splice] = []
         at = start
@@ -217,7 +218,7 @@ def _decoded(data: bytes, fmt: TextFormat) -> str:
 
 
 def _encoded(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -> bytes:
-    """In the file's encoding; what the line shares with a replaced one keeps that one's invalid bytes."""
+    """Encode a line. The parts that it shares with a replaced line keep the invalid bytes of that line."""
     if "\ufffd" in line:
         best, head, tail = b"", 0, 0
         for old in replaced:
@@ -248,12 +249,12 @@ def _shared_ends(characters: Sequence[tuple[str, bytes]], line: str) -> tuple[in
 
 
 def _characters(data: bytes, fmt: TextFormat) -> list[tuple[str, bytes]]:
-    """Each character as it is shown, with its bytes; an invalid run is one U+FFFD, as in decoding."""
+    """Return each character as it is shown, with its bytes. An invalid run is one U+FFFD, as in decoding."""
     result: list[tuple[str, bytes]] = []
     decode = _DECODE[fmt.encoding]
     at = 0
     while at < len(data):
-        piece = data[at : at + _PIECE_BYTES]  # short: a failure costs a copy of what is decoded
+        piece = data[at : at + _PIECE_BYTES]  # short, because a failure copies it
         try:
             valid, n_valid = decode(piece, "strict", at + len(piece) == len(data))
             bad = b""

@@ -1,21 +1,21 @@
-"""Long work on a text looks now and then whether it is still wanted."""
+"""Cancellation checks inside long work on a text."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 
-Check = Callable[[], None]  # raises where the work is not wanted any more
+Check = Callable[[], None]  # raises if the work was cancelled
 
 N_BETWEEN = 4096  # items of about a microsecond each
 
 
 def unchecked() -> None:
-    """The check of work that nobody takes back."""
+    """Check nothing: for work that cannot be cancelled."""
 
 
 def checked(items: Iterable[T], check: Check) -> Iterator[T]:
-    """The items; checked before each few thousand. Raises: what the check raises."""
+    """Yield the items and call `check` before each few thousand. Raises: the errors of `check`."""
     for number, item in enumerate(items):
         if number % N_BETWEEN == 0:
             check()

@@ -1,6 +1,6 @@
-"""An edit from wish to plan: the ordered `valid` and `execute`, and the sequence of a multi edit over them.
+"""Plans of edits: `valid` and `execute` for one edit, and the sequence of a multi edit over them.
 
-Knows nothing of files, sessions or freshness: it is given bytes and says which bytes to replace.
+Knows nothing of files, sessions or freshness: it takes bytes and returns which bytes to replace.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from fileops.model.errors import (
 from fileops.model.files import Snapshot, Text, TextFormat
 from fileops.model.settings import Limits
 
-MAX_MATCH_LINES = 100_000  # line numbers that an answer may carry
+MAX_MATCH_LINES = 100_000  # line numbers that a result may contain
 
 
 def valid(content: Text, old_string: str, new_string: str, replace_all: bool) -> FileOpsError | None:
-    """The ordered check: why this edit cannot be made, or None."""
+    """Return why this edit cannot be made, or None."""
     try:
         execute(content, old_string, new_string, replace_all)
     except FileOpsError as failure:
@@ -41,7 +41,7 @@ def valid(content: Text, old_string: str, new_string: str, replace_all: bool) ->
 
 
 def execute(content: Text, old_string: str, new_string: str, replace_all: bool) -> Text:
-    """The ordered change: the new content. Raises what `valid` returns."""
+    """Return the new content. Raises: the failure that `valid` returns."""
     step = resolve(content, Edit(old_string=old_string, new_string=new_string, replace_all=replace_all))
     if not splicing.effective(content.data, step.splices):
         raise NoChange(same_strings=False)
@@ -49,9 +49,9 @@ def execute(content: Text, old_string: str, new_string: str, replace_all: bool) 
 
 
 def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = unchecked) -> Step:
-    """The splices that one edit asks for; they may leave the bytes as they are.
+    """Return the splices of one edit. They may leave the bytes unchanged.
 
-    correction: whether a text that does not stand as given may be corrected (core/correction.py).
+    correction: whether a text that is not found as given may be corrected (core/matching/correction.py).
     Raises: AlreadyExists (empty old_string), NoChange (equal strings), NoMatch, MultipleMatches, CountMismatch,
     NotEncodable.
     """
@@ -99,13 +99,13 @@ def plan(
     correction: bool = False,
     check: Check = unchecked,
 ) -> Plan:
-    """Edits in order, each on the result of the one before, composed into splices over the snapshot.
+    """Resolve the edits in order, each on the result of the one before, into splices over the snapshot.
 
     file_path: as the caller gave it, for the diff; else the canonical one. is_multi: whether a change without
-    net effect is a success, as a multi edit's is (default: more than one edit). fill_empty: an empty old_string
-    may fill a file of 0 bytes. check: asked now and then whether the plan is still wanted. A failure carries the index
+    net effect is a success, as for a multi edit (default: more than one edit). fill_empty: an empty old_string
+    may fill a file of 0 bytes. check: called repeatedly; raises if the plan was cancelled. A failure carries the index
     of its edit.
-    Raises: what `resolve` raises, FileMissing (no file, and the first edit does not create one).
+    Raises: the errors of `resolve`; FileMissing, if there is no file and the first edit does not create one.
     """
     is_multi = len(edits) > 1 if is_multi is None else is_multi
     creates = not snapshot.exists
@@ -162,14 +162,14 @@ _OF_ONE_EDIT = (
 
 
 def _filling(edit: Edit) -> Step:
-    """The content of a created file: the bytes as given, in UTF-8."""
+    """Return the step that writes the content of a new file: the text as given, in UTF-8."""
     content = encode(edit.new_string, TextFormat())
     splices = (Splice(0, 0, content),) if content else ()
     return Step(splices=splices, n_replacements=0, match=EXACT, match_lines=())
 
 
 def _first_line(edits: Sequence[Edit], steps: Sequence[Step], composed: Sequence[Splice]) -> int | None:
-    """The line of the first splice, where one literal edit counted it already: its match begins there."""
+    """Return the line of the first splice if a single literal edit has counted it already, else None."""
     if len(edits) != 1 or edits[0].strategy != EXACT or not steps[0].match_lines or not composed:
         return None
     return steps[0].match_lines[0] if composed[0].start == steps[0].splices[0].start else None

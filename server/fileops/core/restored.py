@@ -1,7 +1,7 @@
-"""What of an edit's old text a person has put back beside other changes, told from what merely looks like it.
+"""Detection of old text that a user has restored by hand, beside other changes, before an undo would restore it.
 
-Which words are new depends on how two contents are laid side by side, and there is often more than one way. So text
-that both sides bring to one place counts as put back, and is never brought there twice.
+Which words are new depends on the alignment of the two contents, and there is often more than one. So text that both
+sides insert at one place counts as restored, and is never inserted there twice.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,14 +10,14 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import MAX_REFINED_BYTES, changes, is_of_word, words_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, is_of_word, splices_between, words_of
 from fileops.core.text import decode_part, line_start, newline_of
 from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
 
 
 class Typed(Struct, frozen=True):
-    """A place in present with new text of theirs. is_insertion: nothing stood there."""
+    """A place in the present content with text that the user typed. `is_insertion`: it replaced nothing."""
 
     start: int
     end: int
@@ -25,14 +25,14 @@ class Typed(Struct, frozen=True):
 
 
 class Restored:
-    """The parts of `target` that stand in `present` although they were changed in `base`."""
+    """The parts of `target` that are in `present` although `base` had changed them."""
 
     def __init__(
         self, wanted: Sequence[Splice], typed: Sequence[Typed], target: bytes, present: bytes, fmt: TextFormat
     ) -> None:
         self._typed, self._present, self._fmt = typed, present, fmt
         self._typed_ends = [place.end for place in typed]
-        self._differences = changes(target, present, fmt)
+        self._differences = splices_between(target, present, fmt)
         self._ends = [change.end for change in self._differences]
         self._growth = list(
             accumulate((len(change.new) - change.end + change.start for change in self._differences), initial=0)
@@ -44,10 +44,11 @@ class Restored:
         }
 
     def has_some_of(self, splice: Splice, moved: Span, *, spans_lines: bool) -> bool:
-        """Words or signs of it, typed beside it, or words with only signs between; of blanks alone, all of them.
+        """Return whether the user has typed part of the splice's text next to its place.
 
-        moved: where it would be made in present, or could be. spans_lines: else whole lines that they typed are about
-        it only if they have more than a word of it.
+        Words or signs count directly beside the place, words also beyond signs. A text of blanks must be there
+        completely. moved: the place of the splice in present. spans_lines: if False, whole typed lines count only if
+        they share more than one word with it.
         """
         if not splice.new:
             return False
@@ -61,7 +62,7 @@ class Restored:
         )
 
     def _near(self, place: Span, is_between: Callable[[bytes], bool]) -> Sequence[Typed]:
-        """What they typed at the place, and beside that, with nothing but such characters between."""
+        """Return what the user typed at the place, and what is separated from it only by such characters."""
         near = self._beyond(place, is_between)
         first = last = bisect_left(self._typed_ends, near.start)
         while True:
@@ -77,7 +78,7 @@ class Restored:
         text = self._present[typed.start : typed.end]
         if self._is_blank(splice.new):
             return splice.new in text and self.has_all_of(splice)
-        if max(len(splice.new), len(text)) > MAX_REFINED_BYTES:  # they would share some word by chance
+        if max(len(splice.new), len(text)) > MAX_REFINED_BYTES:  # long texts share words by chance
             kept = (self._present[max(p.start, typed.start) : min(p.end, typed.end)] for p in self._kept(splice))
             return not all(map(self._is_blank, kept))
         shared = {*words_of(splice.new, self._fmt)}.intersection(words_of(text, self._fmt))
@@ -93,14 +94,14 @@ class Restored:
         return not all(map(self._is_no_word, shared))
 
     def has_all_of(self, splice: Splice) -> bool:
-        """And nothing was changed directly beside it."""
+        """Return whether the whole text is present, with no change directly beside it."""
         place = self._places[splice]
         n = bisect_left(self._ends, place.start)
         touches = n < len(self._differences) and self._differences[n].start <= place.end
         return splice.start == splice.end and not touches
 
     def _kept(self, splice: Splice) -> Iterator[Span]:
-        """The places in present of what is in target and is in present."""
+        """Yield the places in present of the parts that target and present share."""
         place = self._places[splice]
         at, n = place.start, bisect_right(self._ends, place.start)
         while at < place.end:
@@ -128,5 +129,5 @@ class Restored:
         return not decode_part(data, self._fmt).strip()
 
     def _is_no_word(self, data: bytes) -> bool:
-        """Of one character, or one of `words_of`."""
+        """Return whether one character, or an item of `words_of`, is not a word."""
         return not is_of_word(data, 0, self._fmt)

@@ -1,8 +1,8 @@
-"""Confinement: which paths lie inside the folders a client opened. Pure; knows nothing of links.
+"""Confinement: which paths are inside the folders that a client opened. Pure; knows nothing of links.
 
-A decision about a canonical path holds because the filesystem refuses to follow a link when it opens one
-(`PathMoved`). A hard link inside a folder to a file that also has a name outside is inside: it is that file's
-name, and the filesystem knows no other truth.
+A decision about a canonical path stays valid because the filesystem refuses to follow a link when it opens the path
+(`PathMoved`). A hard link inside a folder counts as inside, even if the file also has a name outside: all names of a
+file are equal.
 """
 
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ from fileops.model.errors import OutsideRoots
 
 
 class Roots(Struct, frozen=True):
-    """folders: canonical paths. Without any, everything is outside; what is not confined has no Roots (None)."""
+    """The canonical paths of the folders. Without any, everything is outside; no confinement is None instead."""
 
     folders: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folders: Iterable[str]) -> "Roots":
-        """Sorted, each once, without those that lie inside another."""
+        """Return the folders sorted, each once, without those inside another."""
         kept: list[str] = []
         for folder in sorted({_bare(folder) for folder in folders}):
-            if not any(is_inside(other, folder) for other in kept):
+            if not any(is_inside(outer, folder) for outer in kept):
                 kept.append(folder)
         return cls(tuple(kept))
 
@@ -32,13 +32,13 @@ class Roots(Struct, frozen=True):
         return any(is_inside(folder, canonical_path) for folder in self.folders)
 
     def require_inside(self, canonical_path: str, given_path: str) -> None:
-        """Raises: OutsideRoots, with the path as the caller gave it (where it leads is not told)."""
+        """Raise OutsideRoots if the path is outside. The error has the given path and does not reveal its target."""
         if not self.contains(canonical_path):
             raise OutsideRoots(path=given_path)
 
 
 def is_inside(folder: str, path: str) -> bool:
-    """The folder itself counts. Both canonical; whole components are compared, letter for letter."""
+    """Return whether the path is the folder or below it. Both are canonical; components are compared literally."""
     folder = _bare(folder)
     return folder in {"/", path} or path.startswith(folder + "/")
 
@@ -48,5 +48,5 @@ def _bare(folder: str) -> str:
 
 
 def _is_canonical(path: str) -> bool:
-    """A path that still holds `..` must never be judged by its letters."""
+    """Return whether the path can be compared literally: it is absolute, without `.` and `..`."""
     return path.startswith("/") and not any(part in {".", ".."} for part in path.split("/"))

@@ -1,4 +1,4 @@
-"""Lists of splices: apply, compose, invert. A list is sorted by start and never overlaps; neighbours may touch."""
+"""Operations on lists of splices: apply, compose, invert. A list is sorted and never overlaps; neighbours may touch."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ _NOTHING = memoryview(b"")
 
 
 def validate(splices: Sequence[Splice], size_bytes: int) -> None:
-    """Raises: ValueError where the list is not sorted, overlaps, or leaves the content."""
+    """Raise ValueError if the list is not sorted, overlaps, or exceeds the content."""
     reached = 0
     for splice in splices:
         if not reached <= splice.start <= splice.end <= size_bytes:
@@ -17,7 +17,7 @@ def validate(splices: Sequence[Splice], size_bytes: int) -> None:
 
 
 def parts(data: bytes, splices: Sequence[Splice]) -> list[bytes | memoryview]:
-    """The new content in pieces, for a gathering write. Nothing is copied; no piece is empty."""
+    """Return the new content in pieces, for a gathering write. Nothing is copied; no piece is empty."""
     view = memoryview(data)
     pieces: list[bytes | memoryview] = []
     at = 0
@@ -37,12 +37,12 @@ def apply(data: bytes, splices: Sequence[Splice]) -> bytes:
 
 
 def growth(splices: Sequence[Splice]) -> int:
-    """By how many bytes the content grows."""
+    """Return by how many bytes the content grows."""
     return sum(len(splice.new) - splice.end + splice.start for splice in splices)
 
 
 def invert(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Over the result: what takes the splices back."""
+    """Return the splices over the result that revert `splices`."""
     shift = 0
     inverse: list[Splice] = []
     for splice in splices:
@@ -53,12 +53,12 @@ def invert(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
 
 
 def effective(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Without those that leave the bytes as they are."""
+    """Return the splices that change bytes."""
     return tuple(splice for splice in splices if data[splice.start : splice.end] != splice.new)
 
 
 def coalesce(data: bytes, splices: Sequence[Splice], *, max_gap_bytes: int) -> tuple[Splice, ...]:
-    """Neighbours with at most that many untouched bytes between them become one splice."""
+    """Combine neighbours that have at most `max_gap_bytes` untouched bytes between them."""
     merged: list[Splice] = []
     run: list[Splice] = []
     for splice in splices:
@@ -72,7 +72,7 @@ def coalesce(data: bytes, splices: Sequence[Splice], *, max_gap_bytes: int) -> t
 
 
 def compose(first: Sequence[Splice], second: Sequence[Splice]) -> tuple[Splice, ...]:
-    """`second` is over the result of `first`; the answer, over the original, does both."""
+    """Return splices over the original that do both. `second` is over the result of `first`."""
     if not first or not second:
         return tuple(first or second)
     composer = _Composer(first)
@@ -82,7 +82,7 @@ def compose(first: Sequence[Splice], second: Sequence[Splice]) -> tuple[Splice, 
 
 
 def compose_all(steps: Sequence[Sequence[Splice]]) -> tuple[Splice, ...]:
-    """Each over the result of the one before it; in halves, so that n steps cost as n·log n and not as n²."""
+    """Compose steps, each over the result of the one before, in halves: O(n·log n) instead of O(n²)."""
     if len(steps) <= 1:
         return tuple(steps[0]) if steps else ()
     middle = len(steps) // 2
@@ -92,19 +92,19 @@ def compose_all(steps: Sequence[Sequence[Splice]]) -> tuple[Splice, ...]:
 class _Composer:
     """Merges each splice of the second list with those of the first whose new text it touches.
 
-    Offsets named `at` are in the middle text (result of the first list); the open splice covers that text up to
-    `_open_at`, and `_tail` is what it ends in that no splice of the second list has taken yet.
+    Offsets named `at` are in the middle text (the result of the first list). The open splice covers that text up to
+    `_open_at`; `_tail` is its end that no splice of the second list has consumed yet.
     """
 
     def __init__(self, first: Sequence[Splice]) -> None:
         self._first = first
         self._index = 0
-        self._shift = 0  # middle offset minus original offset, behind the splices of `first` already consumed
+        self._shift = 0  # middle minus original offset, after the consumed splices
         self._out: list[Splice] = []
         self._is_open = False
         self._start = self._end = self._open_at = 0
         self._pieces: list[bytes | memoryview] = []
-        self._tail = _NOTHING  # a view: it is cut at each splice, and must not be copied each time
+        self._tail = _NOTHING  # a view, because it is cut at each splice
 
     def add(self, splice: Splice) -> None:
         if self._is_open and splice.start > self._open_at:
@@ -153,7 +153,7 @@ class _Composer:
         self._pieces, self._tail = [], _NOTHING
 
     def _next_at(self) -> int | None:
-        """Where the next splice of `first` begins in the middle text."""
+        """Return where the next splice of `first` begins in the middle text."""
         if self._index == len(self._first):
             return None
         return self._first[self._index].start + self._shift

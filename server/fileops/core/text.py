@@ -1,8 +1,8 @@
-r"""How bytes are text: the format from the BOM, encoding and decoding, and where lines begin and end.
+r"""Bytes as text: detection of the format, encoding and decoding, and boundaries of lines.
 
-A line ends at "\n" and nowhere else; a final newline starts no further line. Offsets are bytes, BOM included.
-In UTF-16 and UTF-32 a newline counts only where it stands on a code unit (U+0A0A holds the byte of a newline);
-units are counted from the BOM, whose length is a multiple of the unit, so from the start of the file.
+A line ends at "\n" only; a final newline does not start another line. Offsets are in bytes and include the BOM.
+In UTF-16 and UTF-32 a newline counts only if it is aligned to a code unit (U+0A0A contains the byte of a newline).
+The length of the BOM is a multiple of the unit, so units are counted from the start of the file.
 """
 
 import re
@@ -14,11 +14,11 @@ from typing import Literal
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Encoding, NewlineStyle, Text, TextFormat
 
-SNIFF_BYTES = 8192  # how much of a file's head decides whether it is binary (semantics: "first 8 KB")
-_BLOCK_BYTES = 1 << 16  # wide encodings are decoded in blocks of this size to count their newlines
+SNIFF_BYTES = 8192  # of a file's head, examined for NUL bytes
+_BLOCK_BYTES = 1 << 16  # decoded at once to count newlines of wide encodings
 
 _BOMS: tuple[tuple[bytes, Encoding], ...] = (
-    (BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its BOM begins with the one of UTF-16-LE
+    (BOM_UTF32_LE, "utf-32-le"),  # begins with the BOM of UTF-16-LE, so it is first
     (BOM_UTF32_BE, "utf-32-be"),
     (BOM_UTF16_LE, "utf-16-le"),
     (BOM_UTF16_BE, "utf-16-be"),
@@ -38,7 +38,7 @@ _WIDE_CHARACTER = (
 
 
 def detect_format(head: bytes) -> TextFormat:
-    """From the first bytes of a file (four are enough); UTF-8 where no BOM says otherwise."""
+    """Detect the format by the first bytes of a file (four are enough); UTF-8 if there is no BOM."""
     if head[:1] in _BOM_STARTS:
         for fmt in _WITH_BOM:
             if head.startswith(fmt.bom):
@@ -47,17 +47,17 @@ def detect_format(head: bytes) -> TextFormat:
 
 
 def may_begin_bom(head: bytes) -> bool:
-    """Whether bytes that follow a head this short could still change its format."""
+    """Return whether the head may be the beginning of a longer BOM."""
     return any(len(bom) > len(head) and bom.startswith(head) for bom, _ in _BOMS)
 
 
 def is_binary(head: bytes, fmt: TextFormat) -> bool:
-    """A NUL in the first 8 KB of a file that does not begin with a BOM."""
+    """Return whether the first 8 KB contain a NUL byte and no BOM."""
     return not fmt.bom and head.find(b"\0", 0, SNIFF_BYTES) >= 0
 
 
 def encode(text: str, fmt: TextFormat) -> bytes:
-    """Without a BOM. Raises: NotEncodable (lone surrogates)."""
+    """Encode a text without a BOM. Raises: NotEncodable (lone surrogates)."""
     try:
         return text.encode(fmt.encoding)
     except UnicodeEncodeError as failure:
@@ -65,7 +65,7 @@ def encode(text: str, fmt: TextFormat) -> bytes:
 
 
 def decode(data: bytes | memoryview, fmt: TextFormat) -> str:
-    """The whole content of a file: BOM dropped, invalid bytes shown as U+FFFD."""
+    """Decode the whole content of a file, without its BOM. Invalid bytes become U+FFFD."""
     n_bom = len(fmt.bom)
     if n_bom and data[:n_bom] == fmt.bom:
         data = memoryview(data)[n_bom:]
@@ -73,14 +73,14 @@ def decode(data: bytes | memoryview, fmt: TextFormat) -> str:
 
 
 def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
-    """A piece of a file that begins and ends on code units; nothing is dropped."""
+    """Decode a piece of a file that begins and ends on code units. A BOM in it is kept."""
     return str(data, fmt.encoding, "replace")
 
 
 def wide_text(text: Text) -> str:
-    """The content of a file whose units have several bytes, reversibly: `n_bytes_of` counts it back.
+    """Decode a file whose code units have several bytes, so that `n_bytes_of` can translate offsets back.
 
-    A lone surrogate stays one; what is no character (in UTF-32) shows as one, and half a unit at the end not at all.
+    A lone surrogate is kept. An invalid unit of UTF-32 becomes a surrogate; half a unit at the end is dropped.
     """
     fmt = text.format
     content = memoryview(text.data)[len(fmt.bom) : _whole(len(text.data), fmt)]
@@ -95,21 +95,21 @@ def wide_text(text: Text) -> str:
 
 
 def n_bytes_of(text: str, start: int, end: int, fmt: TextFormat) -> int:
-    """How many bytes of the file characters [start, end) of its `wide_text` are."""
+    """Return the number of bytes in the file of characters [start, end) of its `wide_text`."""
     if fmt.unit_bytes == 4:
         return 4 * (end - start)
     return len(text[start:end].encode(fmt.encoding, "surrogatepass"))
 
 
 def count_characters(data: bytes, fmt: TextFormat) -> int:
-    """Code points of the whole content, the BOM not counted, an invalid sequence as the U+FFFDs it shows as."""
+    """Count the code points of the whole content without the BOM. Invalid sequences count as decoded (U+FFFD)."""
     if fmt.encoding == "utf-8" and data.isascii():
         return len(data)
     return len(decode(data, fmt))
 
 
 def is_inside_character(data: bytes, at: int) -> bool:
-    """Whether `at` cuts a character of UTF-8. Each byte that belongs to none stands for itself."""
+    """Return whether `at` is inside a character of UTF-8. An invalid byte counts as a character."""
     if not 0 < at < len(data) or data[at] & 0xC0 != 0x80:
         return False
     lead = next((start for start in range(at - 1, max(-1, at - 4), -1) if data[start] & 0xC0 != 0x80), None)
@@ -122,12 +122,12 @@ def newline_of(fmt: TextFormat) -> bytes:
 
 
 def return_of(fmt: TextFormat) -> bytes:
-    """The carriage return."""
+    """Return the carriage return in the file's encoding."""
     return _RETURNS[fmt.encoding]
 
 
 def find_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int | None = None) -> int:
-    """As bytes.find, on code units only. `start` is on one."""
+    """As `bytes.find`, aligned to code units. `start` is aligned."""
     end = len(data) if end is None else end
     unit = fmt.unit_bytes
     hit = data.find(needle, start, end)
@@ -137,7 +137,7 @@ def find_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: i
 
 
 def rfind_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int) -> int:
-    """As bytes.rfind, on code units only."""
+    """As `bytes.rfind`, aligned to code units."""
     unit = fmt.unit_bytes
     hit = data.rfind(needle, start, end)
     while hit % unit and hit >= 0:
@@ -146,7 +146,7 @@ def rfind_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: 
 
 
 def count_newlines(data: bytes, fmt: TextFormat, start: int = 0, end: int | None = None) -> int:
-    """How many newlines begin in [start, end); both on code units."""
+    """Count the newlines that begin in [start, end). Both are aligned to code units."""
     end = len(data) if end is None else min(end, len(data))
     if fmt.unit_bytes == 1:
         return data.count(b"\n", start, end)
@@ -156,7 +156,7 @@ def count_newlines(data: bytes, fmt: TextFormat, start: int = 0, end: int | None
 
 
 def count_lines(data: bytes, fmt: TextFormat) -> int:
-    """Of the whole content of a file."""
+    """Count the lines of the whole content of a file."""
     n_bom = len(fmt.bom)
     if len(data) <= n_bom:
         return 0
@@ -165,7 +165,7 @@ def count_lines(data: bytes, fmt: TextFormat) -> int:
 
 
 def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
-    """Where the line that holds `offset` begins. The BOM belongs to line 1."""
+    """Return where the line that contains `offset` begins. The BOM belongs to line 1."""
     if fmt.unit_bytes == 1:
         return data.rfind(b"\n", 0, offset) + 1
     newline = newline_of(fmt)
@@ -174,7 +174,7 @@ def line_start(data: bytes, fmt: TextFormat, offset: int) -> int:
 
 
 def line_end(data: bytes, fmt: TextFormat, offset: int) -> int:
-    """Behind the newline of the line that holds `offset`, or the end of the data."""
+    """Return the offset after the newline of the line that contains `offset`, or the end of the data."""
     if fmt.unit_bytes == 1:
         return data.find(b"\n", offset) + 1 or len(data)
     newline = newline_of(fmt)
@@ -183,7 +183,7 @@ def line_end(data: bytes, fmt: TextFormat, offset: int) -> int:
 
 
 def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
-    """The lines with their newlines; joined they are the data again. `data` begins on a code unit."""
+    """Split into lines with their newlines. `data` begins on a code unit."""
     if not data:
         return []
     if fmt.unit_bytes == 1:
@@ -200,7 +200,7 @@ def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
 
 
 def newline_style(data: bytes, fmt: TextFormat) -> NewlineStyle | None:
-    """What the line ends are; None where there is no line end. A lone carriage return is none."""
+    """Return the kind of the line ends, None if there are none. A lone carriage return is not a line end."""
     if fmt.unit_bytes > 1:
         return newline_style(decode_part(memoryview(data)[: _whole(len(data), fmt)], fmt).encode(), TextFormat())
     n_newlines = data.count(b"\n")
@@ -211,7 +211,7 @@ def newline_style(data: bytes, fmt: TextFormat) -> NewlineStyle | None:
 
 
 def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
-    """n_newlines counts every line end, those written as CRLF included."""
+    """Return the kind of the line ends by their numbers. `n_newlines` includes the CRLFs."""
     if not n_newlines:
         return None
     if not n_crlf:
@@ -220,17 +220,17 @@ def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
 
 
 def to_lf(text: str) -> str:
-    """The text as it is compared: CRLF as LF, a lone carriage return as it is."""
+    """Replace CRLF by LF. A lone carriage return is unchanged."""
     return text.replace("\r\n", "\n")
 
 
 def numbered(number: int, line: str, max_chars: int) -> str:
-    """A line as a read shows it."""
+    """Format a line as a read shows it."""
     return f"{number:>6}→{cut(line, max_chars)}"
 
 
 def cut(line: str, max_chars: int) -> str:
-    """A line as far as it is shown, with the notice of what is not."""
+    """Cut a long line and append the notice of the cut."""
     return line if len(line) <= max_chars else line[:max_chars] + cut_notice(len(line) - max_chars)
 
 

@@ -87,7 +87,7 @@ def assess(record: ReadRecord, stamp: Stamp, *, freshness: FreshnessMode = "mtim
 
 
 class FileTracker:
-    """The files of one session. Not thread-safe: its owner locks."""
+    """The files that one session has read. Not thread-safe: its owner locks."""
 
     __slots__ = ("_seen",)
 

@@ -1,4 +1,4 @@
-"""A long output kept at its two ends. Bounded memory, whatever comes."""
+"""A buffer that keeps the head and the tail of a long output, in bounded memory."""
 
 from collections import deque
 
@@ -32,7 +32,7 @@ class HeadTailBuffer:
         return self.n_bytes > 2 * self._half
 
     def text(self) -> str:
-        """As UTF-8, U+FFFD for what is none; with a line that says so where something was dropped."""
+        """Decode as UTF-8, invalid bytes as U+FFFD. A line in the middle says how much was dropped, if any."""
         tail = b"".join(self._tail)
         if not self.is_clipped:
             return (bytes(self._head) + tail).decode("utf-8", "replace")
@@ -48,7 +48,7 @@ class HeadTailBuffer:
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Without a character that is cut at the end."""
+    """Remove an incomplete character at the end."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 != 0x80:

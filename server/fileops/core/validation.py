@@ -1,7 +1,7 @@
-"""Validators: functions of other packages that may refuse what an edit would make of a file.
+"""Validators: functions of plugins that may refuse the content that an edit would produce.
 
-Which of those installed are asked is the client's choice. They see texts and answer with a reason or nothing; whatever
-else one does is a refusal, and nothing is written.
+The client chooses which installed validators run. A validator sees texts and returns a reason or None. Anything else,
+such as an exception, counts as a refusal, and nothing is written.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,40 +18,40 @@ MAX_REASON_CHARS = 2000
 
 
 class ValidatorPlugin(Protocol):
-    """What a package offers under the entry point group `fileops.validators`."""
+    """A function that a package registers in the entry point group `fileops.validators`."""
 
     def __call__(self, file_path: str, before: str | None, after: str, /) -> str | None:
-        """Why this must not be written, None where it may. Line ends are LF; before: None for a file to be created."""
+        """Return why this must not be written, or None. Line ends are LF; `before` is None for a new file."""
         ...
 
 
 class Validator(Struct, frozen=True):
-    """load: called at the first use."""
+    """A validator by name. `load` is called at the first use."""
 
     name: str
     load: Callable[[], ValidatorPlugin]
 
     def require_valid(self, file_path: str, before: str | None, after: str) -> None:
-        """Raises: ValidationFailed."""
+        """Run the validator. Raises: ValidationFailed."""
         try:
             reason = cast("object", self.load()(file_path, before, after))
         except PluginFailed as failure:
             raise ValidationFailed(validator=self.name, reason=failure.reason[:MAX_REASON_CHARS]) from failure
         except FileOpsError:
             raise
-        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
-            told = f"it failed itself ({type(error).__name__}: {error})"
-            raise ValidationFailed(validator=self.name, reason=told[:MAX_REASON_CHARS]) from error
+        except (Exception, SystemExit) as error:  # foreign code of a plugin
+            shown = f"it raised an error itself ({type(error).__name__}: {error})"
+            raise ValidationFailed(validator=self.name, reason=shown[:MAX_REASON_CHARS]) from error
         if reason is not None:
-            told = reason if isinstance(reason, str) else f"it gave no reason but {type(reason).__name__}"
-            raise ValidationFailed(validator=self.name, reason=told[:MAX_REASON_CHARS])
+            shown = reason if isinstance(reason, str) else f"it returned {type(reason).__name__} instead of a reason"
+            raise ValidationFailed(validator=self.name, reason=shown[:MAX_REASON_CHARS])
 
 
 VALIDATORS: dict[str, Validator] = {}  # those installed, by name
 
 
 def require_valid(names: Sequence[str], plan: Plan) -> None:
-    """By each of the named, in order, unless the plan changes nothing. Raises: ValidationFailed."""
+    """Run the named validators in order, unless the plan changes nothing. Raises: ValidationFailed."""
     if not names or not (plan.splices or plan.creates):
         return
     snapshot = plan.snapshot

@@ -1,7 +1,7 @@
-"""The numbered window of a read: fed a file's bytes in chunks of any size, it says when it has seen enough.
+"""Reader of the numbered window of a file. The caller feeds bytes in chunks of any size until it has enough.
 
-Memory is bounded by the limits, never by the file: a line is kept only up to what is shown of it, lines that are
-not shown are only counted. Knows nothing of files; the caller opens, feeds, and stops.
+Memory is bounded by the limits and not by the file: of a line only the shown part is kept, and hidden lines are only
+counted. Knows nothing of files; the caller opens, feeds and stops.
 """
 
 import codecs
@@ -23,12 +23,12 @@ from fileops.model.files import TextFormat
 from fileops.model.results import Window
 from fileops.model.settings import Limits
 
-_NUMBERS = tuple(f"\n{n:>6}→" for n in range(2001))  # most reads show these, and formatting them is half the work
-_LONG_LINE_BYTES = 1 << 16  # an unfinished line beyond this is no longer kept as bytes
+_NUMBERS = tuple(f"\n{n:>6}→" for n in range(2001))  # formatting them is half the work of most reads
+_LONG_LINE_BYTES = 1 << 16  # a longer unfinished line is not kept as bytes
 
 
 class WindowReader:
-    """Feed it from the beginning of line `start_line` on, which begins at byte `start_offset` of the file."""
+    """Takes the file from line `start_line` on, which begins at byte `start_offset`, and builds a Window."""
 
     def __init__(
         self,
@@ -43,12 +43,11 @@ class WindowReader:
         self._limits = limits
         self._format = fmt
         self._first = max(1, offset or 1)
-        self._end = None if limit is None else self._first + limit  # first line behind the selection
+        self._end = None if limit is None else self._first + limit  # first line after the selection
         self._max_shown = limits.max_lines
         self._line = start_line  # the line that the next byte belongs to
-        self._offset = start_offset
-        self._pending = b""  # of the current line, or of a unit, not yet taken
-        self._has_begun_line = False  # a byte of the current line was passed over
+        self._pending = b""  # of an unfinished line or code unit
+        self._has_begun_line = False  # a byte of the current line was skipped
         self._long: _LongLine | None = None
         self._shown: list[str] = []  # numbered, a newline before each line; pieces of one or more lines
         self._n_shown = 0
@@ -61,14 +60,14 @@ class WindowReader:
 
     @property
     def line(self) -> int:
-        """The line that the next byte to be fed belongs to. Only while `feed` has not said enough."""
+        """The line to which the next byte belongs. Valid only while `feed` returns False."""
         return self._line
 
     def feed(self, chunk: bytes) -> bool:
-        """True: enough was seen, feed no more."""
+        """Take a chunk. Return True if the reader needs no more."""
         if self._is_enough or not chunk:
             return self._is_enough
-        if self._is_selected():  # whatever comes is behind the selection, be it a piece of a unit
+        if self._is_selected():  # all further bytes are after the selection
             self._is_enough = True
             return True
         data = self._pending + chunk if self._pending else chunk
@@ -80,7 +79,7 @@ class WindowReader:
         return self._is_enough
 
     def finish(self) -> Window:
-        """After the last chunk of the file, or after `feed` said enough. Raises: TooManyChars."""
+        """Return the window, after the last chunk or after `feed` has returned True. Raises: TooManyChars."""
         if not self._sniffed:
             data, self._pending = self._pending, b""
             self._take(self._sniff(data, is_last=True))
@@ -111,7 +110,7 @@ class WindowReader:
     # --- the head of the file ---------------------------------------------------------------------------------
 
     def _sniff(self, data: bytes, *, is_last: bool) -> bytes:
-        """Behind the BOM, once enough is there to know it."""
+        """Return the data after the BOM, or b"" until enough bytes are there to recognise it."""
         if self._format is None:
             if not is_last and may_begin_bom(data):
                 self._pending = data
@@ -137,11 +136,11 @@ class WindowReader:
             self._select(data, at, fmt)
 
     def _is_selected(self) -> bool:
-        """Whether every line of the selection has been taken."""
+        """Return whether every line of the selection has been taken."""
         return self._end is not None and self._line >= self._end
 
     def _skip(self, data: bytes, fmt: TextFormat) -> int:
-        """Pass over lines before the selection. Returns where it begins, or the end of the data."""
+        """Skip lines before the selection. Return where it begins, or the end of the data."""
         n_wanted = self._first - self._line
         n_here = count_newlines(data, fmt)
         if n_here < n_wanted:
@@ -151,7 +150,7 @@ class WindowReader:
             return len(data)
         self._line = self._first
         self._has_begun_line = False
-        return _behind_newline(data, fmt, n_wanted)
+        return _after_newline(data, fmt, n_wanted)
 
     def _select(self, data: bytes, at: int, fmt: TextFormat) -> None:
         newline = newline_of(fmt)
@@ -166,7 +165,7 @@ class WindowReader:
             if self._is_selected():
                 self._is_enough = at < len(data) or bool(self._pending)
                 return
-        whole_end = _behind_last_newline(data, fmt, at)
+        whole_end = _after_last_newline(data, fmt, at)
         if whole_end > at:
             at = self._take_lines(data, at, whole_end, fmt)
             if self._is_selected():
@@ -180,15 +179,15 @@ class WindowReader:
             self._pending = rest + self._pending
 
     def _take_lines(self, data: bytes, at: int, end: int, fmt: TextFormat) -> int:
-        """Whole lines in [at, end), as far as they are selected. Returns where it stopped."""
+        """Take the selected whole lines in [at, end). Return where it stopped."""
         n_here = count_newlines(data, fmt, at, end)
         if self._end is not None and n_here > self._end - self._line:
             n_here = self._end - self._line
-            end = _behind_newline(data, fmt, n_here, at)
+            end = _after_newline(data, fmt, n_here, at)
         self._n_newlines += n_here
         n_to_show = min(n_here, self._max_shown - self._n_shown)
         if n_to_show > 0:
-            shown_end = end if n_to_show == n_here else _behind_newline(data, fmt, n_to_show, at)
+            shown_end = end if n_to_show == n_here else _after_newline(data, fmt, n_to_show, at)
             self._show(decode_part(memoryview(data)[at:shown_end], fmt))
             at = shown_end
         if n_here > n_to_show:
@@ -196,9 +195,9 @@ class WindowReader:
         return end
 
     def _show(self, block: str) -> None:
-        """Lines that each end in a newline."""
+        """Show lines that each end in a newline."""
         max_chars = self._limits.max_line_chars
-        if "\r" in block:  # a search for one character is far faster
+        if "\r" in block:  # searching one character is far faster
             self._n_crlf += block.count("\r\n")
             block = block.replace("\r\n", "\n")
         lines = block.split("\n")
@@ -208,7 +207,7 @@ class WindowReader:
             self._n_chars += sum(map(len, lines)) + len(lines)
         else:
             self._n_chars += len(block)
-        numbered = [""] * (2 * len(lines))  # each number and its line: one join, and no string for every line
+        numbered = [""] * (2 * len(lines))  # joined once, without a string per line
         numbered[::2] = _numbers(self._line, len(lines))
         numbered[1::2] = lines
         self._shown.append("".join(numbered))
@@ -217,7 +216,7 @@ class WindowReader:
         self._n_selected += len(lines)
 
     def _count(self, block: bytes, n_lines: int, fmt: TextFormat) -> None:
-        """Lines that are selected and not shown: only their characters matter."""
+        """Count the characters of lines that are selected and hidden."""
         max_chars = self._limits.max_line_chars
         text = decode_part(block, fmt)
         if "\r" in text:
@@ -231,7 +230,7 @@ class WindowReader:
         self._n_selected += n_lines
 
     def _end_long_line(self) -> None:
-        """The newline of a long line was seen."""
+        """Add the long line, whose newline has been found."""
         if self._long is None:
             return
         had_return, line, n_chars = self._long.finish(ends_in_newline=True)
@@ -241,7 +240,7 @@ class WindowReader:
         self._add_line(line, n_chars)
 
     def _add_line(self, head: str, n_chars: int) -> None:
-        """head: the line as far as it is shown. n_chars: of the whole line."""
+        """Add a line by its shown part and the number of its characters."""
         max_chars = self._limits.max_line_chars
         self._n_chars += _cut_length(n_chars, max_chars) + 1
         if self._n_shown < self._max_shown:
@@ -253,7 +252,7 @@ class WindowReader:
         self._n_selected += 1
 
     def _take_rest(self) -> None:
-        """The last line, where it has no newline."""
+        """Take a last line without a newline."""
         fmt = self._format or TextFormat()
         rest, self._pending = self._pending, b""
         if self._line < self._first:
@@ -274,7 +273,7 @@ class WindowReader:
 
 
 class _LongLine:
-    """A line too long to keep: its head, and how many characters it has."""
+    """The head and the length of a line that is too long to keep."""
 
     def __init__(self, fmt: TextFormat, max_chars: int) -> None:
         self._decoder = codecs.getincrementaldecoder(fmt.encoding)("replace")
@@ -287,7 +286,7 @@ class _LongLine:
         self._add(self._decoder.decode(data))
 
     def finish(self, *, ends_in_newline: bool) -> tuple[bool, str, int]:
-        """Whether a CRLF ends it, its head, its length in characters."""
+        """Return whether the line ends in CRLF, its head, and its length in characters."""
         self._add(self._decoder.decode(b"", final=True))
         is_crlf = ends_in_newline and self._ends_in_return
         n_chars = self._n_chars - is_crlf
@@ -308,7 +307,7 @@ def _numbers(first: int, n_lines: int) -> Sequence[str]:
 
 
 def _has_long_line(text: str, max_chars: int) -> bool:
-    """Whether a line has more characters. From newline to newline in the longest steps that there may be."""
+    """Return whether any line has more than `max_chars` characters, in steps of up to that many."""
     at = 0
     while len(text) - at > max_chars:
         newline = text.rfind("\n", at, at + max_chars + 1)
@@ -324,11 +323,11 @@ def _cut_length(n_chars: int, max_chars: int) -> int:
     return max_chars + len(cut_notice(n_chars - max_chars))
 
 
-def _behind_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
-    """Behind the number-th newline from `at` on. It is there."""
+def _after_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
+    """Return the offset after the number-th newline from `at` on, which must exist."""
     newline = newline_of(fmt)
     end = len(data)
-    while number > 64 and end - at > 4096:  # halve before walking: a count is far cheaper than a find per line
+    while number > 64 and end - at > 4096:  # a count is far cheaper than a find per line
         middle = at + (end - at) // 2
         middle -= middle % fmt.unit_bytes
         n_first = count_newlines(data, fmt, at, middle)
@@ -342,8 +341,8 @@ def _behind_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> i
     return at
 
 
-def _behind_last_newline(data: bytes, fmt: TextFormat, at: int) -> int:
-    """`at` where there is none."""
+def _after_last_newline(data: bytes, fmt: TextFormat, at: int) -> int:
+    """Return the offset after the last newline from `at` on, or `at` if there is none."""
     newline = newline_of(fmt)
     hit = data.rfind(newline, at)
     while hit % fmt.unit_bytes and hit >= 0:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import changes
+from fileops.core.diff.contents import splices_between
 from fileops.core.text import detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
@@ -235,7 +235,7 @@ def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[S
             return (Splice(0, 0, before.data),)
         case "modify":
             if after.source == "buffer" and splicing.apply(before.data, splices) != after.data:
-                return changes(after.data, before.data, detect_format(after.data))  # the editor's own line ends
+                return splices_between(after.data, before.data, detect_format(after.data))  # the editor's own line ends
             return splicing.invert(before.data, splices)
 
 

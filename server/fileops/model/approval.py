@@ -1,13 +1,13 @@
-"""What is asked of the client before an edit is made, and what it may answer.
+"""Approval and correction requests: the values that the daemon sends to a client before an edit, and the replies.
 
-A person decides on a plan; the client's model proposes other words for a text that is not found.
+A user approves or rejects a plan. The client's model corrects an `old_string` that was not found.
 """
 
 from msgspec import Struct
 
 from fileops.model.edits import Change, Nearest
 
-# --- a person's decision --------------------------------------------------------------------------------------
+# --- approval by the user -------------------------------------------------------------------------------------
 
 
 class Once(Struct, frozen=True):
@@ -15,7 +15,7 @@ class Once(Struct, frozen=True):
 
 
 class Always(Struct, frozen=True):
-    """Apply, and ask no more in this session (mode `auto_edit`)."""
+    """Apply, and approve all later edits of this session (mode `auto_edit`)."""
 
 
 class Reject(Struct, frozen=True):
@@ -23,19 +23,19 @@ class Reject(Struct, frozen=True):
 
 
 class TimedOut(Struct, frozen=True):
-    """Nobody answered. Write nothing."""
+    """The client sent no answer in time. Write nothing."""
 
     timeout_s: float
 
 
 class Modify(Struct, frozen=True):
-    """Write this text instead; the person's words, with LF or the file's line ends."""
+    """Write this text of the user instead. Its line ends are LF or those of the file."""
 
     text: str
 
 
 class SomeHunks(Struct, frozen=True):
-    """Apply only the hunks with these ids. is_always: and ask no more in this session."""
+    """Apply only the hunks with these ids. `is_always` also approves all later edits of this session."""
 
     hunk_ids: tuple[str, ...]
     is_always: bool = False
@@ -45,9 +45,9 @@ Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A plan put before a person. file_path: as the caller gave it. Texts are None over 1 MB.
+    """A plan that a user approves or rejects. `file_path` is as the caller gave it. A text over 1 MB is None.
 
-    original_digest: of the file's content that the plan was made for.
+    `original_digest` is the digest of the content that the plan was made for.
     """
 
     title: str
@@ -60,11 +60,11 @@ class Question(Struct, frozen=True, kw_only=True):
     original_digest: bytes = b""
 
 
-# --- a model's correction -------------------------------------------------------------------------------------
+# --- correction by the client's model -------------------------------------------------------------------------
 
 
 class CorrectionRequest(Struct, frozen=True, kw_only=True):
-    """An edit whose text does not stand in the file, put before the client's model. file_path: as given."""
+    """An edit whose text was not found in the file, for the client's model to correct. `file_path` is as given."""
 
     file_path: str
     session_id: str
@@ -76,7 +76,7 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True):
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """What the model proposes instead. old_string is not empty."""
+    """The strings that the model proposes instead. `old_string` is not empty."""
 
     old_string: str
     new_string: str

@@ -1,4 +1,4 @@
-"""The identity of content: one hash, used by all that compare two contents."""
+"""The digest by which two contents are compared."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ CHUNK_BYTES = 256 * 1024  # read at a time: a file of the default size at once, 
 
 
 def content_digest(data: bytes | memoryview) -> bytes:
-    """16 bytes. Not cryptographic: it distinguishes what happens to files, not what an attacker forges."""
+    """Return 16 bytes. The hash is not cryptographic: it detects changes, not forgeries."""
     return xxhash.xxh3_128_digest(data)
 
 

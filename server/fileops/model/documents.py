@@ -10,7 +10,7 @@ PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """0-based, as LSP has it; character in units of the position encoding."""
+    """An LSP position: 0-based, `character` in units of the position encoding."""
 
     line: int
     character: int
@@ -29,7 +29,7 @@ class DocumentEdit(Struct, frozen=True):
 
 
 class BufferEdit(Struct, frozen=True, kw_only=True):
-    """What the editor is asked to do, for exactly this version of the document."""
+    """Edits that the editor is asked to apply to exactly this version of the document."""
 
     uri: str
     version: int

@@ -1,7 +1,7 @@
-"""The values that cross rooms: contents, edits and what becomes of them. All frozen.
+"""Edits, splices, diffs and plans, as frozen values.
 
-`gc=False`: it holds nothing that could lead back to it, so the garbage collector need not look. There may be tens of
-thousands of them.
+`gc=False` marks values that cannot be part of a reference cycle. There may be tens of thousands of them, and the
+garbage collector then need not track them.
 """
 
 from typing import Literal
@@ -12,7 +12,7 @@ from fileops.model.files import Snapshot, TextFormat
 
 
 class Splice(Struct, frozen=True, gc=False):
-    """Replace bytes [start, end) of the original by `new`. Offsets in bytes, BOM included."""
+    """Replace bytes [start, end) of the original by `new`. Offsets are in bytes and include the BOM."""
 
     start: int
     end: int
@@ -27,14 +27,14 @@ class Span(Struct, frozen=True, gc=False):
 
 
 class LineRange(Struct, frozen=True, kw_only=True, gc=False):
-    """1-based, both ends included."""
+    """A range of lines: 1-based, both ends included."""
 
     start_line: int
     end_line: int
 
 
 class Edit(Struct, frozen=True, kw_only=True, gc=False):
-    """One wish of a caller, as given; or, with `is_proposed`, in the words that his client's model put for his."""
+    """One requested replacement. `is_proposed` says that the client's model has corrected the caller's strings."""
 
     old_string: str
     new_string: str
@@ -51,9 +51,9 @@ DiffersIn = Literal[
 
 
 class Nearest(Struct, frozen=True, kw_only=True):
-    """The place that an unmatched text most likely meant. A hint: it is never applied.
+    """The place that an unmatched text most likely meant. It is a hint and is never applied.
 
-    similarity: 0 to 1. diff: unified diff from the caller's text to the text that stands there.
+    similarity: 0 to 1. diff: unified diff from the caller's text to the text at that place.
     """
 
     start_line: int
@@ -64,7 +64,7 @@ class Nearest(Struct, frozen=True, kw_only=True):
 
 
 class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
-    """text: without its newline, with a carriage return that stands before it. Goes over the wire as it is."""
+    """A line of a hunk, sent over the wire unchanged. `text` excludes the newline and includes a CR before it."""
 
     kind: Literal[" ", "-", "+"]
     text: str
@@ -72,7 +72,7 @@ class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
-    """Lines are 1-based as in a unified diff: a side of zero lines starts at the line before it."""
+    """A hunk of a unified diff. Lines are 1-based; a side of zero lines starts at the line before it."""
 
     id: str
     old_start: int
@@ -83,10 +83,10 @@ class Hunk(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What a list of splices does to a text, for people. Derived from the splices, never from two whole files.
+    """The readable form of a list of splices. It is derived from the splices, never by comparing two whole files.
 
-    unified: the diff as `patch` takes it, "" where nothing is to be shown. exact: whether JSON text carries the
-    bytes unharmed. snippet: the numbered lines that an edit answers with. n_added, n_removed: lines.
+    unified: a diff that `patch` accepts, "" if there is nothing to show. exact: whether JSON text can carry the bytes
+    without loss. snippet: the numbered lines in the result of an edit. n_added, n_removed: lines.
     first_changed_line: 1-based, in the new text.
     """
 
@@ -102,11 +102,11 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """An edit fully resolved against one snapshot, written nowhere yet.
+    """An edit that is fully resolved against one snapshot and not yet written.
 
     splices: sorted, not overlapping, over `snapshot.data`. n_replacements: per edit, in order.
-    matches: the name of what found each edit's text ("exact", "newline", or a strategy's). creates: no file stood.
-    match_lines: per edit, 1-based line of each replaced place in the text that step saw.
+    matches: how each edit's text was found ("exact", "newline" or a strategy's name). creates: no file exists yet.
+    match_lines: per edit, the 1-based line of each replaced place in the text to which that edit applies.
     """
 
     snapshot: Snapshot

@@ -1,8 +1,8 @@
-"""Every way in which an operation can fail, one class per failure.
+"""The failures of all operations, one exception class per failure.
 
-A failure carries the fields that a caller can act on and no sentence: sentences are made from the fields in
-`core/outputs.py`. The `code` of each class is the string of the wire contract (docs/PROTOCOL.md, "Error codes").
-The classes are not frozen dataclasses only because Python itself assigns `__traceback__` to a raised exception.
+A failure carries the fields that a caller can act on, and no sentence: `core/presentation/outputs.py` makes the
+sentences. The `code` of each class is a string of the wire contract (docs/PROTOCOL.md, "Error codes").
+The dataclasses are not frozen because Python assigns `__traceback__` to a raised exception.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class FileOpsError(Exception):
-    """Base of all failures that a caller is told as a tool result."""
+    """Base of all failures that are returned to a caller as a tool result."""
 
     code: ClassVar[str]
 
@@ -43,7 +43,7 @@ class OutsideRoots(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class PermissionRefused(FileOpsError):
-    """reason: the operating system's own words. hint: what to do about it, "" for the usual."""
+    """The operating system denied access. `reason` is its message; `hint` says what to do, "" for the usual hint."""
 
     code: ClassVar[str] = "permission_denied"
     reason: str
@@ -52,7 +52,7 @@ class PermissionRefused(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotRegularFile(FileOpsError):
-    """kind: "fifo", "socket", "character device", "block device", "kernel stream"."""
+    """Not a file of bytes. `kind` is "fifo", "socket", "character device", "block device" or "kernel stream"."""
 
     code: ClassVar[str] = "not_regular_file"
     kind: str
@@ -65,7 +65,7 @@ class BinaryFile(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ImageUnreadable(FileOpsError):
-    """An image by its first bytes, but damaged, or larger than is decoded here."""
+    """The first bytes are those of an image, but it is damaged, or larger than the decoder allows."""
 
     code: ClassVar[str] = "image_unreadable"
     reason: str
@@ -97,9 +97,10 @@ class NotRead(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ModifiedExternally(FileOpsError):
-    """changed_by: "external", "buffer" or the id of the session that wrote.
+    """The file has changed since the session read it.
 
-    diff_since_read: unified diff from what the session saw to what stands, where what it saw is still known.
+    changed_by: "external", "buffer" or the id of the session that wrote. diff_since_read: unified diff from the content
+    that the session read to the current one, if the former is still in memory.
     """
 
     code: ClassVar[str] = "modified_externally"
@@ -118,7 +119,7 @@ class NoMatch(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class MultipleMatches(FileOpsError):
-    """lines: 1-based line on which each candidate starts, in order."""
+    """The text occurs more than once. `lines` are the 1-based lines on which the candidates start, in order."""
 
     code: ClassVar[str] = "multiple_matches"
     old_string: str
@@ -138,7 +139,7 @@ class CountMismatch(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NoChange(FileOpsError):
-    """same_strings: True where old and new are equal, False where only the resulting bytes are."""
+    """The edit would change nothing. `same_strings` is True if old and new are equal, False if only their bytes are."""
 
     code: ClassVar[str] = "no_change"
     same_strings: bool = True
@@ -161,7 +162,7 @@ class NotEncodable(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class InvalidPattern(FileOpsError):
-    """A pattern, or what a replacement names of it, is not of the strategy's language."""
+    """A pattern, or a reference to it in the replacement, is invalid for the strategy."""
 
     code: ClassVar[str] = "invalid_pattern"
     reason: str
@@ -170,7 +171,7 @@ class InvalidPattern(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class StrategyFailed(FileOpsError):
-    """A strategy of a plugin raised, or its places were no edit of the text."""
+    """A plugin's strategy raised, or returned places that are not a valid edit of the text."""
 
     code: ClassVar[str] = "strategy_failed"
     strategy: str
@@ -180,7 +181,7 @@ class StrategyFailed(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ValidationFailed(FileOpsError):
-    """A validator of a plugin refused what the edit would make of the file. reason: its own words."""
+    """A plugin's validator refused the content that the edit would produce. `reason` is the validator's message."""
 
     code: ClassVar[str] = "validation_failed"
     validator: str
@@ -189,7 +190,7 @@ class ValidationFailed(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class Rejected(FileOpsError):
-    """what: "edit" or "command"."""
+    """The user rejected it. `what` is "edit" or "command"."""
 
     code: ClassVar[str] = "rejected"
     what: str = "edit"
@@ -204,7 +205,7 @@ class ApprovalTimedOut(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ApplyRefused(FileOpsError):
-    """The editor did not take a `workspace/applyEdit`. reason: its own words, or ours where it said none."""
+    """The editor refused a `workspace/applyEdit`. `reason` is its message, or ours if it gave none."""
 
     code: ClassVar[str] = "apply_refused"
     reason: str
@@ -212,7 +213,7 @@ class ApplyRefused(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class DocumentUnknown(FileOpsError):
-    """The editor has the file open, and what it shows is not known: neither its text nor the disk's may serve."""
+    """The editor has the file open, but its text is not known. So neither that text nor the disk's may be used."""
 
     code: ClassVar[str] = "apply_refused"
     reason: str
@@ -220,7 +221,7 @@ class DocumentUnknown(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class UndoConflict(FileOpsError):
-    """ranges: the parts of the present file that the undo would have to overwrite."""
+    """Later changes prevent the undo. `ranges` are the lines of the current file that it would have to overwrite."""
 
     code: ClassVar[str] = "undo_conflict"
     ranges: "tuple[LineRange, ...]" = ()
@@ -243,7 +244,10 @@ class IoFailure(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ConnectionFailed(FileOpsError):
-    """where: the far side, without secrets. is_unsure: the last step was under way, and may have been taken."""
+    """A remote host cannot be reached. `where` names it without secrets.
+
+    is_unsure: the last step had been sent, and may or may not have been executed.
+    """
 
     code: ClassVar[str] = "connection_lost"
     where: str
@@ -274,37 +278,37 @@ FAILURES: tuple[type[FileOpsError], ...] = (
 
 @dataclass(eq=False, kw_only=True)
 class Stale(Exception):
-    """A compare-and-swap lost: the file is no longer the one in the snapshot. Never reaches a caller as such."""
+    """A compare-and-swap failed: the file is no longer the one in the snapshot. It is retried, never returned."""
 
     path: str
 
 
 @dataclass(eq=False, kw_only=True)
 class PathMoved(Exception):
-    """A canonical path turned out to hold a symlink: somebody swapped a component. Resolve again."""
+    """A canonical path contains a symlink, because a component of it was replaced. Resolve the path again."""
 
     path: str
 
 
 @dataclass(eq=False, kw_only=True)
 class PluginFailed(Exception):
-    """Another package's code gave no answer. reason: a clause of which the plugin is the subject, or what it raised."""
+    """A plugin failed. `reason` is a clause whose subject is the plugin, or the error that it raised."""
 
     reason: str
 
 
 @dataclass(eq=False, kw_only=True)
 class Cancelled(Exception):
-    """The caller took the request back before anything was committed."""
+    """The request was cancelled before its commit began."""
 
     where: str = field(default="")
 
 
 @dataclass(eq=False, kw_only=True)
 class WatchError(Exception):
-    """A folder cannot be watched; its files are only swept. reason: the operating system's own words.
+    """A folder cannot be watched, so its files are only swept. `reason` is the operating system's message.
 
-    is_missing: no such folder stands there at the moment, which is no fault of the watcher.
+    is_missing: the folder does not exist at present, which is not a fault of the watcher.
     """
 
     folder: str

@@ -1,6 +1,7 @@
-"""What the daemon tells unasked. An event's fields are those of its notification (docs/PROTOCOL.md, "Notifications").
+"""Events that the daemon sends to clients as notifications.
 
-file_path is the path as that session last gave it; timestamps are seconds since the epoch.
+An event has the fields of its notification (docs/PROTOCOL.md, "Notifications"). `file_path` is the path as that session
+last gave it; timestamps are seconds since the epoch.
 """
 
 from typing import Literal
@@ -12,7 +13,7 @@ from fileops.model.settings import ApprovalMode
 
 
 class BecameStale(Struct, frozen=True, kw_only=True):
-    """source: "external", "buffer" or "session:ID"."""
+    """A file that the session has read has changed. `source` is "external", "buffer" or "session:ID"."""
 
     file_path: str
     session_id: str
@@ -30,7 +31,7 @@ class DidRead(Struct, frozen=True, kw_only=True):
 
 
 class DidEdit(Struct, frozen=True, kw_only=True):
-    """content_length: characters of the new content."""
+    """A session has edited a file. `content_length` is in characters of the new content."""
 
     file_path: str
     session_id: str
@@ -41,7 +42,10 @@ class DidEdit(Struct, frozen=True, kw_only=True):
 
 
 class DidConflict(Struct, frozen=True, kw_only=True):
-    """last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then."""
+    """An edit was refused because the file had changed since it was read.
+
+    last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then.
+    """
 
     file_path: str
     session_id: str
@@ -57,7 +61,7 @@ class WatcherHealth(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
-    """By a request, or by a person who answered "always"."""
+    """A request, or a user's answer "always", changed the approval mode."""
 
     session_id: str
     mode: ApprovalMode

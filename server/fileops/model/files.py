@@ -1,3 +1,5 @@
+"""Contents of files, what identifies them, and how they are committed, as frozen values."""
+
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +14,7 @@ StaleReason = Literal["modified", "deleted", "replaced"]
 
 
 class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
-    """How a file's bytes are text. `bom` is b"" where the file has none."""
+    """How the bytes of a file encode text. `bom` is b"" if the file has none."""
 
     encoding: Encoding = "utf-8"
     bom: bytes = b""
@@ -24,14 +26,14 @@ class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """The whole content of a file, as bytes (BOM included) and the way to read them."""
+    """The whole content of a file: its bytes, BOM included, and their encoding."""
 
     data: bytes
     format: TextFormat
 
 
 class Stamp(Struct, frozen=True, kw_only=True, gc=False):
-    """What stat says of a file. Times in nanoseconds since the epoch."""
+    """The `stat` fields that identify a version of a file. Times are in nanoseconds since the epoch."""
 
     dev: int
     ino: int
@@ -48,7 +50,7 @@ class Stamp(Struct, frozen=True, kw_only=True, gc=False):
 class Snapshot:
     """A file's content at one moment; a missing file is a snapshot too (`stamp` None, `data` empty).
 
-    path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to tell a stamp that
+    path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to recognise a stamp that
     is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None.
     """
 
@@ -66,7 +68,7 @@ class Snapshot:
 
     @property
     def digest(self) -> bytes:
-        """Of the data; computed once, when it is first asked for."""
+        """The digest of `data`, computed at the first access."""
         digest = self._digest
         if digest is None:
             digest = content_digest(self.data)
@@ -75,11 +77,11 @@ class Snapshot:
 
 
 class CommitReport(Struct, frozen=True, kw_only=True):
-    """How a change reached its place.
+    """How a change was committed.
 
-    method: "swap" (temp file renamed over), "in_place" (journalled), "create", "delete", "buffer" (through the
-    editor), "none" (nothing to write). durability: "synced" (file and folder), "file_synced" (the folder's sync
-    is not to be had), "not_synced", "editor".
+    method: "swap" (atomic rename of a temp file), "in_place" (journalled), "create", "delete", "buffer" (through the
+    editor), "remote", "none" (nothing to write). durability: "synced" (file and folder), "file_synced" (the folder
+    cannot be synced), "not_synced", "editor".
     """
 
     method: Literal["swap", "in_place", "create", "delete", "buffer", "remote", "none"]
@@ -88,7 +90,7 @@ class CommitReport(Struct, frozen=True, kw_only=True):
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """snapshot: what stands now, with the stamp taken from the handle that was written."""
+    """The outcome of a commit. `snapshot` is the new content, with the stamp of the handle that was written."""
 
     snapshot: Snapshot
     report: CommitReport

@@ -1,3 +1,5 @@
+"""The record of an applied edit."""
+
 from typing import Literal
 
 from msgspec import Struct
@@ -8,11 +10,11 @@ EditKind = Literal["modify", "create", "delete"]
 
 
 class AppliedEdit(Struct, frozen=True, kw_only=True):
-    """One applied edit, as history keeps it.
+    """One applied edit, as the history keeps it.
 
-    file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: over the content
-    after the edit (of a deletion: over nothing). before, after: digests, None where no file stood. undoes: the edits
-    that it took back. undone_by: the edit that took it back.
+    file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: splices over the
+    content after the edit (after a deletion: over b""). before, after: digests, None if no file existed. undoes: the
+    edits that this one undid. undone_by: the edit that undid this one.
     """
 
     edit_id: str

@@ -1,3 +1,5 @@
+"""Requests of a caller, as frozen values. `wire/` has their wire shapes."""
+
 from typing import Literal
 
 from msgspec import Struct
@@ -12,9 +14,9 @@ Tool = Literal["read", "edit", "multi_edit"]
 
 
 class ReadRequest(Struct, frozen=True, kw_only=True):
-    """offset: 1-based first line; limit: lines, at least 1; None where the caller gave none.
+    """A read of a file. `offset` is the 1-based first line, `limit` a number of lines; None if not given.
 
-    max_output_bytes: of the finished text in UTF-8, where the caller would not see the rest of a longer one.
+    `max_output_bytes` bounds the finished text in UTF-8, for a caller that would not see the rest of a longer one.
     """
 
     file_path: str
@@ -25,9 +27,9 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
 
 
 class EditRequest(Struct, frozen=True, kw_only=True):
-    """One `edit` (exactly one of `edits`) or one `multi_edit`.
+    """One `edit` (with exactly one element in `edits`) or one `multi_edit`.
 
-    no_matches: of the edits that are proposed, why the caller's own words failed.
+    no_matches: for the edits that a model has corrected, why the caller's own strings failed.
     """
 
     file_path: str
@@ -39,7 +41,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):
-    """cwd: absolute, None for the first workspace folder. description: what it is for, in the agent's own words."""
+    """A shell command. `cwd` is absolute, None for the first workspace folder. `description` is the agent's purpose."""
 
     command: str
     timeout_s: float
@@ -49,7 +51,7 @@ class CommandRequest(Struct, frozen=True, kw_only=True):
 
 
 class HistoryRequest(Struct, frozen=True, kw_only=True):
-    """None: not asked for. limit: the newest that many."""
+    """A query of the history. A filter that is None does not apply. `limit` keeps the newest entries."""
 
     file_path: str | None = None
     session_id: str | None = None
@@ -57,10 +59,10 @@ class HistoryRequest(Struct, frozen=True, kw_only=True):
 
 
 class UndoRequest(Struct, frozen=True, kw_only=True):
-    """Takes back the edit `edit_id`, or all that stand of session `session_id` (of one file, if `file_path`).
+    """Undo the edit `edit_id`, or all edits of session `session_id` that are not undone (of one file, if `file_path`).
 
-    by_session: who does it, and sees the outcome; None for a person. approve_rest: a person has said so meanwhile.
-    is_approved: a person has asked for it or confirmed it, so that nobody is asked.
+    by_session: the session that undoes and that then has seen the result; None for a user. approve_rest: a user has
+    approved all further files. is_approved: a user has requested or confirmed the undo, so no approval is requested.
     """
 
     edit_id: str | None = None

@@ -1,4 +1,4 @@
-"""What a caller asks and what he is told, as values. The wire shapes of both are in `wire/`."""
+"""Results of requests, as frozen values. `wire/` has their wire shapes."""
 
 from typing import Literal
 
@@ -12,11 +12,12 @@ from fileops.model.history import AppliedEdit
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """text: the numbered lines, with the notice of hidden ones, without a final newline; "" where there are none.
+    """The lines of a file that a read returns.
 
-    end_line: the last shown; total_lines: None where the end was not seen; next_offset: the first line not shown,
-    None at the end of the file. n_chars: as the limit counts them, over the whole selection. newline: of the
-    selected lines. past_end: the offset lies behind the last line (then total_lines is known).
+    text: the numbered lines and the notice of hidden ones, without a final newline; "" if there are none.
+    end_line: the last line shown. total_lines: None if the end of the file was not reached. next_offset: the first line
+    not shown, None at the end of the file. n_chars: of the whole selection, as the limit counts them. newline: of the
+    selected lines. past_end: the offset is after the last line (then total_lines is known).
     """
 
     text: str
@@ -48,7 +49,7 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):
-    """exit_code: 128 + number after a signal; None where the command did not run to its end."""
+    """The result of a command. `exit_code` is 128 + n after signal n, None if the command did not finish."""
 
     output: str
     error: FileOpsError | None
@@ -60,10 +61,10 @@ class CommandResult(Struct, frozen=True, kw_only=True):
 
 
 class ImageContent(Struct, frozen=True, kw_only=True):
-    """An image as it is shown to a model. Sides in pixels.
+    """An image as it is shown to a model. Sides are in pixels.
 
-    mime_type, data (base64), width, height: of what is shown. file_type, file_width, file_height, n_frames: of what
-    stands in the file, before it was turned and scaled.
+    mime_type, data (base64), width, height: of the image shown. file_type, file_width, file_height, n_frames: of the
+    image in the file, before it was rotated and scaled.
     """
 
     mime_type: str
@@ -77,7 +78,7 @@ class ImageContent(Struct, frozen=True, kw_only=True):
 
 
 class UndoneFile(Struct, frozen=True, kw_only=True):
-    """What an undo did, or would do, to one file. edit_ids: what it took back. edit_id: of the undo itself."""
+    """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself."""
 
     file_path: str
     edit_ids: tuple[str, ...]
@@ -90,7 +91,7 @@ class UndoneFile(Struct, frozen=True, kw_only=True):
 
 
 class AgentEditRange(Struct, frozen=True, kw_only=True):
-    """Lines of an open or closed file that an edit touched, as an editor counts them: 0-based, both included."""
+    """The lines of a file that an edit touched: 0-based as in an editor, both ends included."""
 
     edit: AppliedEdit
     first_line: int
@@ -98,9 +99,10 @@ class AgentEditRange(Struct, frozen=True, kw_only=True):
 
 
 class UndoResult(Struct, frozen=True, kw_only=True):
-    """files: in the order of the newest edit taken back in each; of a failure, those that stay undone all the same.
+    """The result of an undo.
 
-    file_path: the one that failed. note: of a failure among several files, what became of the others.
+    files: in the order of the newest undone edit in each; after a failure, those that nevertheless remain undone.
+    file_path: the file that failed. note: after a failure among several files, the state of the others.
     """
 
     output: str
@@ -112,12 +114,11 @@ class UndoResult(Struct, frozen=True, kw_only=True):
 
 
 class ReadResult(Struct, frozen=True, kw_only=True):
-    """output: the text for the model. The other fields are None where the read failed (`error` says why).
+    """The result of a read. `output` is the text for the model.
 
-    An image has a `picture` and neither window nor format.
-
-    mtime_ns is None for a buffer without a file. An offset behind the last line is no failure: the file counts as
-    read, and the window says `past_end`.
+    If the read failed, `error` says why and the other fields are None. An image has a `picture`, and neither window nor
+    format. mtime_ns is None for a buffer without a file. An offset after the last line is not a failure: the file
+    counts as read, and the window says `past_end`.
     """
 
     output: str
@@ -134,9 +135,9 @@ class ReadResult(Struct, frozen=True, kw_only=True):
 class EditResult(Struct, frozen=True, kw_only=True):
     """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
 
-    edits: as asked for, or as the client's model put them. n_replaced: places, per edit, as matches and match_lines
-    are. commit: None unless something was committed. edit_id: names the applied edit in the history. did_edit: what
-    is to be told of it, once the caller has his answer.
+    edits: as requested, or as the client's model corrected them. n_replaced: places, one number per edit; matches and
+    match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
+    history. did_edit: the event to publish once the caller has the response.
     """
 
     output: str

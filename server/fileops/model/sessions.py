@@ -1,1 +1,3 @@
-DEFAULT_SESSION = "default"  # the session of a request that names none
+"""The session of a request that names none."""
+
+DEFAULT_SESSION = "default"

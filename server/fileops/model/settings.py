@@ -1,4 +1,4 @@
-"""What a client may set at `initialize`."""
+"""Settings that a client gives at `initialize`."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,7 +16,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What `initializationOptions` may say; defaults as in docs/PROTOCOL.md."""
+    """The `initializationOptions`, with the defaults of docs/PROTOCOL.md."""
 
     freshness: Literal["mtime", "content"] = "mtime"
     confine: Literal["edits", "all", "off"] = "edits"

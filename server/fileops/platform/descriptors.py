@@ -1,4 +1,4 @@
-"""Letting go of open files."""
+"""Closing of file descriptors."""
 
 import fcntl
 import os
@@ -8,10 +8,10 @@ from fileops.concurrency import deferred
 
 
 def close(fd: int) -> None:
-    """Never fails.
+    """Close a descriptor. Never fails.
 
-    What the system reports here is the fate of earlier writes, and those were synced or their failure was told. The
-    descriptor is gone either way.
+    close(2) reports errors of earlier writes. Those were synced, or their failure was reported. The descriptor is
+    closed in any case.
     """
     try:
         os.close(fd)
@@ -20,14 +20,13 @@ def close(fd: int) -> None:
 
 
 def unlock_and_close_later(fd: int) -> None:
-    """Unlock at once, close when the answer is out. Never fails.
+    """Release the lock now and close the descriptor after the response has been sent. Never fails.
 
-    With its last descriptor a file that was replaced gives back its blocks, and that takes a journalling filesystem
-    as long as a third of a sync.
+    Closing the last descriptor of a replaced file frees its blocks, which can take a third as long as an fsync.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_UN)
     except OSError:
-        close(fd)  # which unlocks as well
+        close(fd)  # also releases the lock
     else:
         deferred.do(partial(close, fd))

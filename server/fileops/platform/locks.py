@@ -1,10 +1,10 @@
-"""Who may write a file now: one lock per path and per inode in this process, and flock(2) between processes.
+"""Locks for writing files: per path and per inode in this process, and flock(2) between processes.
 
-The inode's lock serves aliases (hard links, bind mounts). A swap puts a new inode in place; its lock is taken
-before the rename, so that whoever comes by the new inode waits as well. The path's lock serves files that do not
-exist. The order is always path, old inode, new inode; the last is known to nobody yet, so none can wait in a ring.
+The lock of the inode covers aliases (hard links, bind mounts). A rename puts a new inode in place; its lock is taken
+before the rename, so that writers that resolve the new inode wait too. The lock of the path covers files that do not
+exist. The order is always path, old inode, new inode. No other thread knows the new inode yet, so there is no deadlock.
 
-flock is on the file itself: there is no lock file to forget, and the kernel lets go when a process dies.
+flock is on the file itself: no lock file can be left behind, and the kernel releases it when a process dies.
 """
 
 import errno
@@ -16,7 +16,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-LOCK_WAIT_S = 10.0  # a commit takes milliseconds; who holds the file longer is a foreign program
+LOCK_WAIT_S = 10.0  # a commit takes milliseconds; a longer lock is foreign
 READ_WAIT_S = 0.5
 _LONGEST_PAUSE_S = 0.02
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
@@ -24,12 +24,14 @@ _NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, er
 
 @dataclass(slots=True)
 class _Counted:
+    """A lock and the number of threads that hold it or wait for it."""
+
     lock: threading.RLock = field(default_factory=threading.RLock)
     n_users: int = 0
 
 
 class LockTable:
-    """Reentrant locks by key, kept only while somebody uses them."""
+    """Reentrant locks by key. A lock exists only while a thread uses it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -47,15 +49,15 @@ class LockTable:
         try:
             counted.lock.acquire()
         except BaseException:
-            self._done_with(key, counted)
+            self._release(key, counted)
             raise
 
     def leave(self, key: Hashable) -> None:
         counted = self._locks[key]
         counted.lock.release()
-        self._done_with(key, counted)
+        self._release(key, counted)
 
-    def _done_with(self, key: Hashable, counted: _Counted) -> None:
+    def _release(self, key: Hashable, counted: _Counted) -> None:
         with self._guard:
             counted.n_users -= 1
             if counted.n_users == 0:
@@ -67,7 +69,7 @@ class LockTable:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The lock of a key, for a `with`. A class and no generator: an edit takes three, and they are mostly free."""
+    """Context manager for the lock of a key. A class, because it is faster than a generator and edits take three."""
 
     table: LockTable
     key: Hashable
@@ -80,7 +82,10 @@ class Held:
 
 
 def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
-    """Until `fd` is closed. Goes without where the filesystem has no locks. Raises OSError (EAGAIN) after wait_s."""
+    """Lock the file until `fd` is closed.
+
+    Returns without a lock if the filesystem has none. Raises: OSError (EAGAIN) after `wait_s`.
+    """
     deadline = None
     pause_s = 0.0005
     while True:
@@ -95,14 +100,14 @@ def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
         deadline = deadline or now + wait_s
         if now >= deadline:
             raise OSError(errno.EAGAIN, "locked by another process")
-        time.sleep(pause_s * random.uniform(0.5, 1.5))  # only to keep two waiters out of step
+        time.sleep(pause_s * random.uniform(0.5, 1.5))  # desynchronises two waiters
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
 def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> None:
-    """Have no other daemon, nor this one, in the middle of a commit; until `fd` is closed where the lock is kept.
+    """Wait until no daemon is committing the file. `is_kept` keeps the shared lock until `fd` is closed.
 
-    A courtesy with a bound: whoever keeps the lock longer is a foreign program, and its file is read all the same.
+    The wait is bounded: a longer lock belongs to a foreign program, and its file is read nevertheless.
     """
     deadline = time.monotonic() + wait_s
     while True:
@@ -120,7 +125,7 @@ def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> 
 
 
 def try_share(fd: int) -> bool:
-    """Whether nobody is writing, nor begins to until `fd` is closed. True where there are no locks."""
+    """Try to take the shared lock, which keeps writers out until `fd` is closed. True if there are no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
@@ -129,7 +134,7 @@ def try_share(fd: int) -> bool:
 
 
 def try_lock(fd: int) -> bool:
-    """Take the lock now, until `fd` is closed; False where somebody holds it. True where there are no locks."""
+    """Try to take the exclusive lock until `fd` is closed. False if it is held; True if there are no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Files that the daemon keeps for itself: opened without waiting, believed only if nobody else can have made them.
+"""Private files of the daemon: opened without waiting, and trusted only if no other user can have written them.
 
-A FIFO would hold an opener for ever, a link leads elsewhere, and what another user may write is another user's word.
+Opening a FIFO would block for ever, a link may lead elsewhere, and a file that others can write has untrusted content.
 """
 
 import os
@@ -12,7 +12,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotPrivate(Exception):
-    """reason: why it is not believed, as the end of a sentence that begins with "it"."""
+    """The file is not trusted. `reason` is the end of a sentence that begins with "it"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -20,10 +20,10 @@ class NotPrivate(Exception):
 
 
 def open_private(name: str, dir_fd: int | None = None) -> int:
-    """A descriptor for reading. Raises: NotPrivate, OSError."""
+    """Open a private file for reading. Raises: NotPrivate, OSError."""
     try:
         status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
-        require_private(status)  # first, so that no device is opened
+        require_private(status)  # before opening: it may be a device
         fd = os.open(name, _OPEN, dir_fd=dir_fd)
         try:
             require_private(os.fstat(fd))
@@ -36,9 +36,9 @@ def open_private(name: str, dir_fd: int | None = None) -> int:
 
 
 def require_private(status: os.stat_result) -> None:
-    """Raises: NotPrivate."""
+    """Raise NotPrivate unless this is a regular file that only this user can read and write."""
     if not stat.S_ISREG(status.st_mode):
-        raise NotPrivate("is no regular file")
+        raise NotPrivate("is not a regular file")
     if status.st_uid != os.geteuid():
         raise NotPrivate("belongs to another user")
     if status.st_mode & 0o077:

@@ -1,4 +1,4 @@
-"""Writing all of it, having room for it, and having it on the disk. Raises OSError only where bytes may be lost."""
+"""Complete writes, reservation of space, and fsync. An OSError is raised only if bytes may be lost."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def write_at(fd: int, data: bytes | memoryview, offset_bytes: int) -> None:
 
 
 def read_at(fd: int, offset_bytes: int, n_bytes: int) -> bytes:
-    """Fewer only at the file's end."""
+    """Read `n_bytes`, or fewer at the end of the file."""
     pieces: list[bytes] = []
     while n_bytes > 0 and (piece := os.pread(fd, min(n_bytes, 1 << 24), offset_bytes)):
         pieces.append(piece)
@@ -33,10 +33,10 @@ def read_at(fd: int, offset_bytes: int, n_bytes: int) -> bytes:
 
 
 def is_content(fd: int, data: bytes) -> bool:
-    """Whether the open file holds exactly these bytes. Reads in pieces, stops at the first difference."""
+    """Return whether the open file has exactly this content. Stops reading at the first difference."""
     at = 0
     while True:
-        wanted = min(_CHUNK_BYTES, len(data) - at + 1)  # one more than there should be: a short read is the end
+        wanted = min(_CHUNK_BYTES, len(data) - at + 1)  # one more, so a short read is the end
         piece = os.pread(fd, wanted, at)
         if not data.startswith(piece, at):
             return False
@@ -46,7 +46,7 @@ def is_content(fd: int, data: bytes) -> bool:
 
 
 def reserve(fd: int, start: int, n_bytes: int) -> None:
-    """Have the blocks before they are needed, where the filesystem can. Grows the file."""
+    """Allocate blocks in advance, if the filesystem can. Grows the file."""
     if n_bytes <= 0 or not hasattr(os, "posix_fallocate"):
         return
     try:
@@ -57,7 +57,7 @@ def reserve(fd: int, start: int, n_bytes: int) -> None:
 
 
 def sync(fd: int) -> bool:
-    """False where the filesystem has no such thing."""
+    """Sync the file. Return False if the filesystem does not support it."""
     try:
         os.fsync(fd)
     except OSError as error:
@@ -68,10 +68,11 @@ def sync(fd: int) -> bool:
 
 
 def sync_folder(dir_fd: int) -> str | None:
-    """None, or why not: a name that is in place stays there, so a failure is told and not raised."""
+    """Sync a directory. Return why it failed, or None: a committed rename stays, so a failure is not raised."""
     try:
         os.fsync(dir_fd)
     except OSError as error:
-        why = "it may not be listed" if error.errno == errno.EBADF else os.strerror(error.errno or 0)  # EBADF: O_PATH
-        return f"the folder could not be synced: {why}"
+        is_path_only = error.errno == errno.EBADF  # opened with O_PATH
+        reason = "no permission to list it" if is_path_only else os.strerror(error.errno or 0)
+        return f"the directory could not be synced: {reason}"
     return None

@@ -1,4 +1,4 @@
-"""Linux calls that Python does not offer, through ctypes. Each says by its value where it is not to be had."""
+"""Linux system calls that Python lacks, through ctypes. The return values say if a call is not available."""
 
 import ctypes
 import errno
@@ -10,12 +10,12 @@ _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_CACHED = 0x20  # since Linux 5.12
 _NO_LINKS = _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
-_SYS_OPENAT2 = 437  # the same on every architecture: it is younger than the common table
+_SYS_OPENAT2 = 437  # the same on every architecture
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 
-# linux/magic.h: filesystems whose files are made while they are read, so that their sizes say nothing
+# linux/magic.h: filesystems that generate files while they are read, so sizes are meaningless.
 _KERNEL_FILESYSTEMS = frozenset({
     0x9FA0,  # proc
     0x62656572,  # sysfs
@@ -32,7 +32,7 @@ _KERNEL_FILESYSTEMS = frozenset({
 })  # fmt: skip
 
 
-# linux/magic.h: filesystems of this machine, which do not wait for what they have in memory
+# linux/magic.h: local filesystems, whose calls do not wait for data that is in memory.
 _MEMORY_FILESYSTEMS = frozenset({
     0x01021994,  # tmpfs
     0x858458F6,  # ramfs
@@ -66,18 +66,18 @@ _HOW_BYTES = ctypes.sizeof(_OpenHow)
 
 
 def open_without_links(path: bytes, flags: int) -> int:
-    """A descriptor of `path` with no symlink followed anywhere. Raises OSError; ELOOP where there is one."""
+    """Open `path` without following any symlink. Raises: OSError (ELOOP if there is one)."""
     return _openat2(path, flags, _NO_LINKS)
 
 
 def try_open_cached(path: bytes, flags: int) -> int:
-    """As `open_without_links`, if the kernel has every component in memory. Raises OSError; EAGAIN where it has not."""
+    """As `open_without_links`, with all components in the kernel's memory. Raises: OSError (EAGAIN if they are not)."""
     return _openat2(path, flags, _NO_LINKS | _RESOLVE_CACHED)
 
 
 def _openat2(path: bytes, flags: int, resolve: int) -> int:
     how = _hows.get((flags, resolve))
-    if how is None:  # filled once per set of flags and only read afterwards, so threads share it
+    if how is None:  # read-only once filled, so threads share it
         how = _hows[flags, resolve] = ctypes.byref(_OpenHow(flags, 0, resolve))
     assert _syscall is not None
     while True:
@@ -90,7 +90,7 @@ def _openat2(path: bytes, flags: int, resolve: int) -> int:
 
 
 def has_open_without_links() -> bool:
-    """Old kernels do not know the call, and some sandboxes forbid it."""
+    """Return whether openat2 works. Old kernels lack it, and some sandboxes forbid it."""
     return _can_open(_NO_LINKS)
 
 
@@ -109,16 +109,16 @@ def _can_open(resolve: int) -> bool:
 
 
 def rename_exclusive(source: str, target: str, dir_fd: int) -> bool:
-    """False where the kernel or the filesystem cannot do it. Raises OSError; FileExistsError where one stands."""
+    """Rename unless the target exists. False if that is not supported. Raises: OSError, FileExistsError."""
     return _rename(source, target, dir_fd, _RENAME_NOREPLACE)
 
 
-def exchange(one: str, other: str, dir_fd: int) -> bool:
-    """Two names change their files in one step; inotify's last word is of a move onto `one`.
+def exchange(last_moved_to: str, name: str, dir_fd: int) -> bool:
+    """Exchange the files of two names atomically. inotify reports a move onto `last_moved_to` last.
 
-    False where that cannot be done. Raises OSError.
+    Returns False if that is not supported. Raises: OSError.
     """
-    return _rename(one, other, dir_fd, _RENAME_EXCHANGE)
+    return _rename(last_moved_to, name, dir_fd, _RENAME_EXCHANGE)
 
 
 def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
@@ -135,12 +135,12 @@ def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
 
 
 def is_kernel_stream(fd: int) -> bool:
-    """Whether the open file belongs to a filesystem like proc or sysfs."""
+    """Return whether the open file belongs to a filesystem like proc or sysfs."""
     return _magic_of(fd) in _KERNEL_FILESYSTEMS
 
 
 def kind_of_filesystem(fd: int) -> Literal["memory", "disk", "other"]:
-    """Of an open file. other: on the network, in user space, of the kernel, or unknown."""
+    """Return the kind of an open file's filesystem; "other" is network, user space, kernel, or unknown."""
     magic = _magic_of(fd)
     if magic in _MEMORY_FILESYSTEMS:
         return "memory"
@@ -150,7 +150,7 @@ def kind_of_filesystem(fd: int) -> Literal["memory", "disk", "other"]:
 def _magic_of(fd: int) -> int | None:
     if sys.platform != "linux":
         return None
-    answer = (ctypes.c_long * 32)()  # struct statfs: 120 bytes; its first word is the magic number
+    answer = (ctypes.c_long * 32)()  # struct statfs; the first word is the magic
     if _libc.fstatfs(fd, answer) != 0:
         return None
     return answer[0] & 0xFFFFFFFF

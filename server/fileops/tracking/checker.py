@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from fileops.core.stamps import is_same_file, is_unmoved
+from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import (
     FRESH,
     NEEDS_CONTENT,
@@ -142,7 +142,7 @@ class FreshnessChecker:
         if not snapshot.exists:
             return False
         if record.digest is None and snapshot.source == "buffer":  # a clean document has the stamp of its file
-            return snapshot.stamp is not None and is_unmoved(record.stamp, snapshot.stamp)
+            return snapshot.stamp is not None and same_stamp(record.stamp, snapshot.stamp)
         by_content = "buffer" in {record.source, snapshot.source} or self._is_open(snapshot.path)
         if snapshot.stamp is not None and not by_content:
             verdict = assess(record, snapshot.stamp, freshness=self._mode)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.core.stamps import is_unmoved
+from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.model.events import DidConflict
@@ -104,7 +104,7 @@ class Freshness:
         before = self._registry.record(session_id, path, seen, content)
         if before is None:
             self._monitor.hint_if_changed(path)
-        elif not is_unmoved(before, stamp):  # another session may be stale
+        elif not same_stamp(before, stamp):  # another session may be stale
             self._monitor.hint(path)
 
     def note_write(self, session_id: str, given_path: str, committed: Committed) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fileops.core.stamps import is_same_file, is_unmoved
+from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import FileTracker, ReadRecord
 from fileops.model.events import BecameStale
 from fileops.model.files import StaleReason, Stamp
@@ -94,7 +94,7 @@ class TrackerRegistry:
                     elif same_bytes_suffice and known.digest == seen.digest:
                         if known.stale is None:
                             self._trackers[reader].renew(name, seen.stamp, seen.taken_ns)
-                    elif not is_unmoved(known.stamp, seen.stamp):  # else it was read after the write
+                    elif not same_stamp(known.stamp, seen.stamp):  # else it was read after the write
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
     def record_blind_write(self, session_id: str, path: str, stamp: Stamp) -> None:
@@ -105,7 +105,7 @@ class TrackerRegistry:
                 if readers:
                     self._writers[name] = session_id, stamp
                 for reader in readers:
-                    if not is_unmoved(self._trackers[reader].seen(name).stamp, stamp):
+                    if not same_stamp(self._trackers[reader].seen(name).stamp, stamp):
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
     def record_removal(self, session_id: str, path: str) -> None:
@@ -162,7 +162,7 @@ class TrackerRegistry:
                 current = self._seen(session_id, path)
                 if current is not seen:  # read or written during the check
                     is_overtaken = (
-                        is_overtaken or current is None or stamp is None or not is_unmoved(current.stamp, stamp)
+                        is_overtaken or current is None or stamp is None or not same_stamp(current.stamp, stamp)
                     )
                     continue
                 if reason is not None:
@@ -193,7 +193,7 @@ class TrackerRegistry:
 
     def _writer(self, path: str, stamp: Stamp | None) -> str | None:
         writer = self._writers.get(path)
-        return writer[0] if writer is not None and stamp is not None and is_unmoved(writer[1], stamp) else None
+        return writer[0] if writer is not None and stamp is not None and same_stamp(writer[1], stamp) else None
 
     def _aliases(self, path: str, stamp: Stamp) -> list[str]:
         """Other tracked paths of a file with several hard links."""

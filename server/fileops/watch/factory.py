@@ -1,18 +1,15 @@
+"""Choice of the watcher for this system: inotify on Linux, watchdog's Observer elsewhere."""
+
 import sys
-from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
 from fileops.ports import DirectoryWatch
-
-if TYPE_CHECKING:
-    pass
-
 from fileops.watch.inotify import InotifyWatch, OnHint, OnLost
 from fileops.watch.observer import ObserverWatch
 
 
 def open_directory_watch(on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> DirectoryWatch:
-    """Raises: WatchError (no watching to be had here)."""
+    """Start a watcher. Raises: WatchError, if directories cannot be watched on this system."""
     try:
         if sys.platform == "linux":
             return InotifyWatch(on_hint, on_move, on_lost)

@@ -1,10 +1,10 @@
-"""Watching folders, not recursively, and the cheap look that stands behind it. The only room that knows watchdog.
+"""Directory watches on inotify, not recursive, through watchdog's private inotify reader.
 
-On Linux it sits on watchdog's inotify reader and not on its Observer: the Observer holds every event back for half a
-second after a file was moved away, keeps a thread for each folder, tells no handler of an overflow, and dies of an
-exception in one. Elsewhere the Observer is what there is. watchdog is imported when the first folder is watched.
+watchdog's Observer is not used on Linux: it delays every event for half a second after a file was moved away, keeps a
+thread for each directory, reports no overflow to handlers, and ends if a handler raises. `tests/unit/watch/
+test_watchdog_seam.py` checks the private names. watchdog is imported when the first directory is watched.
 
-What is reported are hints. Nothing here decides whether a file changed.
+Watch events are only hints: the tracking room decides whether a file has changed.
 """
 
 import errno
@@ -15,20 +15,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
+from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 
 if TYPE_CHECKING:
     from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
 
-from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
-
-BURST_S = 0.005  # a save of ours makes eight events, and each wakes a thread; hints wait four times as long anyway
+# One of our commits makes eight events, and each read wakes a thread. The debounce of hints is four times as long.
+BURST_S = 0.005
 
 OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
 
 
 class InotifyWatch:
-    """One kernel queue and one thread for all folders. `add` and `remove` take microseconds and never wait."""
+    """One inotify queue and one thread for all directories. `add` and `remove` take microseconds and never wait."""
 
     def __init__(self, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers.inotify_c import InotifyConstants as Flag
@@ -62,7 +62,7 @@ class InotifyWatch:
             raise WatchError(folder=folder, reason=os.strerror(errno.EACCES))
         with self._lock:
             is_kept = self._watches.get(folder) is watch
-        if not is_kept:  # the folder went away before we knew the watch's descriptor
+        if not is_kept:  # removed before the descriptor was known
             self._release(watch)
             raise WatchError(folder=folder, reason=os.strerror(errno.ENOENT), is_missing=True)
 
@@ -87,14 +87,15 @@ class InotifyWatch:
         self._queue.join(timeout=2)
 
     def _lost(self, watch: "_InotifyCallbacks | None") -> None:
+        """Report a lost watch; None means that the queue overflowed."""
         if watch is None:
             self._on_lost(None)
             return
         with self._lock:
-            is_known = self._watches.get(watch.folder) is watch
-            if is_known:
+            is_current = self._watches.get(watch.folder) is watch
+            if is_current:
                 del self._watches[watch.folder]
-        if is_known:
+        if is_current:
             self._release(watch)
             self._on_lost(watch.folder)
 
@@ -106,7 +107,7 @@ class InotifyWatch:
 
 
 def _burst_reader() -> "InotifyFD":
-    """Events come in bursts: the first is taken at once, what follows a few at a time."""
+    """Return a reader that waits a moment before each read, because events arrive in bursts."""
     from watchdog.observers.inotify_c import InotifyFD
 
     class BurstReader(InotifyFD):
@@ -118,7 +119,7 @@ def _burst_reader() -> "InotifyFD":
 
 
 class _InotifyCallbacks:
-    """Called in the reader's thread: what it calls must neither raise nor wait."""
+    """watchdog's callbacks of one watch. They run in the reader's thread and must neither raise nor wait."""
 
     __slots__ = ("_lost", "_on_hint", "_on_move", "descriptor", "folder", "identity")
 
@@ -138,11 +139,11 @@ class _InotifyCallbacks:
         if event.is_delete_self or event.is_move_self:
             self._lost(self)
         elif event.name:
-            tell = self._on_move if event.is_move else self._on_hint
-            tell(self.folder, os.fsdecode(event.name))
+            report = self._on_move if event.is_move else self._on_hint
+            report(self.folder, os.fsdecode(event.name))
 
     def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
-        """The kernel took the watch away: the folder was removed or unmounted."""
+        """The kernel removed the watch: the directory was removed or unmounted."""
         self.descriptor = None
         self._lost(self)
 

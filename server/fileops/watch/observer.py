@@ -1,18 +1,19 @@
+"""Directory watches through watchdog's Observer, for systems without inotify."""
+
 import os
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
+from fileops.watch.inotify import OnHint, OnLost
+from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import ObservedWatch
 
-from fileops.watch.inotify import OnHint, OnLost
-from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
-
 
 class ObserverWatch:
-    """watchdog's Observer, for systems without inotify. `add` and `remove` may wait for its threads."""
+    """Watches of directories by an Observer. `add` and `remove` may wait for its threads."""
 
     def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers import Observer
@@ -28,11 +29,11 @@ class ObserverWatch:
         if folder in self._watches:
             return
 
-        hand_on = self._hand_on
+        forward = self._forward
 
         class Handler(FileSystemEventHandler):
             def dispatch(self, event: "FileSystemEvent") -> None:
-                hand_on(folder, event)
+                forward(folder, event)
 
         identity = identity_of(folder)
         try:
@@ -40,8 +41,8 @@ class ObserverWatch:
         except OSError as error:
             raise WatchError(folder=folder, reason=error.strerror or str(error)) from error
 
-    def _hand_on(self, folder: str, event: "FileSystemEvent") -> None:
-        """An exception here would end the Observer, so it does nothing but hand on."""
+    def _forward(self, folder: str, event: "FileSystemEvent") -> None:
+        """Forward an event as hints. It does nothing else, because an exception here would end the Observer."""
         if event.event_type in {"opened", "closed_no_write"}:
             return
         for path in (event.src_path, event.dest_path):
@@ -52,13 +53,13 @@ class ObserverWatch:
                 self._on_lost(folder)
 
     def remove(self, folder: str) -> None:
-        known = self._watches.pop(folder, None)
-        if known is not None and known[1] in {emitter.watch for emitter in self._observer.emitters}:
-            self._observer.unschedule(known[1])
+        entry = self._watches.pop(folder, None)
+        if entry is not None and entry[1] in {emitter.watch for emitter in self._observer.emitters}:
+            self._observer.unschedule(entry[1])
 
     def is_in_place(self, folder: str) -> bool:
-        known = self._watches.get(folder)
-        return known is not None and is_where_it_was(folder, known[0])
+        entry = self._watches.get(folder)
+        return entry is not None and is_where_it_was(folder, entry[0])
 
     def is_alive(self) -> bool:
         return self._observer.is_alive()

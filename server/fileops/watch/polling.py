@@ -1,4 +1,4 @@
-"""Files far away have no watcher: they are looked at from time to time, in a thread that nothing else waits for."""
+"""Polling of remote files, which have no watcher. It runs in a thread of its own, so no other work waits for it."""
 
 import threading
 import time
@@ -8,24 +8,24 @@ from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile, Path
 from fileops.model.files import Stamp
 
 POLL_S = 5.0
-PATIENCE_SHARE = 0.1  # of the time: a far side that answers slowly is asked less often
-FORGET_S = 30.0  # a file that nobody has asked about for so long is not tracked any more
+PATIENCE_SHARE = 0.1  # of the time; a slow server is polled less often
+FORGET_S = 30.0  # a file not watched again within this is dropped
 
 
 class Poller:
-    """stat: of a canonical path, over the network. on_moved: told of each that no longer stands as stamped."""
+    """Calls `on_changed` for each file whose stamp has changed. `stat` takes a canonical path and may be slow."""
 
     def __init__(
-        self, stat: Callable[[str], Stamp | None], on_moved: Callable[[str], None], *, poll_s: float = POLL_S
+        self, stat: Callable[[str], Stamp | None], on_changed: Callable[[str], None], *, poll_s: float = POLL_S
     ) -> None:
-        self._stat, self._on_moved, self._poll_s = stat, on_moved, poll_s
+        self._stat, self._on_changed, self._poll_s = stat, on_changed, poll_s
         self._wake = threading.Condition()
         # Guarded by _wake:
         self._wanted: dict[str, tuple[Stamp | None, float]] = {}
         self._thread: threading.Thread | None = None
 
     def watch(self, files: Iterable[tuple[str, Stamp | None]]) -> None:
-        """Look at these now and then, for as long as this is said again. Never waits."""
+        """Poll these files until they are not given again for `FORGET_S`. Never waits."""
         with self._wake:
             now = time.monotonic()
             self._wanted.update({path: (stamp, now) for path, stamp in files})
@@ -46,17 +46,17 @@ class Poller:
                 files = tuple(self._wanted)
             began = time.monotonic()
             for path in files:
-                self._look(path)
+                self._check(path)
             pause_s = max(self._poll_s, (time.monotonic() - began) / PATIENCE_SHARE)
 
-    def _look(self, path: str) -> None:
+    def _check(self, path: str) -> None:
         try:
             stamp = self._stat(path)
         except (IsDirectory, NotRegularFile, PathMoved):
             stamp = None
         except FileOpsError:
-            return  # not to be seen now
+            return  # cannot be reached now
         with self._wake:
             wanted = self._wanted.get(path)
         if wanted is not None and wanted[0] != stamp:
-            self._on_moved(path)
+            self._on_changed(path)

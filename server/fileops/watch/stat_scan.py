@@ -1,24 +1,21 @@
+"""Scan of files by lstat, and the identity of directories: the cheap check for the sweep."""
+
 import errno
 import os
 import stat
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
 from fileops.model.files import Stamp
 
-if TYPE_CHECKING:
-    pass
+Identity = tuple[int, int]  # device and inode
 
 
-Identity = tuple[int, int]
+def changed_paths(files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+    """Return the canonical paths whose file no longer has that stamp (None: no file existed).
 
-
-def moved(files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
-    """Which of these canonical paths no longer hold a file with that stamp (None: hold one at all).
-
-    One lstat each. A look this cheap misses what happens behind a folder that became a symlink, and a file that is
-    no regular file counts as none.
+    It costs one lstat each. It misses changes below a directory that became a symlink, and a file that is not regular
+    counts as missing.
     """
     lstat, paths = os.lstat, list[str]()
     for path, stamp in files:
@@ -42,7 +39,7 @@ def moved(files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
 
 
 def identity_of(folder: str) -> Identity:
-    """Raises: WatchError."""
+    """Return device and inode of a directory. Raises: WatchError."""
     try:
         status = os.stat(folder, follow_symlinks=False)
     except OSError as error:

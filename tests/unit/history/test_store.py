@@ -236,9 +236,9 @@ def anothers(path: Path) -> None:
 
 
 STRANGE = [
-    pytest.param(a_fifo, "is no regular file", id="FIFO"),
-    pytest.param(Path.mkdir, "is no regular file", id="folder"),
-    pytest.param(a_link, "is no regular file", id="link"),
+    pytest.param(a_fifo, "is not a regular file", id="FIFO"),
+    pytest.param(Path.mkdir, "is not a regular file", id="folder"),
+    pytest.param(a_link, "is not a regular file", id="link"),
     pytest.param(anothers, "belongs to another user", id="another user's"),
     pytest.param(a_file(record_with(), 0o666), "is open to other users (mode 0666)", id="open to all"),
     pytest.param(a_file(record_with(path=b"/w/\xff")), "has a record that is no edit", id="path"),

@@ -184,7 +184,7 @@ async def test_what_cannot_be_put_back_is_named(desk: Desk):
     assert isinstance(outcome.error, ApplyRefused)
     assert outcome.file_path == PATH
     assert [file.file_path for file in outcome.files] == ["/w/g"]
-    assert "Undone all the same, and not to be put back: /w/g." in outcome.output
+    assert "/w/g remains undone and could not be restored." in outcome.output
     texts = {document.path: document.text for document in desk.editor.documents.values()}
     assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "aleph\ngamma\n"}
     standing = [edit for edit in await desk.service.history(HistoryRequest()) if edit.undone_by is None]

@@ -17,7 +17,7 @@ from fileops.ports import DirectoryWatch
 from fileops.watch.factory import open_directory_watch
 from fileops.watch.inotify import InotifyWatch
 from fileops.watch.observer import ObserverWatch
-from fileops.watch.stat_scan import moved
+from fileops.watch.stat_scan import changed_paths
 from support.patience import PATIENCE_S
 
 
@@ -265,4 +265,4 @@ def test_moved_names_the_files_that_no_longer_stand_as_stamped(tmp_path: Path) -
     new.write_text("new", encoding="utf-8")
     folder.mkdir()
     missing = [(str(path), None) for path in (new, folder, tmp_path / "missing")]
-    assert moved([*files, *missing]) == [str(written), str(gone), str(new)]
+    assert changed_paths([*files, *missing]) == [str(written), str(gone), str(new)]

@@ -111,7 +111,7 @@ t.it('what cannot be taken back without losing later changes is left, and said',
     vim.cmd('Fileops undo')
     t.wait(function() return #said == 1 end, 'the refusal')
   end)
-  assert(said[1]:find('cannot be taken back', 1, true), said[1])
+  assert(said[1]:find('cannot be undone', 1, true), said[1])
   t.eq({ t.contents(path), world.text_of(buf) }, { before, before })
 end)
 

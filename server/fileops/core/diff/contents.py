@@ -1,7 +1,7 @@
-"""From one whole content to another: the splices between them, line by line and word by word.
+"""Comparison of two whole contents: the splices between them, line by line and word by word.
 
-For what was not made by our own splices: a person's text in the place of a proposal, a file that went on
-after an edit. What our own edits changed is known from their splices and never compared.
+It is for changes that our own splices did not make: a user's text instead of a proposal, a file that changed after an
+edit. The changes of our own edits are known from their splices and never compared.
 """
 
 import re
@@ -14,22 +14,22 @@ from fileops.core.text import find_aligned, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
-MAX_REFINED_BYTES = 4_096  # of one side of a changed block that is compared word by word
-_PIECE_BYTES = 256  # that a word is looked for in at once
+MAX_REFINED_BYTES = 4_096  # of one side of a block, compared by word
+_PIECE_BYTES = 256  # searched at once for the end of a word
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
 _IN_WORDS = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F)
 
 
 class Line(Struct, frozen=True):
-    """Byte offsets: the content is [start, end), its line end (LF, CRLF or nothing) is [end, stop)."""
+    """A line by byte offsets: its content is [start, end), its line end (LF, CRLF or nothing) is [end, stop)."""
 
     start: int
     end: int
     stop: int
 
 
-def lines_of(data: bytes, fmt: TextFormat) -> list[Line]:
-    """All lines, in order. A final newline starts one more line, an empty one; the BOM belongs to no line."""
+def line_spans(data: bytes, fmt: TextFormat) -> list[Line]:
+    """Return all lines in order. A final newline starts one more, empty line; the BOM belongs to no line."""
     newline, carriage_return, unit = newline_of(fmt), return_of(fmt), fmt.unit_bytes
     lines: list[Line] = []
     start = len(fmt.bom)
@@ -41,11 +41,11 @@ def lines_of(data: bytes, fmt: TextFormat) -> list[Line]:
     return lines
 
 
-def changes(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
-    """Splices over `before` that give `after`: line by line, and word by word inside small changed blocks."""
+def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
+    """Return splices over `before` that produce `after`: by line, and by word inside small changed blocks."""
     if before == after:
         return ()
-    old, new = lines_of(before, fmt), lines_of(after, fmt)
+    old, new = line_spans(before, fmt), line_spans(after, fmt)
     if fmt.bom and not after.startswith(fmt.bom):
         return (Splice(0, len(before), after),)
     old_parts = [before[line.start : line.stop] for line in old]
@@ -64,27 +64,27 @@ def _extent(lines: Sequence[Line], first: int, stop: int, size: int) -> tuple[in
 
 
 def words_of(data: bytes, fmt: TextFormat) -> list[bytes]:
-    """Words, runs of blanks, and single other characters; joined they are the data again. No BOM, on code units."""
+    """Split into words, runs of blanks, and single other characters. The data has no BOM and begins on a code unit."""
     unit = fmt.unit_bytes
     if unit == 1:
         return _WORDS.findall(data)
     order = "little" if fmt.encoding.endswith("le") else "big"
     n_units = len(data) // unit
     units = (int.from_bytes(data[at : at + unit], order) for at in range(0, n_units * unit, unit))
-    shadow = bytes(min(value, 0x80) for value in units)  # one byte for each unit: what is not ASCII is in words
+    shadow = bytes(min(value, 0x80) for value in units)  # one byte per unit; non-ASCII is in words
     words = [data[match.start() * unit : match.end() * unit] for match in _WORDS.finditer(shadow)]
     return words if n_units * unit == len(data) else [*words, data[n_units * unit :]]
 
 
 def is_inside_word(data: bytes, at: int, fmt: TextFormat) -> bool:
-    """Whether a word goes on at this place, which is on a code unit. The BOM belongs to no word."""
+    """Return whether the place, which is on a code unit, is inside a word. The BOM belongs to no word."""
     if not len(fmt.bom) < at < len(data):
         return False
     return is_of_word(data, at - fmt.unit_bytes, fmt) and is_of_word(data, at, fmt)
 
 
 def word_start(data: bytes, at: int, fmt: TextFormat) -> int:
-    """Where the word begins that ends at this place, or goes on there; the place itself if none does."""
+    """Return the start of the word that contains this place or ends there; the place itself if there is none."""
     floor, unit = min(len(fmt.bom), at), fmt.unit_bytes
     while unit == 1 and at > floor:
         piece = data[max(floor, at - _PIECE_BYTES) : at]
@@ -98,7 +98,7 @@ def word_start(data: bytes, at: int, fmt: TextFormat) -> int:
 
 
 def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
-    """Where the word ends that begins at this place, or goes on there; the place itself if none does."""
+    """Return the end of the word that contains this place or begins there; the place itself if there is none."""
     unit = fmt.unit_bytes
     while unit == 1 and len(fmt.bom) <= at < len(data):
         piece = data[at : at + _PIECE_BYTES]
@@ -112,7 +112,7 @@ def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
 
 
 def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:
-    """Whether the code unit at this place is part of a word."""
+    """Return whether the code unit at this place is part of a word."""
     unit = data[at : at + fmt.unit_bytes]
     if not fmt.encoding.endswith("le"):
         unit = unit[::-1]
@@ -138,13 +138,13 @@ def _starts(words: Sequence[bytes]) -> list[int]:
 
 
 def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
-    """One splice without the whole words that both sides share at their ends."""
+    """Return one splice without the whole words that both sides share at their ends."""
     bare, unit = TextFormat(encoding=fmt.encoding), fmt.unit_bytes
     shorter = min(len(old), len(new))
     head = _common_head(old, new, shorter) // unit * unit
     if is_inside_word(old, head, bare) or is_inside_word(new, head, bare):
         head = word_start(old, head, bare)
-    is_whole = len(old) % unit == len(new) % unit == 0  # else the ends are on no code unit
+    is_whole = len(old) % unit == len(new) % unit == 0  # the ends are on code units
     tail = _common_head(old[::-1], new[::-1], shorter - head) // unit * unit if is_whole else 0
     if is_inside_word(old, len(old) - tail, bare) or is_inside_word(new, len(new) - tail, bare):
         tail = min(tail, len(old) - word_stop(old, len(old) - tail, bare))

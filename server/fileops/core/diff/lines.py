@@ -1,7 +1,7 @@
-"""Which lines differ between two short texts, at a cost that is bounded whatever they are.
+"""Line diff of two texts at a bounded cost.
 
-Common lines at both ends are cut off first. What remains is compared exactly when it is small, is divided at lines
-that are unique on both sides when it is large (as patience diff does), and is compared line against line beyond that.
+Common lines at both ends are removed first. A small rest is compared exactly. A large one is divided at lines that are
+unique on both sides, as in patience diff, and beyond that compared line against line.
 """
 
 from bisect import bisect_left
@@ -14,29 +14,29 @@ from operator import ne
 Line = str | bytes
 Range = tuple[int, int, int, int]  # old_start, old_end, new_start, new_end, 0-based, ends exclusive
 
-_MAX_PRODUCT = 20_000  # lines × lines up to which an exact comparison costs milliseconds even at its worst
+_MAX_PRODUCT = 20_000  # lines × lines that are compared exactly within milliseconds
 _MAX_LINES = 200_000
-_MAX_DEPTH = 16  # of dividing at unique lines; each level costs a pass over what is left
+_MAX_DEPTH = 16  # of division; each level costs a pass
 
 
 @dataclass(slots=True)
 class CostBudget:
-    """What exact comparisons may still cost, in lines × lines (about 0.6 µs each at their worst)."""
+    """The remaining cost of exact comparisons, in lines × lines (at most about 0.6 µs each)."""
 
     left: int = 200_000
 
 
 def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: CostBudget | None = None) -> list[Range]:
-    """Where the two differ, in order, never touching. What lies between two ranges is equal."""
+    """Return the ranges in which the two differ, in order. They never touch; the lines between them are equal."""
     ranges: list[Range] = []
     _collect(old, new, (0, len(old), 0, len(new)), ranges, effort or CostBudget(), _MAX_DEPTH)
     return ranges
 
 
 def positional_ranges(old: Sequence[Line], new: Sequence[Line], *, max_gap: int = 0) -> list[Range]:
-    """Line against line where there are as many on both sides, else all of them.
+    """Compare line against line if both sides have as many, else return all lines.
 
-    Ranges with at most max_gap equal lines between them are one, with these lines in it.
+    Ranges with at most `max_gap` equal lines between them are combined and include these lines.
     """
     if len(old) != len(new):
         return [(0, len(old), 0, len(new))]
@@ -91,11 +91,11 @@ def _collect(
 
 
 def _anchors(old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: int, b_end: int) -> list[tuple[int, int]]:
-    """Lines that stand exactly once on each side, as the longest chain that ascends on both."""
+    """Return lines that occur exactly once on each side, as the longest chain that ascends on both."""
     n_old, n_new = Counter(old[a:a_end]), Counter(new[b:b_end])
     place = {line: index for index, line in enumerate(new[b:b_end], b) if n_new[line] == 1}
     pairs = [(index, place[line]) for index, line in enumerate(old[a:a_end], a) if n_old[line] == 1 and line in place]
-    tails: list[int] = []  # smallest end of a chain of each length, and which pair it is
+    tails: list[int] = []  # smallest end of a chain of each length
     last: list[int] = []
     before: list[int] = []
     for number, (_, at) in enumerate(pairs):

@@ -1,6 +1,6 @@
-"""From splices to whole lines: which lines go and which come. Nothing is decoded here.
+"""Whole lines that splices remove and add, as bytes.
 
-The cost follows the splices: only the lines that they touch are looked at, and the newlines before them counted.
+The cost depends on the splices: only the lines that they touch are split, and the newlines before them are counted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
 CONTEXT_LINES = 3  # around a change, in diff, hunks and snippet
-MANY_SPLICES = 64  # beyond, each splice's lines are compared one by one: a search in each would add up
+MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 
 @dataclass(slots=True, kw_only=True)
 class Region:
-    """Lines that go and lines that come. old_at, new_at: 0-based line where they stand; start, end: bytes of data.
+    """Removed and added lines. old_at, new_at: their 0-based first line; start, end: bytes of the old data.
 
-    in_pairs: each line stands for the one at its place on the other side, and some are equal.
+    in_pairs: each line corresponds to the line at the same index on the other side, and some of them are equal.
     """
 
     old_at: int
@@ -33,7 +33,7 @@ class Region:
 
 @dataclass(slots=True, kw_only=True)
 class _Block:
-    """Whole lines [start, end) of the data that one or more splices touch, and what becomes of them."""
+    """Whole lines [start, end) of the data that one or more splices touch, and their new text."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Block:
 
 
 def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[Region]:
-    """In order. first_line: 1-based line on which the first splice begins, None to count it."""
+    """Yield the regions in order. `first_line` is the 1-based line of the first splice, None to count it."""
     counted_at, old_at, shift = 0, 0, 0
     if first_line is not None and splices:
         counted_at, old_at = line_start(data, fmt, splices[0].start), first_line - 1
@@ -71,7 +71,7 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
 
 
 def _blocks(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[_Block]:
-    """Always up to the end of the line in which a splice ends: the text behind it may join another line."""
+    """Yield blocks up to the end of the line in which a splice ends, because its rest may join another line."""
     block: _Block | None = None
     for splice in splices:
         if block is not None and (splice.start < block.end or block.end == len(data)):

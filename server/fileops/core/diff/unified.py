@@ -1,7 +1,7 @@
-"""What splices do to a text, for people: hunks, the unified diff, the snippet of an edit's answer.
+"""Hunks, unified diff and snippet of a list of splices.
 
-Derived from the splices: only the lines that they touch, and three lines around, are ever decoded. Line numbers
-cost one count of the newlines before the last change. Lines are split in bytes, at newlines only.
+They are derived from the splices: only the lines that these touch, and three lines around, are decoded. Line numbers
+cost one count of the newlines before the last change. Lines are split as bytes, at newlines only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from fileops.model.edits import Change, Hunk, HunkLine, Splice
 from fileops.model.files import TextFormat
 from fileops.model.settings import Limits
 
-MAX_LINE_CHARS = 2000  # of a line in diff and hunks; fixed, so that `limits` cannot make a diff that does not apply
+MAX_LINE_CHARS = 2000  # in diff and hunks; fixed, because a cut diff does not apply
 
 Kind = Literal[" ", "-", "+"]
 
@@ -37,11 +37,11 @@ def change_of(
     first_line: int | None = None,
     check: Check = unchecked,
 ) -> Change:
-    """What the splices do to the data.
+    """Return the change that the splices make to the data.
 
-    file_path: as it is to stand in the diff's head. Past max_diff_bytes diff and hunks are cut; the counts of
-    lines and the snippet are not. first_line: 1-based line on which the first splice begins, where it is known
-    already, so that it need not be counted again. Raises: what the check raises.
+    file_path: for the head of the diff. Beyond max_diff_bytes, diff and hunks are cut; the line counts and the snippet
+    are not. first_line: 1-based line of the first splice if already known, so that it is not counted again.
+    Raises: the errors of `check`.
     """
     page = _DiffBuilder(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
     for region in regions(data, fmt, splices, first_line):
@@ -51,9 +51,9 @@ def change_of(
 
 
 class _DiffBuilder:
-    """Takes regions in order, builds hunks until the diff is full, and counts on.
+    """Takes regions in order, builds hunks until the diff is full, and counts the rest.
 
-    A hunk is built while its regions come, so that one that never ends costs no more than the diff may hold.
+    A hunk is built while its regions arrive, so that a very long one costs no more than the size limit of the diff.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class _DiffBuilder:
         self._snippet: list[str] = []
         self._n_added = self._n_removed = 0
         self._first_changed = 0
-        # the hunk being built: its lines, where it begins, its last region's end, the next line's number
+        # The hunk under construction: its lines, its start, the end of its last region, the next line's number.
         self._is_open = False
         self._lines: list[HunkLine] = []
         self._digest = xxhash.xxh3_64()
@@ -175,7 +175,7 @@ class _DiffBuilder:
         self._digest.update(kind.encode() + joined)
 
     def _number_lines(self, text: str) -> None:
-        """Whole lines, as the snippet shows them."""
+        """Append whole lines to the snippet, with their numbers."""
         texts = text.split("\n")
         last = texts.pop()
         if "\r" in text:
@@ -188,7 +188,7 @@ class _DiffBuilder:
         self._number += len(texts)
 
     def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
-        """Whole lines, and how they read."""
+        """Return the hunk lines of whole lines, which are given as bytes and decoded."""
         if self._exact and "\ufffd" in text and text.encode() != lines:
             self._exact = False
         texts = text.split("\n")
@@ -205,7 +205,7 @@ class _DiffBuilder:
         return cut(line, MAX_LINE_CHARS)
 
     def _put_pairs(self, region: Region) -> None:
-        """Equal lines as context, and what changed between two of them as a block."""
+        """Put equal lines as context, and the changed lines between two of them as a block."""
         old, new = b"".join(region.old), b"".join(region.new)
         equal = list(map(eq, region.old, region.new))
         n_bytes = len(old) + len(new) + len(region.old) + len(region.new)
@@ -217,18 +217,18 @@ class _DiffBuilder:
             return
         self._left -= n_bytes
         self._digest.update(old + new)
-        gone: list[HunkLine] = []
-        come: list[HunkLine] = []
+        removed: list[HunkLine] = []
+        added: list[HunkLine] = []
         new_rows = self._rows("+", new, decode_part(new, self._fmt))
         for old_row, new_row, is_equal in zip(old_rows, new_rows, equal, strict=True):
             if is_equal:
-                self._lines += gone + come
+                self._lines += removed + added
                 self._lines.append(HunkLine(" ", old_row.text, old_row.no_newline))
-                gone, come = [], []
+                removed, added = [], []
             else:
-                gone.append(old_row)
-                come.append(new_row)
-        self._lines += gone + come
+                removed.append(old_row)
+                added.append(new_row)
+        self._lines += removed + added
 
     def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:
         left = self._left
@@ -240,7 +240,7 @@ class _DiffBuilder:
 
 
 def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Sequence[bytes]]]:
-    """Two sides of equal length as runs of equal, removed and added lines."""
+    """Yield two sides of equal length as runs of equal, removed and added lines."""
     at = 0
     for start, end, _, _ in positional_ranges(old, new):
         yield " ", old[at:start]
@@ -251,7 +251,7 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Se
 
 
 def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False, removes: bool = False) -> str:
-    """As GNU patch takes it; "" without hunks."""
+    """Format hunks as GNU patch accepts them; "" without hunks."""
     if not hunks:
         return ""
     name = diff_name(file_path)
@@ -267,7 +267,7 @@ def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False
 
 
 def diff_name(path: str) -> str:
-    """A path as the head of a diff can carry it: quoted as git does where it holds what would end the name."""
+    """Return a path for the head of a diff, quoted as git does if it contains characters that would end the name."""
     if path.isprintable() and '"' not in path and "\\" not in path:
         return path + "\t" if " " in path else path
     quoted = "".join(
@@ -282,9 +282,9 @@ def _range(start: int, n_lines: int) -> str:
 
 
 def _first_line(data: bytes, region: Region) -> int:
-    """1-based; behind a deletion at the end of the text, its last line."""
-    gone_at_end = not region.new and region.end == len(data)
-    return max(1, region.new_at + (not gone_at_end))
+    """Return the 1-based first changed line; after a deletion at the end, the last line of the text."""
+    deletes_end = not region.new and region.end == len(data)
+    return max(1, region.new_at + (not deletes_end))
 
 
 def _is_escaped_name(path: str) -> bool:

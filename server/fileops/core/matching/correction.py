@@ -1,8 +1,8 @@
-r"""Deterministic corrections of a text that does not stand in the file as given. Opt-in; never by similarity.
+r"""Deterministic corrections of an `old_string` that is not found as given. Opt-in; never by similarity.
 
-Tiers, in this order: line ends, over-escaped text (`\\n`, `\\"`), trailing blanks, uniform indentation, Unicode
-look-alikes. A tier counts only where it finds exactly one place, and only that place's bytes are replaced. What the
-new text leaves as the old one had it keeps the file's own characters.
+The tiers are, in this order: line ends, over-escaped text (`\\n`, `\\"`), trailing blanks, uniform indentation, Unicode
+look-alikes. A tier counts only if it finds exactly one place, and only the bytes of that place are replaced. Where the
+new text repeats the old one, the file keeps its own characters.
 """
 
 import re
@@ -21,7 +21,7 @@ from fileops.model.files import Text, TextFormat
 Tier = Literal["line_ends", "escapes", "trailing_blanks", "indentation", "lookalikes"]
 
 MAX_CORRECTED_BYTES = 4_000_000  # beyond, decoding the file for a guess costs more than the retry it saves
-BY_CLIENT = "client"  # the match of a text that the client's model proposed
+BY_CLIENT = "client"  # the client's model corrected the text
 SENTENCES: dict[str, str] = {
     "line_ends": "old_string matched after taking other line separators as newlines.",
     "escapes": "old_string matched after removing one level of backslash escapes; new_string was treated alike.",
@@ -31,7 +31,7 @@ SENTENCES: dict[str, str] = {
     BY_CLIENT: "old_string was not found as given; a corrected old_string and new_string were used instead.",
 }
 
-_NEWLINES = re.compile("\r\n|[\r\x85\u2028\u2029]")  # what is taken as "\n" besides it
+_NEWLINES = re.compile("\r\n|[\r\x85\u2028\u2029]")  # each counts as "\n"
 _LOOKALIKES = (
     "'\u2018\u2019\u201a\u201b\u2032\u02bc\uff07`\u00b4",
     '"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02',
@@ -43,7 +43,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "`": "`", "\\":
 
 
 class _Found(Struct, frozen=True, kw_only=True):
-    """Characters [start, end) of the decoded content, and what is to stand there."""
+    """Characters [start, end) of the decoded content, and their replacement."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class _Found(Struct, frozen=True, kw_only=True):
 
 
 def correct(content: Text, edit: Edit) -> Step | None:
-    """The edit at the one place that the first fitting tier finds, or None. Raises: NotEncodable."""
+    """Resolve the edit at the only place that the first matching tier finds, or return None. Raises: NotEncodable."""
     if len(content.data) > MAX_CORRECTED_BYTES or not edit.old_string.strip():
         return None
     decoded = _decoded(content)
@@ -66,14 +66,13 @@ def correct(content: Text, edit: Edit) -> Step | None:
 
 # --- the tiers ------------------------------------------------------------------------------------------------
 #
-# Each makes the content and the wanted text alike, in one pass over each, and searches one in the other: the time is
-# linear whatever they are. A pattern of the caller's text would be tried anew at every place, with the interpreter's
-# lock held.
+# Each tier normalizes the content and the wanted text in one pass and searches one in the other, in linear time.
+# A regular expression made from the caller's text would be tried at every place, with the interpreter's lock held.
 
 
 def _by_line_ends(content: str, edit: Edit) -> _Found | None:
     seen, wanted = _NEWLINES.sub("\n", content), _NEWLINES.sub("\n", edit.old_string)
-    start = _only(f"{seen}\n" if wanted.endswith("\n") else seen, wanted)  # the last line may have no end
+    start = _only(f"{seen}\n" if wanted.endswith("\n") else seen, wanted)  # the last line may lack a newline
     if start < 0:
         return None
     found = _in_original(content, start, min(start + len(wanted), len(seen)))
@@ -109,19 +108,19 @@ def _by_trailing_blanks(content: str, edit: Edit) -> _Found | None:
 
 
 def _by_indentation(content: str, edit: Edit) -> _Found | None:
-    """Whole lines only."""
+    """Match whole lines only."""
     lines, old_lines = _Lines(content), to_lf(edit.old_string).split("\n")
     seen = "\n" + "\n".join(line.lstrip(" \t") for line in lines.bodies)
     wanted = "\n" + "\n".join(line.lstrip(" \t") for line in old_lines)
-    has_end = not old_lines[-1]  # of the last line; the next one is not a part of the place then
+    has_end = not old_lines[-1]  # the place then ends before the next line
     start = _only(seen, wanted) if has_end else _only(f"{seen}\n", f"{wanted}\n")
     if start < 0:
         return None
     first = seen.count("\n", 0, start)
     last = first + len(old_lines) - 1
-    there = lines.bodies[first : last + 1]
-    for change in _indentation_changes(old_lines, there):
-        if all(change(line) == other for line, other in zip(old_lines, there, strict=True) if line.strip()):
+    file_lines = lines.bodies[first : last + 1]
+    for change in _indentation_changes(old_lines, file_lines):
+        if all(change(old) == present for old, present in zip(old_lines, file_lines, strict=True) if old.strip()):
             new = "\n".join(change(line) if line.strip() else line for line in edit.new_string.split("\n"))
             end = lines.begin(last) + (0 if has_end else len(lines.bodies[last]))
             return _Found(start=lines.begin(first), end=end, new=new)
@@ -150,7 +149,7 @@ _TIERS: dict[Tier, Callable[[str, Edit], _Found | None]] = {
 
 
 class _Lines:
-    """bodies: the lines without their ends, LF or CRLF."""
+    """The lines of a content. `bodies` are the lines without their ends, LF or CRLF."""
 
     def __init__(self, content: str) -> None:
         self._pieces = content.split("\n")
@@ -158,27 +157,27 @@ class _Lines:
         self.bodies.append(self._pieces[-1])
 
     def begin(self, number: int) -> int:
-        """Where a line begins in the content; from 0."""
+        """Return the offset at which a line begins. Lines count from 0."""
         return sum(map(len, self._pieces[:number])) + number
 
 
 def _only(seen: str, wanted: str) -> int:
-    """The one place where it stands; -1 for no place or several."""
+    """Return the only place of `wanted`, or -1 if there is none or more than one."""
     first = seen.find(wanted)
     return -1 if first < 0 or seen.find(wanted, first + 1) >= 0 else first
 
 
 def _in_original(content: str, start: int, end: int) -> tuple[int, int]:
-    """Of a place in the content with LF line ends."""
+    """Translate a place from the content with LF line ends to the content as it is."""
     walk = Walk(content, "\r\n")
     return walk.to(start), walk.to(end)
 
 
 def _as_it_was(content: str, found: tuple[int, int], edit: Edit) -> str:
-    """The new text; at both ends, as far as it equals the old one, with the file's own characters."""
+    """Return the new text. Its head and tail that equal the old text keep the file's own characters."""
     there = content[found[0] : found[1]]
     old, new = to_lf(edit.old_string), edit.new_string
-    if len(there) != len(old):  # blanks differ: the characters do not pair up
+    if len(there) != len(old):  # characters do not correspond one to one
         return new
     limit = min(len(old), len(new))
     head = next((n for n in range(limit) if old[n] != new[n]), limit)
@@ -187,7 +186,7 @@ def _as_it_was(content: str, found: tuple[int, int], edit: Edit) -> str:
 
 
 def _indentation_changes(lines: list[str], there: list[str]) -> list[Callable[[str], str]]:
-    """Ways in which the first line that is not blank may have become the one that stands there."""
+    """Return the changes that may turn the indentation of the first nonblank line into that of the file."""
     first = next((n for n, line in enumerate(lines) if line.strip()), 0)
     old, new = _indentation(lines[first]), _indentation(there[first])
     changes: list[Callable[[str], str]] = []
@@ -214,12 +213,12 @@ def _indentation(line: str) -> str:
 
 
 def _unescaped(string: str) -> str:
-    r"""One level of backslash escapes less: `\\n` becomes a newline, `\\"` a quote."""
+    r"""Remove one level of backslash escapes: `\\n` becomes a newline, `\\"` a quote."""
     return re.sub(r"\\([ntr\"'`\\\n])", lambda found: _ESCAPES[found[1]], string)
 
 
 def _decoded(content: Text) -> str | None:
-    """Reversible, so that offsets can be told back; None where it cannot be."""
+    """Decode reversibly, so that offsets can be translated back; None if that is impossible."""
     body = content.data[len(content.format.bom) :]
     try:
         return body.decode(content.format.encoding, _errors(content.format))
@@ -244,7 +243,7 @@ def _step(content: Text, decoded: str, found: _Found, tier: Tier) -> Step:
         new = to_lf(new).replace("\n", "\r\n")
     elif "\n" in decoded:
         new = to_lf(new)
-    encode(re.sub("[\udc80-\udcff]", "", new), fmt)  # raises NotEncodable for what the caller gave
+    encode(re.sub("[\udc80-\udcff]", "", new), fmt)  # raises NotEncodable for the caller's characters
     splice = Splice(start, start + len(encoded(there)), encoded(new))
     return Step(
         splices=(splice,),

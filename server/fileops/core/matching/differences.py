@@ -1,4 +1,4 @@
-"""In what a text differs from the one that it most likely meant, in words that its caller can act on."""
+"""Kinds of difference between a text and the place that it most likely meant, for a caller to act on."""
 
 import re
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def _kinds(old: str, new: str) -> set[DiffersIn]:
 
 
 def _body_kinds(old: str, new: str) -> set[DiffersIn]:
-    """Which folds it takes to make the two the same; "words" where none do, beside those that bring them nearer."""
+    """Return the folds that make the two equal or more similar, and "words" if they still differ."""
     kinds: set[DiffersIn] = set()
     if "\ufffd" in new and _NOT_ASCII.search(old):
         kinds.add("invalid_bytes")
@@ -70,5 +70,5 @@ def _body_kinds(old: str, new: str) -> set[DiffersIn]:
 
 
 def unseen(there: tuple[str, ...]) -> DiffersIn:
-    """What differs where the decoded text is the same."""
+    """Return the kind of difference between texts that are equal after decoding."""
     return "invalid_bytes" if any("\ufffd" in line for line in there) else "line_ends"

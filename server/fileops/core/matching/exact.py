@@ -1,8 +1,8 @@
-r"""Where a text stands in a file: literal, on the bytes, with CRLF and LF taken as the same line end.
+r"""Literal search of a text in a file, on the bytes. CRLF and LF count as the same line end.
 
-A newline of the needle matches "\r\n" or a "\n" that follows no "\r"; a "\r" of the needle matches only one
-before no "\n": half a CRLF is never matched. Hits are aligned to the encoding's code units.
-Other ways to find a place plug in here as a `Strategy` under a name; what they return are splices.
+A newline of the needle matches "\r\n", or a "\n" that does not follow a "\r". A "\r" of the needle matches only a "\r"
+that no "\n" follows, so half a CRLF is never matched. Hits are aligned to the encoding's code units.
+Other ways to find a place are registered here by name as a `Strategy`; they return splices.
 """
 
 import re
@@ -23,10 +23,10 @@ from fileops.model.files import Text
 class Matches(Struct, frozen=True, kw_only=True):
     """Non-overlapping places, left to right, as arrays of byte offsets (millions of them must not cost objects).
 
-    needle: the bytes of every match where a search for them finds just these matches, else None.
-    candidates: every place that a unique match would have to be told from: `starts`, or where only one match
-    does not overlap, every position at which the text stands. match: "exact" where the bytes are the needle's,
-    else "newline".
+    needle: the bytes of every match if a search for them finds exactly these matches, else None.
+    candidates: every place with which a unique match would be confused: `starts` or, if there is only one
+    non-overlapping match, every position at which the text occurs. match: "exact" if the bytes are the needle's, else
+    "newline".
     """
 
     starts: "array[int]"
@@ -48,7 +48,7 @@ class Matches(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One edit resolved on one text. match_lines: 1-based line of each replaced place."""
+    """One edit, resolved on one text. `match_lines` is the 1-based line of each replaced place."""
 
     splices: tuple[Splice, ...]
     n_replacements: int
@@ -57,23 +57,26 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Strategy(Protocol):
-    """A way to find the place that is not literal. Its splices are validated before they are used."""
+    """A search that is not literal. Its splices are validated before they are used."""
 
     def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
-        """Raises: NoMatch, MultipleMatches, CountMismatch, NoChange, NotEncodable, and what the check raises."""
+        """Resolve the edit on the text.
+
+        Raises: NoMatch, MultipleMatches, CountMismatch, NoChange, NotEncodable, and the errors of `check`.
+        """
         ...
 
 
 EXACT = "exact"
 MANY_HITS = 64
-_MAX_COMPILED_BYTES = 256  # of a needle that is searched as a pattern: compiling costs more than it saves beyond
-STRATEGIES: dict[str, Strategy] = {}  # by name; "exact" is built in and not among them
+_MAX_COMPILED_BYTES = 256  # of a needle; compiling a longer pattern costs more than it saves
+STRATEGIES: dict[str, Strategy] = {}  # by name, without the built-in "exact"
 
 
 def find(text: Text, old: str, check: Check = unchecked) -> Matches:
-    """Every place at which `old` stands. A needle that the encoding cannot hold stands nowhere.
+    """Return every place at which `old` occurs: none if the encoding cannot represent it.
 
-    Raises: what the check raises.
+    Raises: the errors of `check`.
     """
     needle = to_lf(old)
     try:
@@ -101,7 +104,7 @@ def find(text: Text, old: str, check: Check = unchecked) -> Matches:
 
 
 def lines_of(text: Text, offsets: "array[int]") -> tuple[int, ...]:
-    """The 1-based line of each offset; offsets ascend."""
+    """Return the 1-based line of each offset. Offsets ascend."""
     data, fmt = text.data, text.format
     lines: list[int] = []
     line, at = 1, 0
@@ -119,7 +122,7 @@ def lines_of(text: Text, offsets: "array[int]") -> tuple[int, ...]:
 
 
 def _is_plain(text: Text, needle: str) -> bool:
-    """Whether the needle's bytes alone decide: it holds no line end, or the file no carriage return."""
+    """Return whether a search for the needle's bytes is enough: it has no line end, or the file no CR."""
     if "\r" in needle:
         return False
     return "\n" not in needle or b"\r" not in text.data
@@ -133,7 +136,7 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
 
 
 def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int], array[int], array[int]]":
-    """Starts, ends and candidates, where line ends have to be taken as the same."""
+    """Return starts, ends and candidates of a search that takes line ends as the same."""
     n_bom = len(text.format.bom)
     content = text.data[n_bom:]
     starts, candidates = _positions(content.replace(b"\r\n", b"\n"), needle, 0, check)
@@ -142,11 +145,11 @@ def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int
         walk = Walk(content, b"\r\n")
         return array("q", (n_bom + walk.to(offset) for offset in checked(offsets, check)))
 
-    return _told(starts, len(needle), candidates, in_file)
+    return _triple(starts, len(needle), candidates, in_file)
 
 
 def _found_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[int], array[int], array[int]]":
-    """The same where a unit has several bytes: a search in bytes would stop at each hit between two units."""
+    """As `_found_in_bytes`, for code units of several bytes: a byte search would also hit between two units."""
     fmt = text.format
     decoded = wide_text(text)
     starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0, check)
@@ -162,10 +165,10 @@ def _found_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[
             found.append(at)
         return found
 
-    return _told(starts, len(needle), candidates, in_file)
+    return _triple(starts, len(needle), candidates, in_file)
 
 
-def _told(
+def _triple(
     starts: "array[int]", width: int, candidates: "array[int]", in_file: Callable[[Iterable[int]], "array[int]"]
 ) -> "tuple[array[int], array[int], array[int]]":
     borders = in_file(border for start in starts for border in (start, start + width))
@@ -174,29 +177,29 @@ def _told(
 
 
 def _positions(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "tuple[array[int], array[int]]":
-    """Matches, and what a unique one would have to be told from: see Matches.candidates."""
+    """Return matches and candidates (see Matches)."""
     starts = _hits(content, needle, at, check)
     return starts, _overlapping(content, needle, starts[0]) if len(starts) == 1 else starts
 
 
 def _hits(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "array[int]":
-    """Non-overlapping, left to right."""
+    """Return the non-overlapping hits from left to right."""
     starts, width = array("q"), len(needle)
     is_short = width <= _MAX_COMPILED_BYTES
     while (not is_short or len(starts) < MANY_HITS) and (hit := content.find(needle, at)) >= 0:
         starts.append(hit)
         at = hit + width
-    if is_short and len(starts) == MANY_HITS:  # a pattern steps faster from hit to hit, and more slowly through none
+    if is_short and len(starts) == MANY_HITS:  # a pattern is faster if hits are frequent, slower if rare
         found = re.compile(re.escape(needle)).finditer(content, at)
         starts.extend(hit.start() for hit in checked(found, check))
     return starts
 
 
 def _overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
-    """Every position, from the only non-overlapping match on, at which the text stands, overlaps included.
+    """Return every position, from the only non-overlapping match on, at which the text occurs, overlaps included.
 
-    All begin inside that match. Occurrences that overlap pairwise lie at equal distances, so once the second is
-    known each further one costs a comparison of that distance, however long the text is.
+    All begin inside that match. Occurrences that overlap pairwise are at equal distances. So after the second each
+    further one costs a comparison of that distance, independent of the length of the text.
     """
     width, end = len(needle), start + len(needle)
     positions = array("q", [start])
@@ -207,8 +210,8 @@ def _overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
     at = second
     while at < end:
         if at > second:
-            come = content[at + width - distance : at + width]
-            if come != content[at + width - 2 * distance : at + width - distance]:
+            added = content[at + width - distance : at + width]
+            if added != content[at + width - 2 * distance : at + width - distance]:
                 break
         positions.append(at)
         at += distance

@@ -1,7 +1,7 @@
-"""The place that an unmatched text most likely meant, and in what it differs: a hint for the caller, never applied.
+"""Search for the place that an unmatched text most likely meant: a hint for the caller, never applied.
 
-Looked for in the first part of the file only, by lines that stand there literally, else by lines that are the same
-but for blanks, case, quotes and what cannot be seen, else by shared words. The cost is bounded, whatever the file.
+The search covers the first part of the file only: by lines that occur literally, else by lines that differ only in
+blanks, case, quotes and invisible characters, else by shared words. Its cost is bounded for every file.
 """
 
 import re
@@ -17,8 +17,8 @@ from fileops.core.text import count_newlines, cut, decode_part, line_end, line_s
 from fileops.model.edits import DiffersIn, Nearest
 from fileops.model.files import Text
 
-MAX_SCANNED_BYTES = 4 << 20  # how far into the file literal lines are looked for
-MAX_FOLDED_BYTES = 256 << 10  # how far lines are decoded and compared without regard to blanks, case and quotes
+MAX_SCANNED_BYTES = 4 << 20  # searched for literal lines
+MAX_FOLDED_BYTES = 256 << 10  # compared without blanks, case and quotes
 MAX_OLD_LINES = 200  # of the caller's text
 MAX_OLD_CHARS = 20_000
 MIN_SIMILARITY = 0.5  # below, a hint misleads more than it helps
@@ -31,14 +31,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Place(Struct, frozen=True):
-    """Lines of the file, as text without their newlines, and where they begin."""
+    """Lines of the file without their newlines, and the byte offset at which they begin."""
 
     start: int
     lines: tuple[str, ...]
 
 
 def nearest(text: Text, old: str) -> Nearest | None:
-    """None where nothing comes near."""
+    """Return the nearest place, or None if no place is similar enough."""
     wanted, copied = _wanted_lines(old)
     if not any(line.strip() for line in wanted.lines):
         return None
@@ -64,7 +64,7 @@ def nearest(text: Text, old: str) -> Nearest | None:
 
 
 def _wanted_lines(old: str) -> tuple[Wanted, set[DiffersIn]]:
-    """The caller's lines, without the line numbers and escapes that it copied or made; and which it did."""
+    """Return the caller's lines without copied line numbers or added escapes, and which of the two were removed."""
     seen = _shown(old)
     copied: set[DiffersIn] = set()
     lines = seen.split("\n")
@@ -82,9 +82,9 @@ def _wanted_lines(old: str) -> tuple[Wanted, set[DiffersIn]]:
 
 
 def _candidates(text: Text, wanted: tuple[str, ...]) -> list[int]:
-    """Offsets of lines at which the wanted text may begin, the likeliest first."""
+    """Return offsets of lines at which the wanted text may begin, the likeliest first."""
     votes: Counter[int] = Counter()
-    for index, line in _telling(wanted):
+    for index, line in _distinctive_lines(wanted):
         for hit in _hits(text, line.strip()):
             votes[_lines_up(text, line_start(text.data, text.format, hit), index)] += len(line)
     if not votes:
@@ -92,14 +92,14 @@ def _candidates(text: Text, wanted: tuple[str, ...]) -> list[int]:
     return [start for start, _ in sorted(votes.items(), key=lambda item: (-item[1], item[0]))[:_N_CANDIDATES]]
 
 
-def _telling(wanted: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The lines that most likely stand in few places, with their index: the longest."""
-    lines = [(index, line) for index, line in enumerate(wanted) if _tells(line.strip())]
+def _distinctive_lines(wanted: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return the lines that probably occur in few places, with their index: the longest."""
+    lines = [(index, line) for index, line in enumerate(wanted) if _is_distinctive(line.strip())]
     return sorted(lines, key=lambda item: -len(item[1].strip()))[:_N_ANCHORS]
 
 
-def _tells(line: str) -> bool:
-    """Short lines stand anywhere; bytes that are no text do not."""
+def _is_distinctive(line: str) -> bool:
+    """Return whether a line is distinctive. Short lines occur everywhere, undecodable bytes do not."""
     return len(line) > 3 or "\ufffd" in line
 
 
@@ -124,15 +124,15 @@ def _lines_up(text: Text, start: int, n_lines: int) -> int:
 
 
 def _folded_votes(text: Text, wanted: tuple[str, ...]) -> "Counter[int]":
-    """By lines that are the same when blanks, case, quotes and the like are ignored, else by shared words."""
+    """Return votes of lines that are equal when folded (blanks, case, quotes), else of shared words."""
     end = min(len(text.data), MAX_FOLDED_BYTES)
     end -= end % text.format.unit_bytes
     lines = decode_part(memoryview(text.data)[:end], text.format).split("\n")
     folded = [fold(line) for line in lines]
     votes: Counter[int] = Counter()
-    for index, line in _telling(wanted):
+    for index, line in _distinctive_lines(wanted):
         key = fold(line)
-        if _tells(key):
+        if _is_distinctive(key):
             for number, other in enumerate(folded):
                 if key in other:
                     votes[max(0, number - index)] += len(key)
@@ -168,7 +168,7 @@ def _place_at(text: Text, start: int, n_lines: int) -> _Place:
 
 
 def _trimmed(text: Text, wanted: Wanted, place: _Place) -> _Place:
-    """Without lines at either end that stand for nothing."""
+    """Return the place without lines at its ends that correspond to no wanted line."""
     keys = [fold(line) for line in wanted.lines], [fold(line) for line in place.lines]
     opcodes = SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes()
     first = opcodes[0][4] if opcodes[0][0] == "insert" else 0
@@ -193,5 +193,5 @@ def _diff(old: str, there: tuple[str, ...], start_line: int) -> str:
 
 
 def _shown(old: str) -> str:
-    """What the caller gave, as far as it is looked at, with nothing that JSON cannot carry."""
+    """Return the part of the caller's text that is examined, without surrogates, which JSON cannot carry."""
     return _SURROGATE.sub("\ufffd", to_lf(old[:MAX_OLD_CHARS]))

@@ -1,6 +1,6 @@
-"""A file's text as UTF-8 with LF line ends, for searches that are not literal, and the way back to its bytes.
+"""A file's text as UTF-8 with LF line ends, for searches that are not literal, and the map back to its bytes.
 
-The copy is only looked at. What is found in it is told as splices over the file's own bytes.
+The copy is only searched. What is found becomes splices over the file's own bytes.
 """
 
 import re
@@ -14,20 +14,20 @@ from fileops.model.files import Text
 
 
 class NormalizedText(Struct, frozen=True):
-    """data: without BOM; in a UTF-8 file invalid bytes stand as they are. crlfs: where a CRLF's newline stands."""
+    """A normalized text. `data` has no BOM and keeps invalid UTF-8; `crlfs` are the newlines in it that were CRLFs."""
 
     source: Text
     data: bytes
     crlfs: tuple[int, ...]
 
     def spans_in_source(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Byte ranges of the source for ranges of `data` that ascend and do not overlap."""
+        """Translate ranges of `data` to byte ranges of the source. The ranges ascend and do not overlap."""
         walk = _OffsetMap(self)
         return [(walk.to(start), walk.to(end)) for start, end in spans]
 
 
 def body_of(text: Text) -> NormalizedText | None:
-    """None where the content is not valid in its encoding (UTF-16 and UTF-32 only)."""
+    """Normalize the text, or return None if it is not valid in its encoding (UTF-16 and UTF-32 only)."""
     fmt = text.format
     content = text.data[len(fmt.bom) :]
     if fmt.encoding != "utf-8":
@@ -42,7 +42,7 @@ def body_of(text: Text) -> NormalizedText | None:
 
 
 class _OffsetMap:
-    """Offsets of the body to offsets of the source, in ascending order."""
+    """Translates offsets of the body to offsets of the source, in ascending order."""
 
     def __init__(self, body: NormalizedText) -> None:
         self._body = body

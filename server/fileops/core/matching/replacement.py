@@ -1,8 +1,8 @@
-"""What is written in place of a match: the new text in the file's encoding and with the right line ends.
+"""Replacement bytes of a match: the new text in the file's encoding and with the right line ends.
 
-The rule of a newline in the new text: in a match with one kind of line end, that kind; in a mixed match unchanged
-lines keep theirs and new lines take the one before; in a match without one, the end of the line it stands on,
-else of the line before; in a file without any, as given.
+A newline of the new text becomes the line end of the match if that has one kind. In a mixed match unchanged lines keep
+theirs and new lines take the one before. In a match without a line end, the newline becomes the end of the line that
+contains the match, else of the line before. In a file without line ends it stays as given.
 """
 
 from array import array
@@ -25,9 +25,7 @@ from fileops.model.edits import Splice
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Text
 
-MANY_MATCHES = (
-    1024  # up to here each match is its own splice; beyond, an object per match would cost more than it tells
-)
+MANY_MATCHES = 1024  # more matches are coalesced: an object for each would cost too much
 _MAX_GAP_BYTES = 1024  # untouched bytes that a coalesced splice may carry between two matches
 _MIN_GROUP = 64  # matches that one coalesced splice may hold at least
 
@@ -35,7 +33,7 @@ Replacement = bytes | Callable[[int, int], bytes]  # the same for every match, o
 
 
 def splices_for(text: Text, matches: Matches, new_string: str, check: Check = unchecked) -> tuple[Splice, ...]:
-    """One splice per match; very many matches are coalesced. Raises: NotEncodable, and what the check raises."""
+    """Return one splice per match; very many are coalesced. Raises: NotEncodable, and the errors of `check`."""
     replacement = _replacement(text, new_string)
     if len(matches) > MANY_MATCHES:
         return _coalesced(text.data, matches, replacement, check)
@@ -43,17 +41,17 @@ def splices_for(text: Text, matches: Matches, new_string: str, check: Check = un
 
 
 class LineEnds:
-    """What kinds the line ends of a text are. Asked about ascending offsets, all answers cost one pass together."""
+    """The kinds of a text's line ends. For queries at ascending offsets, all answers together cost one pass."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
         self._newline = newline_of(text.format)
-        self._asked_after, self._next = 1, 0  # no newline in [asked, next); next: the text's size where none follows
-        self._asked_before, self._last = 0, -1  # the last newline before asked, -1 where there is none
+        self._asked_after, self._next = 1, 0  # no newline in [asked, next)
+        self._asked_before, self._last = 0, -1  # the last newline before it, or -1
         self.are_there = find_aligned(text.data, self._newline, text.format, 0) >= 0
 
     def after(self, offset: int) -> str | None:
-        """The end of the line on which `offset` lies; None on a last line without one."""
+        """Return the end of the line that contains `offset`, None for a last line without one."""
         data, fmt = self.text.data, self.text.format
         if not self._asked_after <= offset <= self._next:
             hit = find_aligned(data, self._newline, fmt, offset)
@@ -62,7 +60,7 @@ class LineEnds:
         return None if self._next == len(data) else self._kind_at(self._next)
 
     def before(self, offset: int) -> str | None:
-        """The end of the line before the one on which `offset` lies; None on the first line."""
+        """Return the end of the line before the one that contains `offset`, None on the first line."""
         if offset < self._asked_before:
             self._asked_before, self._last = 0, -1
         hit = rfind_aligned(self.text.data, self._newline, self.text.format, self._asked_before, offset)
@@ -75,10 +73,10 @@ class LineEnds:
 
 
 def replacement_at(line_ends: LineEnds, start: int, end: int, new: str) -> bytes:
-    """What stands for `new` in place of [start, end), with the right line ends.
+    """Return the bytes of `new` that replace [start, end), with the right line ends.
 
-    `new` may carry bytes of the file that are no text, escaped as `surrogateescape` does in UTF-8 (elsewhere as
-    `surrogatepass` does). Raises: NotEncodable.
+    `new` may contain undecodable bytes of the file, escaped by `surrogateescape` in UTF-8 and by `surrogatepass` in
+    other encodings. Raises: NotEncodable.
     """
     fmt = line_ends.text.format
     ended = _with_line_ends(line_ends, start, end, to_lf(new)) if "\n" in new and line_ends.are_there else new
@@ -120,7 +118,7 @@ def _with_line_ends(line_ends: LineEnds, start: int, end: int, new: str) -> str:
 
 
 def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: str) -> str:
-    """Unchanged lines keep their ends, new lines take the one before. The last piece of the new text has none."""
+    """Return the new text. Unchanged lines keep their ends, new lines take the one before."""
     kept: dict[int, str] = {}
     old_at = new_at = 0
     complete = new_lines[:-1]
@@ -138,7 +136,7 @@ def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: 
 
 
 def _coalesced(data: bytes, matches: Matches, replacement: Replacement, check: Check) -> tuple[Splice, ...]:
-    """Neighbouring matches in one splice, so that the number of splices stays in the thousands at most."""
+    """Combine neighbouring matches, so that there are at most thousands of splices."""
     starts, ends = matches.starts, matches.ends
     per_group = max(_MIN_GROUP, len(starts) // MANY_MATCHES)
     splices: list[Splice] = []

@@ -1,4 +1,4 @@
-"""How alike two texts are, line by line: which lines stand for each other, and what is the same but for its looks."""
+"""Similarity of two texts by lines: which lines correspond, and which are equal but for blanks, case and quotes."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-_FEW_LINES = 20  # up to which the lines of each candidate are compared exactly
-_MAX_COMPARED_CHARS = 300  # of two differing pieces that are compared character by character
+_FEW_LINES = 20  # lines up to which candidates are compared exactly
+_MAX_COMPARED_CHARS = 300  # of two differing lines, compared by character
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\[nt\"'r\\]")
 
 
 class Wanted(Struct, frozen=True):
-    """The caller's lines, at least one; whether the first and the last are wanted whole or may be parts."""
+    """The caller's lines, at least one. The flags say whether the first and last must match whole lines."""
 
     lines: tuple[str, ...]
     whole_first: bool
@@ -25,7 +25,7 @@ class Wanted(Struct, frozen=True):
 
 
 def similarity_of(wanted: Wanted, there: tuple[str, ...]) -> float:
-    """0 to 1, by characters. A first and a last line may be wanted in part."""
+    """Return the similarity, 0 to 1, weighted by characters."""
     total = common = 0.0
     ratio = ratio_of if len(wanted.lines) <= _FEW_LINES else _quick_ratio
     for old, new in pairs_of(wanted, there):
@@ -36,7 +36,7 @@ def similarity_of(wanted: Wanted, there: tuple[str, ...]) -> float:
 
 
 def pairs_of(asked: Wanted, there: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Pieces that stand for each other. What has no counterpart is paired with nothing."""
+    """Yield the corresponding pieces. A piece without a counterpart is paired with ""."""
     wanted, ends = asked.lines, list(there)
     if len(wanted) == 1 and ends:
         is_whole = asked.whole_first or asked.whole_last
@@ -58,7 +58,7 @@ def pairs_of(asked: Wanted, there: tuple[str, ...]) -> Iterator[tuple[str, str]]
 
 
 def _best_part(wanted: str, line: str) -> str:
-    """The part of a line that one wanted piece most likely means, by the pieces that they share."""
+    """Return the part of a line that one wanted piece most likely means, by the substrings that they share."""
     if len(line) * len(wanted) > _MAX_COMPARED_CHARS * _MAX_COMPARED_CHARS:
         return line
     blocks = SequenceMatcher(None, wanted, line, autojunk=False).get_matching_blocks()[:-1]
@@ -74,23 +74,23 @@ def _best_part(wanted: str, line: str) -> str:
 
 def ratio_of(old: str, new: str) -> float:
     if not old.strip() and not new.strip():
-        return 0.9  # blank lines of different blanks
+        return 0.9  # the lines differ only in blanks
     a, b = old[:_MAX_COMPARED_CHARS], new[:_MAX_COMPARED_CHARS]
     return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def _quick_ratio(old: str, new: str) -> float:
-    """An upper bound, in linear time."""
+    """Return an upper bound of the ratio, in linear time."""
     return SequenceMatcher(None, old[:_MAX_COMPARED_CHARS], new[:_MAX_COMPARED_CHARS], autojunk=False).quick_ratio()
 
 
 def fold(line: str) -> str:
-    """For telling lines that are the same to the eye."""
+    """Return a key that is equal for lines that look the same."""
     return without_blanks(with_plain_quotes(visible(line)).casefold())
 
 
 def visible(text: str) -> str:
-    """Without what cannot be seen, and with plain blanks for those of other widths."""
+    """Remove invisible characters and replace other blanks by spaces."""
     return _BLANKS.sub(" ", _INVISIBLE.sub("", text))
 
 

@@ -1,7 +1,7 @@
-r"""Ways to name a place other than by its literal text: `regex`, `block`, and what plugins bring.
+r"""Strategies that find a place other than by its literal text: `regex`, `block`, and those of plugins.
 
-All look at the text with LF line ends and answer with places and new text; what becomes of a file is a list of
-splices, made and checked here. `regex` runs on RE2, whose time is linear in the text whatever the pattern.
+A strategy sees the text with LF line ends and returns places and new texts. This module checks them and makes the
+splices. `regex` runs on RE2, whose time is linear in the text for every pattern.
 """
 
 import re
@@ -28,13 +28,13 @@ from fileops.model.errors import (
 )
 from fileops.model.files import Text
 
-MAX_PLACES = 1_000_000  # of one edit, an object each; a plugin that never ends must not eat the memory
+MAX_PLACES = 1_000_000  # of one edit; an endless plugin must not exhaust memory
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
-_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # in a pattern; what \Q quotes are no escapes
+_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # text quoted by \Q has no escapes
 
 
 class Place(Struct, frozen=True):
-    """Bytes [start, end) of the body, and the text that is to stand there."""
+    """Bytes [start, end) of the body, and the text that replaces them."""
 
     start: int
     end: int
@@ -45,13 +45,13 @@ Finder = Callable[[NormalizedText, Edit], Iterable[Place]]
 
 
 class FinderStrategy(Struct, frozen=True):
-    """A strategy made of a function that finds places; the rules of uniqueness and of line ends are the core's."""
+    """A strategy made of a function that finds places. This class applies the rules of uniqueness and line ends."""
 
     name: str
     find: Finder
 
     def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
-        """Raises: see Strategy; InvalidPattern, StrategyFailed."""
+        """Resolve the edit on the text. Raises: as Strategy; InvalidPattern, StrategyFailed."""
         encode(edit.new_string, text.format)
         body = body_of(text)
         found = checked(self._bounded(body, edit), check) if body else ()
@@ -73,7 +73,7 @@ class FinderStrategy(Struct, frozen=True):
         return Step(splices=splices, n_replacements=len(places), match=self.name, match_lines=lines)
 
     def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[Place]:
-        """Raises: StrategyFailed, and what the finder raises."""
+        """Yield the places. Raises: StrategyFailed if there are too many, and the errors of the finder."""
         for number, place in enumerate(self.find(body, edit), 1):
             if number == MAX_PLACES:
                 raise StrategyFailed(strategy=self.name, reason="it names a million places or more")
@@ -101,15 +101,15 @@ def _lines_at(text: Text, offsets: Sequence[int]) -> tuple[int, ...]:
 
 
 def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
-    r"""old_string is a pattern of RE2's syntax, new_string may name groups: `\1`, `\g<name>`, `\\` for a backslash."""
-    import re2  # compiled; loaded by those who use it
+    r"""Find an RE2 pattern. `new_string` may refer to groups: `\1`, `\g<name>`; `\\` is a backslash."""
+    import re2  # a compiled extension, loaded at the first use
 
     options = re2.Options()
     options.max_mem = MAX_PATTERN_MEMORY_BYTES
     options.log_errors = False
     try:
         pattern = re2.compile(edit.old_string.replace("\r\n", "\n").encode(), options)
-    except UnicodeEncodeError:  # lone surrogates, which stand nowhere
+    except UnicodeEncodeError:  # lone surrogates, which occur in no file
         return
     except re2.error as error:
         raise InvalidPattern(reason=_text_of(error.args[0] if error.args else error)) from error
@@ -121,7 +121,7 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
     last_end = -1
     for found in pattern.finditer(body.data):
         start, end = found.span()
-        if start == end == last_end:  # an empty match right behind a match is part of it
+        if start == end == last_end:  # an empty match at a match's end is part of it
             continue
         if start == end and is_inside_character(body.data, start):  # RE2 steps byte by byte
             continue
@@ -135,7 +135,7 @@ def _shown(group: bytes | None) -> str:
 
 
 def _template(new: str, names: dict[str, int], n_groups: int) -> list[str | int]:
-    """Literal pieces and group numbers. Raises: InvalidPattern."""
+    """Split the new text into literal pieces and group numbers. Raises: InvalidPattern."""
     parts: list[str | int] = []
     for piece in re.split(r"(\\g<[^>\\]*>|\\\d{1,2}|\\\\)", new):
         reference = re.fullmatch(r"\\g<([^>]*)>|\\(\d{1,2})", piece)
@@ -147,7 +147,7 @@ def _template(new: str, names: dict[str, int], n_groups: int) -> list[str | int]
             name: str = reference[1] or reference[2]
             number = int(name) if name.isdecimal() else names.get(name, -1)
             if not 0 <= number <= n_groups:
-                raise InvalidPattern(reason=f"new_string names a group that the pattern has not: {piece}")
+                raise InvalidPattern(reason=f"new_string refers to a group that the pattern does not have: {piece}")
             parts.append(number)
     return parts
 
@@ -160,9 +160,9 @@ def _text_of(words: object) -> str:
 
 
 def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
-    """From the line that reads as old_string's first to the next one that reads as its last, both included.
+    """Find blocks: from a line equal to the first of `old_string` to the next one equal to its last, both included.
 
-    Blanks around a line do not count; lines of old_string between the two are not looked at.
+    Blanks around a line do not count. The other lines of `old_string` are ignored.
     """
     wanted = edit.old_string.replace("\r\n", "\n").strip("\n").split("\n")
     try:
@@ -170,17 +170,17 @@ def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
     except UnicodeEncodeError:
         return
     opened: int | None = None
-    at, behind = 0, 0
+    at, block_end = 0, 0
     for line in body.data.split(b"\n"):
         read = line.strip(b" \t")
-        if opened is None and read == first and first and at >= behind:
+        if opened is None and read == first and first and at >= block_end:
             opened = at
             if len(wanted) > 1:
                 at += len(line) + 1
                 continue
         if opened is not None and read == last:
-            behind = at + len(line)
-            yield Place(opened, behind, edit.new_string)
+            block_end = at + len(line)
+            yield Place(opened, block_end, edit.new_string)
             opened = None
         at += len(line) + 1
 
@@ -189,15 +189,15 @@ def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
 
 
 class StrategyPlugin(Protocol):
-    """What a package offers under the entry point group `fileops.strategies`."""
+    """A function that a package registers in the entry point group `fileops.strategies`."""
 
     def __call__(self, text: str, old_string: str, new_string: str, /) -> Iterable[tuple[int, int, str]]:
-        """Places as (start, end, new text), in characters of `text`, whose line ends are LF."""
+        """Return places as (start, end, new text), in characters of `text`, whose line ends are LF."""
         ...
 
 
 def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStrategy:
-    """`load` is called at the first use. Whatever the plugin does wrong becomes StrategyFailed, and no edit."""
+    """Return the strategy of a plugin. `load` is called at the first use; any error becomes StrategyFailed."""
 
     def find(body: NormalizedText, edit: Edit) -> Iterable[Place]:
         errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
@@ -209,7 +209,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
             raise StrategyFailed(strategy=name, reason=failure.reason) from failure
         except FileOpsError:
             raise
-        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is one failure
+        except (Exception, SystemExit) as error:  # foreign code of a plugin
             raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
         if len(found) == MAX_PLACES:
             raise StrategyFailed(strategy=name, reason="it names a million places or more")

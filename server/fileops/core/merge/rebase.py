@@ -1,8 +1,8 @@
-"""Carry splices over to a content that went on meanwhile: how an old edit is taken back without what came later.
+"""Rebasing of splices to a content that has changed since: it undoes an old edit and keeps all later changes.
 
-Three contents meet here: the one that the splices belong to (`base`), what stands now (`present`), and what the
-splices make of `base` (`target`). As in a three-way merge over words, what changed on one side only is kept. What both
-sides changed alike is made already; where they differ, at one place or about one text, nothing is guessed.
+There are three contents: the one that the splices belong to (`base`), the current one (`present`), and the result of
+the splices on `base` (`target`). As in a three-way merge over words, a change on one side only is kept. A change that
+both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import changes, is_inside_word, word_start, word_stop, words_of
+from fileops.core.diff.contents import is_inside_word, splices_between, word_start, word_stop, words_of
 from fileops.core.restored import Restored, Typed
 from fileops.core.text import detect_format, line_end, line_start, newline_of, split_lines
 from fileops.model.edits import Span, Splice
@@ -19,9 +19,10 @@ from fileops.model.files import TextFormat
 
 
 class Rebased(Struct, frozen=True, kw_only=True):
-    """splices: over the present content. conflicts: places in it that both sides changed, in order.
+    """The rebased splices, over the present content.
 
-    With conflicts the splices are not to be applied. later: what the other side did, over the base, and we did not.
+    conflicts: places in that content that both sides changed, in order; if there are any, do not apply the splices.
+    later: changes over the base that only the other side made.
     """
 
     splices: tuple[Splice, ...]
@@ -30,7 +31,7 @@ class Rebased(Struct, frozen=True, kw_only=True):
 
 
 def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> Rebased:
-    """The splices, made for `base`, as splices over `present`."""
+    """Translate splices over `base` to splices over `present`."""
     fmt = detect_format(base)
     wanted = minimal(splices, base, fmt)
     if base == present:
@@ -41,37 +42,37 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> Rebased:
     if detect_format(present).encoding != fmt.encoding:
         return Rebased(splices=(), conflicts=(Span(0, len(present)),))
     wanted = _settled(wanted, base, fmt)
-    since = _settled(changes(base, present, fmt), base, fmt)
+    since = _settled(splices_between(base, present, fmt), base, fmt)
     return _merged(wanted, since, base, target, present, fmt)
 
 
-def follow(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:
-    """Where places of `base` lie in `present`: typing before them moves them, typing inside them widens them."""
+def map_spans(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:
+    """Map places of `base` to `present`. Text typed before a place moves it, text typed inside widens it."""
     if base == present:
         return tuple(spans)
-    since = changes(base, present, detect_format(base))
+    since = splices_between(base, present, detect_format(base))
     return tuple(_present_extent(span, since) for span in spans)
 
 
 def minimal(splices: Sequence[Splice], data: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
-    """The same effect on `data` by splices of whole words: text that a splice puts back as it was is left out."""
+    """Return splices of whole words with the same effect on `data`, without text that they leave unchanged."""
     bare = TextFormat(encoding=fmt.encoding)
     result: list[Splice] = []
     for splice in whole_words(splices, data, fmt):
         part = data[splice.start : splice.end]
         keeps_bom = part.startswith(fmt.bom) and splice.new.startswith(fmt.bom)
-        if splice.start < len(fmt.bom) and not keeps_bom:  # the BOM itself comes or goes
+        if splice.start < len(fmt.bom) and not keeps_bom:  # the BOM itself is inserted or deleted
             result.append(splice)
             continue
         result.extend(
             Splice(splice.start + inner.start, splice.start + inner.end, inner.new)
-            for inner in changes(part, splice.new, bare if splice.start else fmt)
+            for inner in splices_between(part, splice.new, bare if splice.start else fmt)
         )
     return tuple(result)
 
 
 def whole_words(splices: Sequence[Splice], data: bytes, fmt: TextFormat) -> list[Splice]:
-    """The same effect by splices that begin and end where words do; those that share a word become one."""
+    """Return splices with the same effect that begin and end at words. Those that share a word are combined."""
     groups: list[tuple[int, int, list[Splice]]] = []
     for splice in splices:
         start, end = word_start(data, splice.start, fmt), word_stop(data, splice.end, fmt)
@@ -84,10 +85,10 @@ def whole_words(splices: Sequence[Splice], data: bytes, fmt: TextFormat) -> list
 
 
 def _settled(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
-    """The same effect, each insertion and deletion as far down as it goes.
+    """Return splices with the same effect, each insertion and deletion moved as far down as possible.
 
-    One of several equal lines (or words of a line) that comes or goes can be any of them. Settled, it is always the
-    last, so that two that mean the same are the same.
+    If one of several equal lines (or words of a line) is inserted or deleted, it can be any of them. Here it is always
+    the last, so that equivalent splices become equal.
     """
     settled: list[Splice] = []
     limit = len(base) + 1
@@ -101,7 +102,7 @@ def _settled(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> tuple[S
 
 
 def _slid(splice: Splice, base: bytes, limit: int, fmt: TextFormat) -> Splice:
-    """limit: which it does not reach."""
+    """Move a splice down as far as its effect stays the same, but not to `limit`."""
     splice = _as_lines(splice, base, limit, fmt)
     tokens, by_line = _tokens_of(splice, base, fmt)
     n_slid, at = 0, splice.end
@@ -119,7 +120,7 @@ def _slid(splice: Splice, base: bytes, limit: int, fmt: TextFormat) -> Splice:
 
 
 def _as_lines(splice: Splice, base: bytes, limit: int, fmt: TextFormat) -> Splice:
-    """Whole lines, where it is as good as that: the end of a line and the beginning of the next come or go."""
+    """Return a splice of whole lines if `splice`, from inside a line to inside the next, is equivalent to one."""
     text, newline = splice.new or base[splice.start : splice.end], newline_of(fmt)
     if newline not in text or line_start(base, fmt, splice.start) == splice.start:
         return splice
@@ -131,7 +132,7 @@ def _as_lines(splice: Splice, base: bytes, limit: int, fmt: TextFormat) -> Splic
 
 
 def _first_place(insertion: Splice, base: bytes, floor: int, fmt: TextFormat) -> int:
-    """Where else it could be made to the same effect: as far up as it goes, not above floor."""
+    """Return the topmost place, not above `floor`, at which the insertion has the same effect."""
     tokens, by_line = _tokens_of(insertion, base, fmt)
     n_slid, at = 0, insertion.start
     while True:
@@ -145,7 +146,7 @@ def _first_place(insertion: Splice, base: bytes, floor: int, fmt: TextFormat) ->
 
 
 def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes], bool]:
-    """Of what comes or goes: the lines, if it is whole lines (True), else the words."""
+    """Split the inserted or deleted text into lines if it is whole lines (True), else into words."""
     text, first = splice.new or base[splice.start : splice.end], len(fmt.bom)
     begins_line = splice.start <= first or line_start(base, fmt, splice.start) == splice.start
     if begins_line and text.endswith(newline_of(fmt)):
@@ -157,7 +158,7 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 
 
 class _Cluster(Struct, frozen=True):
-    """Splices of ours, and the changes theirs[first:stop] that they meet. first: all changes below lie before them."""
+    """Our splices and the changes theirs[first:stop] that they meet. All changes before `first` are above them."""
 
     ours: tuple[Splice, ...]
     first: int
@@ -167,10 +168,10 @@ class _Cluster(Struct, frozen=True):
 def _merged(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> Rebased:
-    """Wanted leads from base to target, since from base to present; both are settled."""
+    """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[Span] = []
-    free: list[tuple[Splice, int]] = []  # of ours, and how far it moves
+    free: list[tuple[Splice, int]] = []  # our splices, and how far each moves
     made: set[int] = set()
     for cluster in _clusters(wanted, since):
         theirs = since[cluster.first : cluster.stop]
@@ -223,15 +224,15 @@ def _clusters(ours: Sequence[Splice], theirs: Sequence[Splice]) -> Iterator[_Clu
         yield _Cluster(tuple(group), first, j)
 
 
-def _meet(one: Splice, other: Splice) -> bool:
-    """Whether both touch a byte, one a place inside the other, or both insert at one place. Neighbours do not meet."""
-    if one.start == one.end == other.start == other.end:
+def _meet(ours: Splice, theirs: Splice) -> bool:
+    """Return whether the splices overlap or both insert at one place. Neighbours do not meet."""
+    if ours.start == ours.end == theirs.start == theirs.end:
         return True
-    return one.start < other.end and other.start < one.end
+    return ours.start < theirs.end and theirs.start < ours.end
 
 
 def _made(splices: Sequence[Splice], base: bytes, start: int, end: int) -> bytes:
-    """What the splices make of base[start:end]."""
+    """Return the result of the splices on base[start:end]."""
     pieces: list[bytes] = []
     at = start
     for splice in splices:
@@ -241,7 +242,7 @@ def _made(splices: Sequence[Splice], base: bytes, start: int, end: int) -> bytes
 
 
 def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[Span]:
-    """Where a word would come about of parts from both sides: neither has a word that goes on across such an edge."""
+    """Return the places at which parts from both sides would form one word, which neither side contains."""
     merged = splicing.apply(present, splices)
     glued: list[Span] = []
     shift = 0
@@ -254,7 +255,7 @@ def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[S
 
 
 def _present_extent(place: Span, since: Sequence[Splice]) -> Span:
-    """The part of the present content that stands for a place of the base."""
+    """Return the part of the present content that corresponds to a place of the base."""
     start, end = place.start, place.end
     shift = grown = 0
     for change in since:

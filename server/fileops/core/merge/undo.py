@@ -1,8 +1,8 @@
-"""What taking back edits of one file comes to. Pure: it is given contents and says what should stand.
+"""Undo of edits of one file. Pure: it is given contents and returns the content that the undo produces.
 
-An edit is kept as its reverse: splices over the content that it left. They are rebased over what happened since, so
-that only the edit's own part is taken back. Edits that follow each other are taken back as one, and in halves only
-where that meets a conflict; so many edits cost little more than one.
+An edit is kept as its reverse: splices over the content that it produced. They are rebased over later changes, so that
+only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict.
+So many edits cost little more than one.
 """
 
 from bisect import bisect_left
@@ -13,8 +13,8 @@ from itertools import chain
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import changes, is_of_word, words_of
-from fileops.core.merge.rebase import follow, minimal, rebase, whole_words
+from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
 from fileops.core.text import count_newlines, decode_part, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Span, Splice
@@ -24,9 +24,9 @@ from fileops.model.history import AppliedEdit
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """What should stand instead of the present content. content: None for no file.
+    """The result of an undo. `content` is None if the file is removed.
 
-    splices: over the present content (empty where there is none, or is to be none). edit_ids: newest first.
+    splices: over the present content (empty if there is no file before or after). edit_ids: newest first.
     """
 
     content: bytes | None
@@ -37,9 +37,9 @@ class Undone(Struct, frozen=True, kw_only=True):
 def undo_edits(
     edits: Sequence[AppliedEdit], present: bytes | None, content_after: Callable[[str], bytes | None]
 ) -> Undone:
-    """Edits of one file, newest first. present: None where no file stands.
+    """Undo edits of one file, which are given newest first. `present` is None if there is no file.
 
-    content_after: by edit id, None where it is not known any more. Raises: UndoConflict, with lines of `present`.
+    content_after: by edit id, None if it is no longer known. Raises: UndoConflict, with lines of `present`.
     """
     current, splices = present, tuple[Splice, ...]()
     for run in _runs(edits):
@@ -47,7 +47,7 @@ def undo_edits(
             current, step = _step_back(run, current, content_after)
         except _Conflict as conflict:
             places, seen = conflict.places, conflict.content
-            places = follow(places, seen, present) if seen is not None and present is not None else ()
+            places = map_spans(places, seen, present) if seen is not None and present is not None else ()
             raise UndoConflict(ranges=_lines(present, places), reason=conflict.reason) from None
         splices = splicing.compose(splices, step)
     if present is not None and current is not None:
@@ -60,7 +60,7 @@ def undo_edits(
 
 
 class _Conflict(Exception):
-    """places: in that content."""
+    """A conflict. `places` are in `content`."""
 
     def __init__(self, reason: str, content: bytes | None, places: Sequence[Span] = ()) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ _ContentAfter = Callable[[str], bytes | None]
 
 
 def _runs(edits: Sequence[AppliedEdit]) -> Iterator[Sequence[AppliedEdit]]:
-    """Modifications each of which left what the next newer one found; others by themselves."""
+    """Yield runs of consecutive modifications, each of which follows the one before without a gap; others alone."""
     start = 0
     for n in range(1, len(edits) + 1):
         is_run = (
@@ -93,10 +93,10 @@ def _step_back(run: Sequence[AppliedEdit], current: bytes | None, content_after:
         case "delete":
             if current is None:
                 return splicing.apply(b"", edit.reverse), ()
-            raise _Conflict("another file stands there now", current, (Span(0, len(current)),))
+            raise _Conflict("another file exists there now", current, (Span(0, len(current)),))
         case "modify":
             if current is None:
-                raise _Conflict("the file does not exist any more", None)
+                raise _Conflict("the file no longer exists", None)
             return _unmodified(run, current, content_after)
 
 
@@ -127,25 +127,25 @@ def _unmodified(
 
 
 def _goes_back(run: Sequence[AppliedEdit], touched: Sequence[Splice], later: Sequence[Splice], base: bytes) -> bool:
-    """Whether later changes, where the run was at work, may have brought back what stood in the middle of it.
+    """Return whether later changes at the places of the run may have restored text from the middle of the run.
 
-    Taken as one, the run knows nothing of what came and went inside it.
+    The run as a whole does not contain text that one of its edits inserted and another deleted.
     """
     fmt = detect_format(base)
     places = whole_words(touched, base, fmt)
     ends = [place.end for place in places]
 
-    def is_at_work(change: Splice) -> bool:
+    def is_touched_by_run(change: Splice) -> bool:
         n = bisect_left(ends, change.start)
         return n < len(ends) and places[n].start <= change.end
 
-    typed = {word for change in later if is_at_work(change) for word in words_of(change.new, fmt)}
+    typed = {word for change in later if is_touched_by_run(change) for word in words_of(change.new, fmt)}
     typed = {word for word in typed if not _is_blank(word, fmt)}
     if not typed:
         return False
-    went = [words_of(splice.new, fmt) for edit in run for splice in edit.reverse if splice.new]
-    parts = {word for words in went for word in (words[0], words[-1]) if not _is_blank(word, fmt)}  # of cut words
-    return not typed.isdisjoint(chain.from_iterable(went)) or any(part in word for part in parts for word in typed)
+    removed = [words_of(splice.new, fmt) for edit in run for splice in edit.reverse if splice.new]
+    parts = {word for words in removed for word in (words[0], words[-1]) if not _is_blank(word, fmt)}  # of cut words
+    return not typed.isdisjoint(chain.from_iterable(removed)) or any(part in word for part in parts for word in typed)
 
 
 def _is_blank(data: bytes, fmt: TextFormat) -> bool:
@@ -162,14 +162,14 @@ def _in_halves(
 
 
 def _n_undone(run: Sequence[AppliedEdit], present: bytes) -> int | None:
-    """How many of the newest are taken back already, if what stands is just what one of the run left or found."""
+    """Return how many of the newest edits are already undone, if the file is as one of the run left or found it."""
     if run[0].after == present:
         return 0
     return next((n for n, edit in enumerate(run, 1) if edit.before == present), None)
 
 
 def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[AppliedEdit]) -> bytes:
-    """What stood before the run. Raises: _Conflict, where the splices do not lead there: they were kept on a disk."""
+    """Return the content before the run. Raises: _Conflict, if the splices, which were kept on a disk, are wrong."""
     before = splicing.apply(content, splices)
     if content_digest(before) != run[-1].before:
         raise _unknown(content)
@@ -177,38 +177,38 @@ def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[AppliedEdi
 
 
 def _unknown(current: bytes) -> _Conflict:
-    return _Conflict("what the edit left is not known any more", current, (Span(0, len(current)),))
+    return _Conflict("the content after the edit is no longer known", current, (Span(0, len(current)),))
 
 
 def _doubles(before: bytes, base: bytes, present: bytes, result: bytes) -> bool:
-    """Whether words that a person put back stand there twice: both brought them, and now there are too many.
+    """Return whether the result contains words twice, because both a user and the undo restored them.
 
-    before, base: what stood before and after the edits. Step by step that cannot be seen: a word that was put back in
-    one step's place can have come from another.
+    before, base: the contents before and after the edits. A single step cannot detect this: a word restored at the
+    place of one step can belong to another.
     """
     fmt = detect_format(base)
     shared = _brought(base, present, fmt) & _brought(present, result, fmt)
     if not any(shared.values()):
         return False
-    allowed, there = Counter(words_of(before, fmt)), Counter(words_of(result, fmt))
-    return any(there[word] > allowed[word] for word in shared)
+    allowed, present_words = Counter(words_of(before, fmt)), Counter(words_of(result, fmt))
+    return any(present_words[word] > allowed[word] for word in shared)
 
 
 def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
-    """Words, without blanks and signs, of which there are more."""
-    came, went = Counter[bytes](), Counter[bytes]()
-    for splice in changes(before, after, fmt):
-        came.update(word for word in words_of(splice.new, fmt) if is_of_word(word, 0, fmt))
-        went.update(words_of(before[splice.start : splice.end], fmt))
-    return came - went
+    """Count the words, without blanks and signs, that were added."""
+    added, removed = Counter[bytes](), Counter[bytes]()
+    for splice in splices_between(before, after, fmt):
+        added.update(word for word in words_of(splice.new, fmt) if is_of_word(word, 0, fmt))
+        removed.update(words_of(before[splice.start : splice.end], fmt))
+    return added - removed
 
 
 def current_ranges(edit: AppliedEdit, base: bytes, present: bytes) -> tuple[Span, ...]:
-    """Where the edit's part lies in the present content. base: the content after the edit."""
+    """Return the ranges of the edit in the present content. `base` is the content after the edit."""
     if edit.kind == "create":
         return (Span(0, len(present)),)
     reverse = minimal(edit.reverse, base, detect_format(base))
-    return follow([Span(splice.start, splice.end) for splice in reverse], base, present)
+    return map_spans([Span(splice.start, splice.end) for splice in reverse], base, present)
 
 
 def _lines(data: bytes | None, places: Sequence[Span]) -> tuple[LineRange, ...]:

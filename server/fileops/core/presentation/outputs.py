@@ -1,6 +1,6 @@
-"""Every sentence that a model reads, and one sentence per failure for a person.
+"""Sentences for the model and for the user: the output of each tool, and a message for each failure.
 
-The texts for the model are ordered, character for character; they are returned exactly so and never localised.
+The texts of the tools for the model are specified character for character and never localised.
 `path` is always the path as the caller gave it.
 """
 
@@ -24,10 +24,10 @@ _USE_PARTS = (
     "search for specific content."
 )
 
-# What to do about a refusal of the system that brought no better word.
+# Advice for a failure of the operating system without a hint.
 _ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
 _FREE_SPACE = "Free some space, then try again."
-_LOOK_AT_DISK = "Try again; if it stays so, check the file, its folder and its disk."
+_CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
 
 
 def read_text(numbered_lines: str) -> str:
@@ -68,7 +68,7 @@ def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
 
 
 def with_corrections(output: str, matches: Sequence[str]) -> str:
-    """The ordered text, and a sentence for each edit whose text was corrected to match."""
+    """Return `output` and a sentence for each edit whose text was corrected to match."""
     several = len(matches) > 1
     notes = [
         f"Note: {f'edit {index}: ' if several else ''}{SENTENCES[match]}"
@@ -79,12 +79,12 @@ def with_corrections(output: str, matches: Sequence[str]) -> str:
 
 
 def with_user_change(output: str, unified_diff: str) -> str:
-    """The ordered text, and what a person made of the proposal."""
+    """Return `output` and the diff of the text as the user changed it."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
 
 
 def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, cwd: str) -> str:
-    """Of a shell command: what it printed, and how it ended where that was not well."""
+    """Return the output of a shell command, and how it ended unless it succeeded."""
     match error:
         case None if exit_code == 0:
             return shown or "(no output)"
@@ -93,12 +93,12 @@ def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, 
         case errors.CommandTimedOut(timeout_s=timeout_s):
             ending = f"Command timed out after {timeout_s:g} seconds"
         case _:
-            return f"<tool_use_error>{_told(error, 'read', cwd)}</tool_use_error>"
+            return f"<tool_use_error>{_error_text(error, 'read', cwd)}</tool_use_error>"
     return f"{shown}\n\n{ending}" if shown else ending
 
 
 def question_texts(path: str, plan: Plan) -> tuple[str, str]:
-    """Title and description of a proposal put before a person."""
+    """Return the title and the description of an edit that the user has to approve."""
     change = plan.change
     name = path.rpartition("/")[2]
     if plan.creates:
@@ -109,35 +109,35 @@ def question_texts(path: str, plan: Plan) -> tuple[str, str]:
 
 
 def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, str]:
-    """Title and description of an undo put before a person."""
+    """Return the title and the description of an undo that the user has to approve."""
     counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
-    return f"Confirm Undo: {path.rpartition('/')[2]}", f"{path}: {_counted(n_edits, 'edit')} taken back, {counts}"
+    return f"Undo {_counted(n_edits, 'edit')} in {path.rpartition('/')[2]}", f"{path}: {counts}"
 
 
 def undone_text(
     path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"], *, is_dry: bool
 ) -> str:
-    """For the model, of one file."""
+    """Return the sentence for the model about one file of an undo."""
     done = "would be" if is_dry else "has been" if n_edits == 1 else "have been"
-    told = f"{_counted(n_edits, 'edit')} of {path} {done} undone."
+    undone = f"{_counted(n_edits, 'edit')} of {path} {done} undone."
     match outcome:
         case "removed":
-            return f"{told} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
+            return f"{undone} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
         case "created":
-            return f"{told} The file {'would stand' if is_dry else 'stands'} again."
+            return f"{undone} The file {'would be' if is_dry else 'has been'} restored."
         case "modified" if change.snippet or change.hunks:
-            return f"{told} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
+            return f"{undone} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
         case "modified":
-            return f"{told} Nothing of it was left in the file."
+            return f"{undone} The edit was no longer present in the file."
 
 
 def undo_failure_note(path: str, left: Sequence[str]) -> str:
-    """Of an undo over several files that failed at `path`. left: files that stay undone all the same."""
+    """Return a note on an undo of several files that failed at `path`. `left` are the files that remain undone."""
     if not left:
         return f"It was {path}. No file was changed."
     return (
-        f"It was {path}. Undone all the same, and not to be put back: {', '.join(left)}. "
-        "All other files are as they were. Read them again before going on."
+        f"It was {path}. {', '.join(left)} {'remains' if len(left) == 1 else 'remain'} undone and could not be "
+        "restored. All other files are unchanged. Read the files again before the next edit."
     )
 
 
@@ -146,7 +146,7 @@ def _counted(n: int, noun: str) -> str:
 
 
 def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
-    """What the model is told."""
+    """Return the text of a failed tool for the model."""
     match error:
         case errors.NotRead():
             return "File has not been read yet. Read it first before writing to it."
@@ -157,10 +157,10 @@ def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
         case errors.TooManyChars(n_chars=n, max_chars=max_chars):
             return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {_USE_PARTS}"
         case _:
-            return f"<tool_use_error>{_told(error, tool, path)}</tool_use_error>"
+            return f"<tool_use_error>{_error_text(error, tool, path)}</tool_use_error>"
 
 
-def _told(error: FileOpsError, tool: Tool, path: str) -> str:
+def _error_text(error: FileOpsError, tool: Tool, path: str) -> str:
     match error:
         case errors.FileMissing():
             return "File does not exist."
@@ -195,7 +195,7 @@ def _told(error: FileOpsError, tool: Tool, path: str) -> str:
 
 
 def _advice(error: FileOpsError) -> str:
-    """What a model had better do next, where the failure's own sentence does not say it."""
+    """Return what the model should do next, if the failure's own sentence does not say it."""
     match error:
         case errors.NotRegularFile():
             return "Only regular files can be read and edited."
@@ -206,32 +206,33 @@ def _advice(error: FileOpsError) -> str:
         case errors.StrategyFailed():
             return "Nothing was written. Use another strategy, or the exact text."
         case errors.Rejected(what="command"):
-            return "It was not run. Do not try the same again: ask the user what is wanted instead."
+            return "It was not run. Do not retry the same command; ask the user what they want instead."
         case errors.Rejected():
-            return "Nothing was written. Do not try the same again: ask the user what is wanted instead."
+            return "Nothing was written. Do not retry the same edit; ask the user what they want instead."
         case errors.ApprovalTimedOut(what="command"):
-            return "It was not run. Try again when the user is there."
+            return "It was not run. Try again when the user is available."
         case errors.ApprovalTimedOut():
-            return "Nothing was written. Try again when the user is there."
+            return "Nothing was written. Try again when the user is available."
         case errors.ApplyRefused():
-            return "Read the file again before the next try, or ask the user to save it."
+            return "Read the file again before you retry, or ask the user to save it."
         case errors.DocumentUnknown():
             return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
         case errors.UndoConflict(ranges=ranges) if ranges:
-            return f"Read {_lines_named(ranges)} and edit what is to go."
+            return f"Read {_lines_named(ranges)} and edit the text that should change."
         case _:
             return ""
 
 
 def _lines_named(ranges: Sequence[LineRange]) -> str:
     named = ", ".join(
-        str(one.start_line) if one.start_line == one.end_line else f"{one.start_line}-{one.end_line}" for one in ranges
+        str(lines.start_line) if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
+        for lines in ranges
     )
     return f"line {named}" if named.isdecimal() else f"lines {named}"
 
 
 def failure_message(error: FileOpsError) -> str:
-    """One sentence for a person."""
+    """Return one sentence for the user, with advice if there is any."""
     match error:
         case errors.FileMissing():
             return "The file does not exist."
@@ -240,7 +241,7 @@ def failure_message(error: FileOpsError) -> str:
         case errors.NotAbsolute():
             return "The path is not absolute."
         case errors.OutsideRoots():
-            return "The path lies outside the workspace folders."
+            return "The path is outside the workspace folders."
         case errors.PermissionRefused(reason=reason, hint=hint):
             return f"The operating system refused access: {reason}. {hint or _ASK_FOR_PERMISSION}"
         case errors.NotRegularFile(kind=kind):
@@ -260,15 +261,15 @@ def failure_message(error: FileOpsError) -> str:
         case errors.ModifiedExternally():
             return "The file changed since it was read."
         case errors.NoMatch():
-            return "The text to replace does not stand in the file."
+            return "The text to replace was not found in the file."
         case errors.MultipleMatches(n_matches=n):
-            return f"The text to replace stands in {n} places."
+            return f"The text to replace occurs {n} times."
         case errors.CountMismatch(n_expected=expected, n_found=found):
-            return f"The text to replace stands in {found} places, not in the expected {expected}."
+            return f"The text to replace occurs {_counted(found, 'time')}, not {expected} as expected."
         case errors.NoChange(same_strings=True):
             return "The old and the new text are the same."
         case errors.NoChange():
-            return "The edit would leave every byte as it is."
+            return "The edit would not change any byte."
         case errors.AlreadyExists():
             return "The file already exists."
         case errors.NotEncodable(encoding=encoding, characters=characters):
@@ -282,25 +283,25 @@ def failure_message(error: FileOpsError) -> str:
         case errors.Rejected(what=what):
             return f"The proposed {what} was rejected."
         case errors.CommandTimedOut(timeout_s=timeout_s):
-            return f"The command was ended after {timeout_s:g} seconds, with all that it had started."
+            return f"The command and its child processes were terminated after {timeout_s:g} seconds."
         case errors.CommandNotStarted(reason=reason):
             return f"The command could not be started: {reason}."
         case errors.ApprovalTimedOut(timeout_s=timeout_s, what=what):
-            return f"Nobody answered the proposed {what} within {timeout_s:g} seconds."
+            return f"The proposed {what} was not answered within {timeout_s:g} seconds."
         case errors.ApplyRefused(reason=reason):
             return f"The editor did not apply the edit: {reason}."
         case errors.DocumentUnknown(reason=reason):
-            return f"What the editor shows of the file is not known: {reason}."
+            return f"The text that the editor shows for the file is not known: {reason}."
         case errors.UndoConflict(reason=reason, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
-            return f"The edit cannot be taken back{loss}{_after_colon(reason)}."
+            return f"The edit cannot be undone{loss}{_after_colon(reason)}."
         case errors.DiskFull(reason=reason, hint=hint):
             return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
         case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):
-            advice = "Whether the edit was made is not known: read the file again." if is_unsure else "Try again."
+            advice = "It is not known whether the edit was made: read the file again." if is_unsure else "Try again."
             return f"There is no connection to {where}: {reason}. {advice}"
         case errors.IoFailure(reason=reason, hint=hint):
-            return f"The file could not be read or written: {reason}. {hint or _LOOK_AT_DISK}"
+            return f"The file could not be read or written: {reason}. {hint or _CHECK_DISK}"
         case _:
             raise TypeError(type(error).__name__)
 

@@ -1,6 +1,6 @@
-"""A call and its result as a pane shows them: one line, the result's first lines, a diff as rows. Pure.
+"""View model of a call and its result: one line for the call, the first lines of the result, a diff as rows.
 
-What comes out is a view model: texts without colours or escapes, numbers beside them. Nothing here is for a model.
+Pure. The texts contain no colours or escapes; an editor adds them. Models never see these texts.
 """
 
 import re
@@ -22,7 +22,7 @@ _NAMES = {method: {"MultiEdit": "multi_edit"}.get(tool, tool.lower()) for tool, 
 
 
 class ShownResult(Struct, frozen=True, kw_only=True):
-    """Of a tool's answer, what is drawn. message: of a failure. hunks: None where the answer carries no change."""
+    """The parts of a tool's result that are shown. `message` is a failure's; `hunks` is None if there is no change."""
 
     is_error: bool
     output: str
@@ -35,14 +35,14 @@ class ShownResult(Struct, frozen=True, kw_only=True):
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """number: of the file's line, None for a line that is of no file."""
+    """A line of a view. `number` is its line in the file, None if it is not from a file."""
 
     number: int | None
     text: str
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
-    """old_line, new_line: None on the side where the line does not stand. A "hunk" row parts what lies apart."""
+    """A row of a diff. A line number is None on the side that lacks the line. A "hunk" row separates hunks."""
 
     kind: Literal["hunk", " ", "-", "+"]
     old_line: int | None
@@ -52,7 +52,7 @@ class DiffRow(Struct, frozen=True, kw_only=True):
 
 
 class DiffView(Struct, frozen=True, kw_only=True):
-    """is_cut: the answer itself did not carry the whole diff."""
+    """A diff as rows. `is_cut` says that the result did not contain the whole diff."""
 
     title: str
     operation: Literal["create", "modify"]
@@ -63,7 +63,7 @@ class DiffView(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """n_more: lines or rows that are not shown. more: a line that says so, "" where all are shown."""
+    """A call and its result. `n_more` counts the hidden lines or rows; `more` is a line that says so, or ""."""
 
     call: str
     state: Literal["pending", "success", "error"]
@@ -82,7 +82,7 @@ def render(
     is_partial: bool = False,
     expanded: bool = False,
 ) -> View:
-    """is_partial: the arguments, or the result, are still coming in."""
+    """Return the view of a call. `is_partial` says that the arguments or the result are incomplete."""
     method = METHODS.get(method, method)
     folders = tuple(folders)
     call = render_call(method, arguments, folders)
@@ -105,7 +105,7 @@ def render(
 
 
 def render_call(method: str, arguments: Arguments, folders: Iterable[str]) -> str:
-    """`read src/x.py:10-50`; `read ...` as long as no path has come."""
+    """Return a line such as `read src/x.py:10-50`, or `read ...` while the path is not known."""
     name = _NAMES.get(method, method.removeprefix("fileops/"))
     if method == "fileops/bash":
         return one_line(f"{name} {text_of(arguments, 'command') or '...'}")[:MAX_CALL_CHARS]

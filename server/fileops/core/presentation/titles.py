@@ -1,6 +1,6 @@
-"""What a call is about, in one line for a person, and where: also while its arguments still stream in.
+"""One-line titles and locations of calls for the user, also while the arguments are still streaming in.
 
-Pure; arguments are whatever JSON a model has produced so far, so every key may be missing or of a wrong type.
+Pure. The arguments are the JSON that a model has produced so far, so every key may be missing or have a wrong type.
 """
 
 import posixpath
@@ -21,7 +21,7 @@ METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops
 
 
 class Location(Struct, frozen=True, kw_only=True):
-    """path: as given. line: 1-based, None where none is known."""
+    """A place that a call is about. `path` is as given; `line` is 1-based, None if not known."""
 
     path: str
     line: int | None
@@ -33,7 +33,10 @@ class Description(Struct, frozen=True, kw_only=True):
 
 
 def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_line: int | None = None) -> Description:
-    """method: of the wire, or a tool's name. edit_line: where the old text of an edit stands, if that is known."""
+    """Return the title and the locations of a call.
+
+    method: of the wire, or a tool's name. edit_line: the line of the old text of an edit, if known.
+    """
     method = METHODS.get(method, method)
     path = text_of(arguments, "file_path")
     line = number_of(arguments, "offset") if method == "fileops/read" else edit_line
@@ -44,7 +47,7 @@ def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_
 
 
 def first_old_string(method: str, arguments: Arguments) -> str:
-    """Of an edit, the text by which its place is found; "" where there is none (yet)."""
+    """Return the `old_string` of the first edit, or "" if there is none (yet)."""
     steps = steps_of(METHODS.get(method, method), arguments)
     return text_of(steps[0], "old_string") if steps else ""
 
@@ -74,12 +77,12 @@ def _edit_title(steps: Sequence[Arguments], path: str) -> str:
 
 
 def _snippet(text: str) -> str:
-    """The first line's beginning; the dots stand always, as the seed document has them."""
+    """Return the beginning of the first line and dots. The dots are always there, as specified."""
     return text.split("\n", 1)[0][:MAX_SNIPPET_CHARS] + "..."
 
 
 def subject_of(method: str, arguments: Arguments, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
-    """What a call is about: its file, else the session or the edit that an undo names, dots while nothing is known."""
+    """Return the file of a call, else the session or edit that an undo names, else dots."""
     if path := text_of(arguments, "file_path"):
         return shown_path(path, folders, max_chars)
     for kind in ("edit", "session") if method == "fileops/undo" else ():
@@ -88,7 +91,7 @@ def subject_of(method: str, arguments: Arguments, folders: Iterable[str], max_ch
     return UNKNOWN
 
 
-# --- arguments as far as they have come ---------------------------------------------------------------------------
+# --- arguments received so far ------------------------------------------------------------------------------------
 
 
 def steps_of(method: str, arguments: Arguments) -> list[Arguments]:
@@ -106,7 +109,7 @@ def text_of(arguments: Arguments, key: str) -> str:
 
 
 def number_of(arguments: Arguments, key: str) -> int | None:
-    """A whole number of at least 1."""
+    """Return the value if it is a whole number of at least 1."""
     value = arguments.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1 or value < 1:
         return None
@@ -114,7 +117,7 @@ def number_of(arguments: Arguments, key: str) -> int | None:
 
 
 def line_range(arguments: Arguments) -> str:
-    """`:10-50`, `:10` without an end, nothing for a whole file."""
+    """Return `:10-50`, `:10` without an end, or "" for a whole file."""
     offset, limit = number_of(arguments, "offset"), number_of(arguments, "limit")
     if offset is None and limit is None:
         return ""
@@ -128,23 +131,23 @@ UNKNOWN = "..."
 
 
 def shown_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
-    """Relative to the innermost folder that holds it, shortened; dots where no path is known yet."""
+    """Return the path, shortened and relative to the innermost folder that contains it; dots if it is not known."""
     return shortened(relative(path, folders), max_chars) if path else UNKNOWN
 
 
 def relative(path: str, folders: Iterable[str]) -> str:
-    """By its letters alone; a path in none of the folders stays as it is."""
+    """Return the path relative to the innermost folder, compared literally. A path outside all folders is unchanged."""
     if not path.startswith("/"):
         return path
     path = posixpath.normpath(path)
-    holding = [folder for folder in folders if is_inside(folder, path)]
-    if not holding:
+    containing = [folder for folder in folders if is_inside(folder, path)]
+    if not containing:
         return path
-    return path[len(max(holding, key=len).rstrip("/")) :].lstrip("/") or "."
+    return path[len(max(containing, key=len).rstrip("/")) :].lstrip("/") or "."
 
 
 def shortened(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
-    """The first folder and as many of the last parts as fit: `src/.../widgets/button.py`."""
+    """Return the first folder and as many of the last parts as fit: `src/.../widgets/button.py`."""
     if len(path) <= max_chars:
         return path
     root = "/" if path.startswith("/") else ""
@@ -157,5 +160,5 @@ def shortened(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
 
 
 def one_line(text: str) -> str:
-    """Control characters and what no terminal can show give way to U+FFFD."""
+    """Replace control and other unprintable characters by U+FFFD."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

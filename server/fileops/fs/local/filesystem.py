@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
-from fileops.core.stamps import is_unmoved
+from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, nofollow
 from fileops.fs.local.commit import AnotherFileError, CannotReplaceError, Gate, JournalLocation, Written
 from fileops.fs.local.directories import ensure_directory, folder_of
@@ -215,7 +215,7 @@ class LocalFileSystem:
 
     def _change(self, target: Target, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         assert snapshot.stamp is not None
-        if not is_unmoved(snapshot.stamp, nofollow.stamp_of(target.status)):
+        if not same_stamp(snapshot.stamp, nofollow.stamp_of(target.status)):
             _require_content(target, snapshot.data)  # before anything is written; asked again behind it, of any file
         new = core_splices.apply(snapshot.data, splices)
         with ExitStack() as held:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.diff.contents import MAX_REFINED_BYTES, changes, lines_of, words_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, line_spans, splices_between, words_of
 from fileops.core.splices import apply
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -23,13 +23,13 @@ WIDE = [
 
 
 def test_lines_know_their_line_ends():
-    lines = lines_of(b"a\r\nb\n\rc\r", UTF8)
+    lines = line_spans(b"a\r\nb\n\rc\r", UTF8)
     assert [(line.start, line.end, line.stop) for line in lines] == [(0, 1, 3), (3, 4, 5), (5, 8, 8)]
 
 
 def test_wide_lines_are_cut_on_code_units_only():
     data = b"\xff\xfe" + "\u0a0a\r\nb".encode("utf-16-le")
-    lines = lines_of(data, UTF16)
+    lines = line_spans(data, UTF16)
     assert [data[line.start : line.end].decode("utf-16-le") for line in lines] == ["\u0a0a", "b"]
 
 
@@ -50,7 +50,7 @@ def test_wide_lines_are_cut_on_code_units_only():
     ],
 )
 def test_changes_are_small(before: bytes, after: bytes, expected: tuple[Splice, ...]):
-    assert changes(before, after, UTF8) == expected
+    assert splices_between(before, after, UTF8) == expected
 
 
 FORMATS = st.sampled_from([UTF8, UTF16])
@@ -60,14 +60,14 @@ TEXTS = st.text(alphabet="ab\n\r é😀\u0a0a", max_size=40)
 @given(TEXTS, TEXTS, FORMATS)
 def test_changes_lead_from_one_content_to_the_other(before: str, after: str, fmt: TextFormat):
     old, new = fmt.bom + before.encode(fmt.encoding), fmt.bom + after.encode(fmt.encoding)
-    found = changes(old, new, fmt)
+    found = splices_between(old, new, fmt)
     assert apply(old, found) == new
     assert all(one.end <= two.start for one, two in itertools.pairwise(found))
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
 def test_changes_of_bytes_that_are_no_text(before: bytes, after: bytes):
-    assert apply(before, changes(before, after, UTF8)) == after
+    assert apply(before, splices_between(before, after, UTF8)) == after
 
 
 def test_long_contents_are_held_apart_by_lines_that_stand_once():
@@ -77,7 +77,7 @@ def test_long_contents_are_held_apart_by_lines_that_stand_once():
     for at in sorted(rng.sample(range(6000), 40), reverse=True):
         new[at : at + 1] = rng.choice([[], [b"other\n"], [old[at], b"\n", b"more\n"]])
     before, after = b"".join(old), b"".join(new)
-    found = changes(before, after, UTF8)
+    found = splices_between(before, after, UTF8)
     assert apply(before, found) == after
     assert sum(splice.end - splice.start for splice in found) < 2000
 
@@ -92,7 +92,7 @@ def test_words_are_the_same_in_every_encoding(text: str, fmt: TextFormat):
 def test_bytes_that_fill_no_code_unit_are_kept(fmt: TextFormat):
     data = "a b".encode(fmt.encoding) + b"x"
     assert b"".join(words_of(data, fmt)) == data
-    assert apply(data, changes(data, data + b"yz", fmt)) == data + b"yz"
+    assert apply(data, splices_between(data, data + b"yz", fmt)) == data + b"yz"
 
 
 @pytest.mark.parametrize("fmt", [UTF8, *WIDE], ids=lambda fmt: fmt.encoding)
@@ -100,6 +100,6 @@ def test_bytes_that_fill_no_code_unit_are_kept(fmt: TextFormat):
 def test_change_of_a_long_line_begins_and_ends_where_words_do(old: str, new: str, fmt: TextFormat):
     filler = "word " * MAX_REFINED_BYTES
     before, after = (fmt.bom + f"{filler}{word} {filler}".encode(fmt.encoding) for word in (old, new))
-    (splice,) = changes(before, after, fmt)
+    (splice,) = splices_between(before, after, fmt)
     assert before[splice.start : splice.end].decode(fmt.encoding).strip() == old
     assert splice.new.decode(fmt.encoding).strip() == new

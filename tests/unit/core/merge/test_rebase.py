@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.merge.rebase import follow, minimal, rebase
+from fileops.core.merge.rebase import map_spans, minimal, rebase
 from fileops.core.splices import apply
 from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
@@ -68,7 +68,7 @@ def test_conflicts_name_places_of_the_present_content():
 )
 def test_places_follow_later_typing(present: bytes, expected: bytes):
     base = b"a\nMARK\nb\n"
-    (span,) = follow((Span(2, 6),), base, present)
+    (span,) = map_spans((Span(2, 6),), base, present)
     assert present[span.start : span.end] == expected
 
 

@@ -109,10 +109,10 @@ def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
 @pytest.mark.parametrize(
     ("failure", "advice"),
     [
-        (errors.Rejected(), "Nothing was written. Do not try the same again: ask the user what is wanted instead."),
-        (errors.ApprovalTimedOut(timeout_s=600.0), "Nothing was written. Try again when the user is there."),
+        (errors.Rejected(), "Nothing was written. Do not retry the same edit; ask the user what they want instead."),
+        (errors.ApprovalTimedOut(timeout_s=600.0), "Nothing was written. Try again when the user is available."),
         (errors.Rejected(what="command"), "It was not run."),
-        (errors.ApplyRefused(reason="r"), "Read the file again before the next try, or ask the user to save it."),
+        (errors.ApplyRefused(reason="r"), "Read the file again before you retry, or ask the user to save it."),
         (errors.UndoConflict(reason="r", ranges=(LineRange(start_line=3, end_line=3),)), "Read line 3 and edit"),
         (
             errors.UndoConflict(
@@ -131,7 +131,7 @@ def test_a_model_is_told_what_to_do_next(failure: FileOpsError, advice: str) -> 
 
 def test_an_undo_of_nothing_is_no_conflict_with_later_changes() -> None:
     unknown = errors.UndoConflict(reason="the history holds no such edit")
-    assert outputs.failure_message(unknown) == "The edit cannot be taken back: the history holds no such edit."
+    assert outputs.failure_message(unknown) == "The edit cannot be undone: the history holds no such edit."
 
 
 def _made(failure: type[FileOpsError]) -> FileOpsError:

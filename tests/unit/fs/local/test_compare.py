@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contract.recording import RecordingHooks
-from fileops.core.stamps import is_unmoved
+from fileops.core.stamps import same_stamp
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing, Stale
@@ -104,7 +104,7 @@ def test_what_is_written_right_behind_a_commit_does_not_pass_for_ours(
     stands = fs.stat(path)
     assert stands is not None
     assert committed.snapshot.stamp is not None
-    assert not is_unmoved(committed.snapshot.stamp, stands)
+    assert not same_stamp(committed.snapshot.stamp, stands)
 
 
 @pytest.mark.parametrize("how", ["swap", "in place", "removal", "hard link", "chmod"])

@@ -237,7 +237,7 @@ class TestAsSomebodyElse:
         os.chown(path, NOBODY, NOBODY)
         os.chown(f"{folder}/d", NOBODY, NOBODY)
         os.chmod(f"{folder}/d", 0o300)
-        reason = "the folder could not be synced: it may not be listed"
+        reason = "the directory could not be synced: no permission to list it"
         assert self.edited(path, f"{folder}/.state") == ("swap", "file_synced", reason)
         assert os.listdir(f"{folder}/d") == ["f"]
 
