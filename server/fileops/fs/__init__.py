@@ -1,1 +1,1 @@
-"""Where files live: the disk, memory, and the watcher behind them."""
+"""File systems: the disk, remote hosts, editors' open documents, and memory."""

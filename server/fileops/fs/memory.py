@@ -1,7 +1,7 @@
-"""A FileSystem that lives in this process: for tests, and as the shortest statement of what the port demands.
+"""A FileSystem in memory: for tests, and as the shortest statement of what the port requires.
 
-Beside the port it offers what an outside hand would do: `put`, `delete`, `make_folder`, `link`, `chmod`, and to
-look around, `names`.
+Beside the port it offers what other processes do: `put`, `delete`, `make_folder`, `link`, `chmod`; and `names` lists a
+folder.
 """
 
 import os
@@ -36,7 +36,7 @@ _DEV = 1
 
 
 class MemoryFileSystem:
-    """clock_ns: wall clock; times given to files never repeat, whatever it says."""
+    """Files in memory. `clock_ns` is the wall clock; the times of files never repeat even if it does."""
 
     def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self._clock_ns = clock_ns
@@ -48,14 +48,14 @@ class MemoryFileSystem:
         self._locks = LockTable()
         self._guard = threading.RLock()
 
-    # --- the outside hand -------------------------------------------------------------------------------------
+    # --- what other processes do ------------------------------------------------------------------------------
 
     def put(self, path: str, data: bytes) -> None:
-        """As an editor that writes in place: the inode stays. Missing folders are made."""
+        """Write as an editor that writes in place: the inode stays. Missing folders are made."""
         with self._guard:
             self.make_folder(_folder_of(path))
-            standing = self._files.get(path)
-            self._files[path] = (data, self._new_stamp(data, standing[1] if standing else None))
+            present = self._files.get(path)
+            self._files[path] = (data, self._new_stamp(data, present[1] if present else None))
 
     def delete(self, path: str) -> None:
         with self._guard:
@@ -78,7 +78,7 @@ class MemoryFileSystem:
             self._files[path] = (data, stamp)
 
     def names(self, folder: str) -> list[str]:
-        """What stands directly in a folder, sorted."""
+        """Return the names directly in a folder, sorted."""
         with self._guard:
             places = {*self._files, *self._folders, *self._links} - {"/"}
             return sorted(place.rpartition("/")[2] for place in places if _folder_of(place) == folder)
@@ -116,8 +116,8 @@ class MemoryFileSystem:
     def stat(self, path: str) -> Stamp | None:
         with self._guard:
             self._require_file_or_nothing(path)
-            standing = self._files.get(path)
-            return standing[1] if standing else None
+            present = self._files.get(path)
+            return present[1] if present else None
 
     def open(self, path: str) -> BytesStream:
         snapshot = self.read(path)
@@ -146,7 +146,7 @@ class MemoryFileSystem:
     # --- helpers ----------------------------------------------------------------------------------------------
 
     def _committing(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
-        """Compare, call the hook, compare again and change."""
+        """Compare before and after the hook that may wait, then change."""
         with self.hold(snapshot.path):
             with self._guard:
                 self._require_same(snapshot)
@@ -159,20 +159,20 @@ class MemoryFileSystem:
 
     def _delete(self, path: str) -> Committed:
         del self._files[path]
-        snapshot = Snapshot(path=path, stamp=None, data=b"", taken_ns=self._now())
-        return Committed(snapshot=snapshot, report=CommitReport(method="delete", durability="not_synced"))
+        removed = Snapshot(path=path, stamp=None, data=b"", taken_ns=self._now())
+        return Committed(snapshot=removed, report=CommitReport(method="delete", durability="not_synced"))
 
     def _write(self, snapshot: Snapshot, splices: Sequence[Splice]) -> Committed:
         path = snapshot.path
         data = core_splices.apply(snapshot.data, splices)
-        standing = self._files.get(path)
-        if standing is None:
+        present = self._files.get(path)
+        if present is None:
             self.put(path, data)
             method = "create"
         elif data == snapshot.data:
             method = "none"
         else:
-            stamp = self._new_stamp(data, standing[1])
+            stamp = self._new_stamp(data, present[1])
             self._last_ino += 1
             self._files[path] = (data, with_changes(stamp, ino=self._last_ino))
             method = "swap"
@@ -181,15 +181,15 @@ class MemoryFileSystem:
 
     def _require_same(self, snapshot: Snapshot) -> None:
         self._require_file_or_nothing(snapshot.path)
-        standing = self._files.get(snapshot.path)
+        present = self._files.get(snapshot.path)
         if snapshot.stamp is None:
-            if standing is not None:
+            if present is not None:
                 raise AlreadyExists
             if any(folder in self._files for folder in _folders_above(snapshot.path)):
                 raise IoFailure(reason="Not a directory")
-        elif standing is None or standing[0] != snapshot.data:
+        elif present is None or present[0] != snapshot.data:
             raise Stale(path=snapshot.path)
-        elif not standing[1].mode & 0o200:
+        elif not present[1].mode & 0o200:
             raise PermissionRefused(reason="Permission denied")
 
     def _require_file_or_nothing(self, path: str) -> None:

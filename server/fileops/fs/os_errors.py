@@ -1,4 +1,4 @@
-"""OSErrors become our failures, here and nowhere else. Knows error numbers and what can be done about each."""
+"""Translation of OSErrors to our failures. It knows the error numbers and advice for each."""
 
 import errno
 import os
@@ -20,19 +20,19 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _MOVED = {errno.ELOOP, errno.EMLINK}  # O_NOFOLLOW met a link; FreeBSD says EMLINK
-_HINTS = {  # sentences of their own: they are put behind the system's reason
+_HINTS = {  # full sentences, appended to the system's reason
     errno.ENOSPC: "Free some space on the file's disk, then try again.",
-    errno.EDQUOT: "Free some space of this user's, or have the quota raised, then try again.",
-    errno.EACCES: "Have permission to the file and its folder given to this user, or choose another place.",
+    errno.EDQUOT: "Free some of this user's space, or have the quota raised, then try again.",
+    errno.EACCES: "Give this user permission to the file and its folder, or choose another place.",
     errno.EPERM: "The owner or a flag of the file or folder forbids it; have that changed, or choose another place.",
     errno.EROFS: "The filesystem is read-only; have it mounted writable, or choose another place.",
     errno.EINTR: "The call was interrupted; try again.",
-    errno.ENOENT: "The folder was removed or renamed meanwhile; look where it is, then try again.",
+    errno.ENOENT: "The folder was removed or renamed in the meantime; find out where it is, then try again.",
     errno.ESTALE: "The server of this filesystem forgot the file; try again.",
     errno.EIO: "The disk or its connection failed; check it before trying again.",
     errno.EMFILE: "Too many files are open in this process; try again later.",
     errno.ENFILE: "Too many files are open on this machine; try again later.",
-    errno.EAGAIN: "Another process keeps the file locked; try again.",
+    errno.EAGAIN: "Another process holds a lock on the file; try again.",
     errno.EFBIG: "The file would be larger than this filesystem or the process's limit allows.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.ETXTBSY: "The file is being executed; stop the program first.",
@@ -42,7 +42,10 @@ _HINTS = {  # sentences of their own: they are put behind the system's reason
 
 
 def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOpsError | PathMoved:
-    """is_creating: a missing or over-long name is then a fault of the place, not a missing file."""
+    """Return the failure for an OSError of an operation on `path`.
+
+    is_creating: a missing folder or an over-long name is then an IoFailure instead of a missing file.
+    """
     number = error.errno or 0
     reason = os.strerror(number) if number else str(error)
     if number in _MISSING and not is_creating:
@@ -64,7 +67,7 @@ def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOp
 
 @contextmanager
 def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
-    """Translate the OSErrors of the block."""
+    """Translate the OSErrors of the body, see `translate`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Streams that filesystems share."""
+"""A content stream over bytes in memory."""
 
 from io import BytesIO
 
@@ -6,7 +6,7 @@ from fileops.model.files import Source, Stamp
 
 
 class BytesStream:
-    """A ContentStream over bytes in memory."""
+    """See ports.ContentStream. The whole content is in memory."""
 
     def __init__(
         self, data: bytes, stamp: Stamp, taken_ns: int, source: Source = "disk", version: int | None = None

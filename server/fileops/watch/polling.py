@@ -1,4 +1,4 @@
-"""Polling of remote files, which have no watcher. It runs in a thread of its own, so no other work waits for it."""
+"""Polling of remote files, which have no watcher. It runs in its own thread, so no other work waits for it."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Folders held open, so that what happens in them happens in the one that was looked at."""
+"""Open directories, so that later operations apply to the directory that was checked."""
 
 import errno
 import fcntl
@@ -21,17 +21,17 @@ def folder_of(path: str) -> str:
 
 
 def open_folder(folder: str, opener: Opener) -> int:
-    """Raises OSError."""
+    """Open a directory. Raises: OSError."""
     try:
         return opener(folder, nofollow.FOLDER)
     except PermissionError:
         if not nofollow.O_PATH:
             raise
-        return opener(folder, nofollow.LOOK | os.O_DIRECTORY)  # may be entered but not listed, nor synced
+        return opener(folder, nofollow.PATH_ONLY | os.O_DIRECTORY)  # can be neither listed nor synced
 
 
 def is_append_only(dir_fd: int) -> bool:
-    """An append-only folder (chattr +a): what is made there can be neither renamed nor removed."""
+    """Return whether the folder is append-only (chattr +a): files in it can be neither renamed nor removed."""
     if sys.platform != "linux":
         return False
     flags = bytearray(struct.calcsize("l"))
@@ -43,16 +43,16 @@ def is_append_only(dir_fd: int) -> bool:
 
 
 def require_room_for_temp(dir_fd: int) -> None:
-    """Raises PermissionError where a temporary file would stay for ever."""
+    """Raise PermissionError if a temp file could not be removed from the folder."""
     if is_append_only(dir_fd):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 @contextmanager
 def ensure_directory(folder: str, opener: Opener, prepare: Callable[[], None]) -> Generator[int]:
-    """The folder, open, made with its parents where missing; what was made goes again if the body fails.
+    """Yield the open folder, made with its parents if missing. If the body fails, the folders made are removed.
 
-    prepare: called before each of them is made, and may raise. Raises OSError.
+    prepare: called before each folder is made; it may raise. Raises: OSError.
     """
     with ExitStack() as stack:
         missing: list[str] = []
@@ -78,6 +78,6 @@ def ensure_directory(folder: str, opener: Opener, prepare: Callable[[], None]) -
             yield dir_fd
         except BaseException:
             for parent_fd, name in reversed(made):
-                with suppress(OSError):  # somebody put something in: it stays
+                with suppress(OSError):  # it is no longer empty, so it stays
                     os.rmdir(name, dir_fd=parent_fd)
             raise

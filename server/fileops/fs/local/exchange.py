@@ -1,11 +1,10 @@
-"""A swap that can be looked at: two files change names at once, and what came out is held against what was compared.
+"""Atomic exchange of the temp file and the target, after which the old file is compared again.
 
-For files that somebody else is at work on as well. Between the last compare and a rename there is a moment in which a
-save of his would be written over unseen; here it comes out under the temporary name, and goes back.
+It is for files that another process writes too. A plain rename would overwrite a save between the last compare and the
+rename. Here that save is under the temporary name after the exchange, and is restored.
 
-The kernel tells an exchange as two moves, the second of them onto the name given first. So the file's own name is given
-first: the last that watchers hear of it is that something came to stand there. The other way round they take it for a
-removal, and an editor does not load what was written.
+inotify reports RENAME_EXCHANGE as two moves, the second onto the first argument. Pass the file's own name first, so
+that its last event is a `moved_to`; otherwise watchers treat the file as deleted, and an editor does not reload it.
 """
 
 import os
@@ -15,51 +14,51 @@ from fileops.fs.local.write_target import Target, inode_of
 from fileops.model.errors import Stale
 from fileops.platform import sync, syscalls
 
-_MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of a larger file the time and the size have to do
-_MAX_TIMES = 100  # each more would take one more foreign rename within microseconds
+_MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of larger files only time and size
+_MAX_EXCHANGES = 100  # each one more needs a foreign rename within microseconds
 
 
-def swapped(target: Target, name: str, fd: int, old: bytes) -> bool:
-    """Put the new file (`name`, open as `fd`) in place; `name` then holds the old one.
+def try_exchange(target: Target, name: str, fd: int, old: bytes) -> bool:
+    """Put the new file (`name`, open as `fd`) in place; `name` then names the old one.
 
-    False where the filesystem cannot; then nothing happened. Raises Stale after what somebody wrote is back in its
-    place; OSError, never from the exchange on: what cannot be looked at is taken for untouched, as by a rename.
+    Returns False if the filesystem cannot; then nothing happened. Raises: Stale, after a foreign write was restored;
+    OSError before the exchange, never after it: an old file that cannot be read counts as unchanged.
     """
     if not syscalls.exchange(target.name, name, target.dir_fd):
         return False
     with suppress(OSError):
         if not _is_untouched(target, name, old):
-            _put_back(target, name, fd)
+            _restore(target, name, fd)
     return True
 
 
 def verify_after_sync(target: Target, name: str, fd: int, old: bytes, new: bytes) -> None:
-    """For who had the old file open and wrote into it after the exchange: it goes back into its place. Raises Stale.
+    """Restore the old file if a process that had it open wrote into it after the exchange. Raises: Stale.
 
-    Unless somebody has written into the new one as well: then that is the later truth.
+    If a process has also written into the new file, that write is the later one, and the new file stays.
     """
     with suppress(OSError):
         if not _is_untouched(target, name, old) and sync.is_content(fd, new):
-            _put_back(target, name, fd)
+            _restore(target, name, fd)
 
 
-def _put_back(target: Target, name: str, fd: int) -> None:
-    """Exchange again. Raises Stale after that, OSError."""
-    wanted = inode_of(os.fstat(fd))
+def _restore(target: Target, name: str, fd: int) -> None:
+    """Exchange again. Raises: Stale after that; OSError."""
+    expected = inode_of(os.fstat(fd))
     put_in = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
-    for _ in range(_MAX_TIMES):
-        # Should another hand have come in between, his file is what comes out now instead of ours; then that goes in
-        # again, and the one before it was written over by him.
+    for _ in range(_MAX_EXCHANGES):
+        # If another process replaced the file in the meantime, its file is taken out instead of the new one. Put it
+        # back and retry; that process has overwritten the file that was there before.
         syscalls.exchange(target.name, name, target.dir_fd)
-        out = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
-        if out == wanted:
+        taken_out = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
+        if taken_out == expected:
             break
-        wanted, put_in = put_in, out
+        expected, put_in = put_in, taken_out
     raise Stale(path=target.path)
 
 
 def _is_untouched(target: Target, name: str, old: bytes) -> bool:
-    """Whether the file that came out is the one that was compared, as it was."""
+    """Return whether the old file, now under the temporary name, is unchanged since it was compared."""
     out, before = os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False), target.status
     if inode_of(out) != inode_of(before) or out.st_nlink != before.st_nlink or out.st_size != before.st_size:
         return False

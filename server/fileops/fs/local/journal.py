@@ -1,15 +1,15 @@
-"""The record that makes a write in place undoable: what stood in the region that is about to be overwritten.
+"""Journal of a write in place: the old bytes of the region that is about to be overwritten.
 
 Layout: one line of JSON (target, its inode, where the region starts, sizes), the region's old bytes, its new bytes,
-and a digest of all that. Written and synced before the first byte of the target changes, removed after the last is
-synced. Hence the files alone tell what happened:
+and a digest of all that. It is written and synced before the first byte of the target changes, and removed after the
+last is synced. So the files alone show what happened, and in each case the journal is removed:
 
-- no valid digest at the end: the target was never touched; the journal goes.
-- target equals old or equals new: nothing is torn; the journal goes.
-- target is a mix of old and new: it is brought back to old; the journal goes.
-- target is anything else: somebody wrote it since, it is left alone; the journal goes.
+- No valid digest at the end: the target was never touched.
+- The target equals the old or the new content: nothing is torn.
+- The target is a mix of old and new: the old content is restored.
+- The target is anything else: another process has written it since; it is left alone.
 
-It lies beside the target, or in the state folder (`default_state_folder`) where that is not writable.
+The journal is beside the target, or in the state folder (`default_state_folder`) if that is not writable.
 """
 
 import json
@@ -21,22 +21,22 @@ from typing import Any, cast
 
 import xxhash
 
-from fileops.fs.local.temp_files import OwnFile, done_with, new_name
+from fileops.fs.local.temp_files import OwnFile, new_name, release
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import try_lock
 from fileops.platform.private_files import NotPrivate, open_private
 
 _MAGIC = "fileops journal 1"
-_SECTOR_BYTES = 512  # the smallest unit that a disk writes whole
+_SECTOR_BYTES = 512  # the smallest unit that a disk writes atomically
 _MAX_HEADER_BYTES = 65536
 _MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Bytes [start, end_old) of the old file become [start, end_new) of the new one; before it nothing changes.
+    """Bytes [start, end_old) of the old file that become [start, end_new) of the new one.
 
-    Behind it neither: it reaches to the end of the file unless both ends are equal.
+    Nothing else changes: the region extends to the end of the file unless both ends are equal.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Region:
 @dataclass(frozen=True, slots=True)
 class _Header:
     magic: str
-    target: str  # a name in the journal's own folder, or an absolute path in the state folder; as latin-1
+    target: str  # a name beside the journal, or an absolute path; as latin-1
     ino: int
     mtime_ns: int
     start: int
@@ -60,13 +60,13 @@ class _Header:
 
 
 def default_state_folder() -> str:
-    """`$XDG_STATE_HOME/fileops-server/journals`, by default under `~/.local/state`."""
+    """Return `$XDG_STATE_HOME/fileops-server/journals`, by default under `~/.local/state`."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", "journals")
 
 
 class Journal:
-    """An open journal. Its lock says that its maker is at work."""
+    """An open journal. Its lock shows that the process that made it is alive."""
 
     def __init__(self, fd: int, dir_fd: int, name: str) -> None:
         self.fd = fd
@@ -75,19 +75,19 @@ class Journal:
 
     @classmethod
     def create(cls, dir_fd: int) -> "Journal":
-        """Raises OSError where no file can be made in the folder."""
+        """Create a journal. Raises: OSError, if no file can be made in the folder."""
         name = new_name("journal")
         try:
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
         except OSError:
-            done_with(name)
+            release(name)
             raise
         journal = cls(fd, dir_fd, name)
         try_lock(fd)
         return journal
 
     def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
-        """Durable when it returns. old, new: the whole contents; only the region is copied."""
+        """Write and sync the journal. `old` and `new` are the whole contents; only the region is copied."""
         header = _Header(
             _MAGIC, os.fsencode(target).decode("latin-1"), status.st_ino, status.st_mtime_ns,
             region.start, region.end_old, region.end_new, region.size_old, region.size_new,
@@ -105,7 +105,7 @@ class Journal:
         sync.sync_folder(self.dir_fd)
 
     def remove(self) -> bool:
-        """False where it has to stay; it settles as "nothing is torn"."""
+        """Remove the journal. Return False if that fails; the next recovery then finds nothing torn."""
         try:
             os.unlink(self.name, dir_fd=self.dir_fd)
         except OSError:
@@ -114,12 +114,12 @@ class Journal:
         return True
 
     def close(self) -> None:
-        done_with(self.name)
+        release(self.name)
         descriptors.close(self.fd)
 
 
-def put_back(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
-    """Old bytes, old size, old time, synced. old: the region's bytes. Raises OSError."""
+def restore(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
+    """Restore and sync the old bytes, size and time. `old` is the region's bytes. Raises: OSError."""
     sync.write_at(fd, old, region.start)
     if os.fstat(fd).st_size != region.size_old:
         os.ftruncate(fd, region.size_old)
@@ -128,12 +128,13 @@ def put_back(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
 
 
 def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
-    """Finish what a dead process (or an earlier failure of this one) left. True when the journal is settled.
+    """Recover a file by the journal of a dead process, or of an earlier failure of this one.
 
-    open_target: a descriptor for reading and writing of the header's target, links refused.
+    Returns whether the journal was settled and removed. open_target: opens the header's target for reading and
+    writing, without following links.
     """
     try:
-        fd = open_private(leftover.name, dir_fd)  # one unpacked from somebody's archive must not make us write
+        fd = open_private(leftover.name, dir_fd)  # a journal from an archive must not make us write
     except (OSError, NotPrivate):
         return False
     try:
@@ -151,14 +152,14 @@ def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], in
 
 
 def _parse(fd: int) -> tuple[_Header, bytes] | None:
-    """The header and both regions; None for a journal that was never complete."""
+    """Return the header and both regions, None for a journal that was never complete."""
     head = os.pread(fd, _MAX_HEADER_BYTES, 0)
     line, newline, _ = head.partition(b"\n")
     if not newline:
         return None
     try:
         header = _Header(**cast("dict[str, Any]", json.loads(line)))
-    except (ValueError, TypeError, RecursionError):  # the last: of many brackets
+    except (ValueError, TypeError, RecursionError):  # RecursionError: nested brackets
         return None
     if not _is_sane(header):
         return None
@@ -203,21 +204,21 @@ def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[st
         if not try_lock(fd):
             return False
         if _is_torn(fd, status.st_size, region, old, new):
-            put_back(fd, region, old, header.mtime_ns)
+            restore(fd, region, old, header.mtime_ns)
     finally:
         descriptors.close(fd)
     return True
 
 
 def _is_torn(fd: int, size: int, region: Region, old: memoryview, new: memoryview) -> bool:
-    """Whether the file is a mix of old and new that our own write explains, and neither of the two."""
+    """Return whether the file is neither old nor new, but a mix that our interrupted write explains."""
     if not min(region.size_old, region.size_new) <= size <= max(region.size_old, region.size_new):
         return False
     end = min(size, max(region.end_old, region.end_new))
     now = sync.read_at(fd, region.start, end - region.start)
     if (size, now) in {(region.size_new, bytes(new)), (region.size_old, bytes(old))}:
         return False
-    first = -region.start % _SECTOR_BYTES  # sectors are counted from the file's start
+    first = -region.start % _SECTOR_BYTES  # sectors count from the file's start
     ends = [*range(first or _SECTOR_BYTES, len(now), _SECTOR_BYTES), len(now)]
     return all(
         _is_explained(now[at:end], bytes(old[at:end]), bytes(new[at:end]))
@@ -226,7 +227,7 @@ def _is_torn(fd: int, size: int, region: Region, old: memoryview, new: memoryvie
 
 
 def _is_explained(piece: bytes, old: bytes, new: bytes) -> bool:
-    """Old, or new up to some byte and then what stood before: old, and zeros where space was reserved."""
+    """Return whether a piece is new up to some byte, and after that old, or zeros where space was reserved."""
     if piece == new:
         return True
     n_same = next((i for i, (ours, theirs) in enumerate(zip(piece, new, strict=False)) if ours != theirs), len(new))

@@ -1,4 +1,4 @@
-"""Everything of a file but its bytes: onto the file that takes its place, or say what cannot be carried over."""
+"""Copies a file's metadata to the file that replaces it, and reports metadata that cannot be kept."""
 
 import errno
 import fcntl
@@ -9,22 +9,22 @@ import struct
 _NO_ATTRIBUTES_HERE = {errno.EOPNOTSUPP, errno.ENOSYS}
 _GONE = {errno.ENODATA, getattr(errno, "ENOATTR", errno.ENODATA)}
 
-# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. Where another
-# one holds, the calls are unknown, and there is nothing to carry over.
+# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. On other
+# architectures the calls fail as unknown, and nothing is copied.
 _LONG = struct.calcsize("l") << 16
 _GET_FLAGS, _SET_FLAGS = 0x80006601 | _LONG, 0x40006602 | _LONG
 _FLAGS = struct.Struct("l")
 _GET_XATTR, _SET_XATTR = 0x801C581F, 0x401C5820
 _XATTR = struct.Struct("=5I8x")  # struct fsxattr: flags, extent size, extents, project id, copy-on-write extent size
 _PROJECT = 3
-# chattr(1): s u c S d A m j t C x. Not i and a, with which nothing is written, nor those of folders and of the kernel.
+# chattr(1): s u c S d A m j t C x. Not i and a, which prevent writing, nor flags of folders and of the kernel.
 _CARRIED_FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x400 | 0x4000 | 0x8000 | 0x800000 | 0x2000000
 
 
 def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None:
-    """Give `fd` the owner, attributes (ACLs among them) and mode of the source; None, or what was refused.
+    """Copy owner, extended attributes (ACLs included) and mode of the source to `fd`. Return a refusal, or None.
 
-    The order matters: chown clears setuid bits and capabilities, an ACL rewrites the group bits.
+    The order matters: chown clears setuid bits and capabilities, and an ACL changes the group bits.
     """
     made = os.fstat(fd)
     if (made.st_uid, made.st_gid) != (source.st_uid, source.st_gid):
@@ -40,14 +40,14 @@ def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None
         os.fchmod(fd, mode)
     except OSError:
         return "mode cannot be kept"
-    # The kernel drops setgid in silence when the caller is not in the group.
+    # The kernel silently clears setgid if the caller is not in the group.
     return None if stat.S_IMODE(os.fstat(fd).st_mode) == mode else "mode cannot be kept"
 
 
 def carry_flags(source_fd: int, fd: int) -> str | None:
-    """Give the empty file `fd` the inode flags and the project of the source; None, or what was refused.
+    """Copy inode flags and project of the source to the empty file `fd`. Return a refusal, or None.
 
-    Before anything is written: some flags (no copy on write) can be set on an empty file only.
+    Call it before anything is written: some flags (no copy on write) can be set only on an empty file.
     """
     wanted, present = _flags(source_fd), _flags(fd)
     if wanted is not None and present is not None and (wanted ^ present) & _CARRIED_FLAGS:
@@ -68,7 +68,7 @@ def carry_flags(source_fd: int, fd: int) -> str | None:
 
 
 def _flags(fd: int) -> int | None:
-    """None where the filesystem has none."""
+    """Return the inode flags, None if the filesystem has none."""
     try:
         return int(_FLAGS.unpack(fcntl.ioctl(fd, _GET_FLAGS, bytes(_FLAGS.size)))[0])
     except OSError:
@@ -76,7 +76,7 @@ def _flags(fd: int) -> int | None:
 
 
 def _xattr(fd: int) -> tuple[int, ...] | None:
-    """None where the filesystem has none."""
+    """Return struct fsxattr, None if the filesystem has none."""
     try:
         return _XATTR.unpack(fcntl.ioctl(fd, _GET_XATTR, bytes(_XATTR.size)))
     except OSError:
@@ -84,7 +84,7 @@ def _xattr(fd: int) -> tuple[int, ...] | None:
 
 
 def _carry_attributes(source_fd: int, fd: int) -> str | None:
-    """The name of an attribute that could not be carried over. Those that the new file inherited go."""
+    """Copy the attributes and remove inherited ones. Return the name of one that could not be copied, or None."""
     if not hasattr(os, "listxattr"):
         return None
     wanted, present = _names(source_fd), _names(fd)
@@ -92,7 +92,7 @@ def _carry_attributes(source_fd: int, fd: int) -> str | None:
         try:
             value = os.getxattr(source_fd, name)
             if name in present and os.getxattr(fd, name) == value:
-                continue  # a label that the folder's policy gave already
+                continue  # a label that the folder's policy has set
             os.setxattr(fd, name, value)
         except OSError as error:
             if error.errno not in _GONE:

@@ -1,7 +1,7 @@
-"""From a path to an open file: resolving links in one place, and refusing them everywhere else.
+"""Opens files without following links. Only `resolve` follows them.
 
-Three ways to open a canonical path, the best that the system has: openat2, a walk with O_NOFOLLOW, and last a
-plain open that is compared with the path afterwards. OSErrors leave this module untranslated.
+There are three ways to open a canonical path, of which the best available is used: openat2, a walk with O_NOFOLLOW,
+and a plain open that is compared with the path afterwards. OSErrors leave this module untranslated.
 """
 
 import errno
@@ -15,12 +15,12 @@ from fileops.model.files import Stamp
 from fileops.platform import descriptors, syscalls
 
 LEASE_WAIT_S = 5.0
-MAX_LINKS = 40  # as the kernel has it (path_resolution(7))
+MAX_LINKS = 40  # as in the kernel (path_resolution(7))
 
 O_PATH = getattr(os, "O_PATH", 0)
 CLOEXEC = os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | CLOEXEC
-LOOK = O_PATH | CLOEXEC if O_PATH else READ
+PATH_ONLY = O_PATH | CLOEXEC if O_PATH else READ  # for fstat only
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | CLOEXEC
 
 Opener = Callable[[str, int], int]
@@ -31,7 +31,7 @@ def _open_by_openat2(path: str, flags: int) -> int:
 
 
 def _open_by_walk(path: str, flags: int) -> int:
-    """Each component from the folder before it, so that none can be swapped for a link unseen."""
+    """Open each component relative to the folder before it, so that a component replaced by a link is noticed."""
     names = [name for name in path.split("/") if name]
     if not names:
         return os.open("/", flags)
@@ -61,7 +61,7 @@ def _is_link(name: str, dir_fd: int) -> bool:
 
 
 def _open_and_compare(path: str, flags: int) -> int:
-    """For systems without openat. Who swaps a link in and out four times between these calls is not noticed."""
+    """Open on systems without openat. A link swapped in and out four times between these calls is not noticed."""
     while True:
         try:
             fd = os.open(path, flags | os.O_NOFOLLOW)
@@ -79,7 +79,7 @@ def _open_and_compare(path: str, flags: int) -> int:
         except BaseException:
             descriptors.close(fd)
             raise
-        descriptors.close(fd)  # swapped for another file in between
+        descriptors.close(fd)  # the file was replaced in between
 
 
 def best_opener() -> Opener:
@@ -98,7 +98,7 @@ OPENERS: dict[str, Opener] = {
 
 
 def resolve(path: str, opener: Opener) -> str:
-    """The canonical path: links followed, `.` and `..` gone; what does not exist is taken by its letters.
+    """Return the canonical path: without links, `.` and `..`. Components that do not exist are taken literally.
 
     Raises: NotAbsolute, FileMissing (a name that no file can have), IoFailure (more than 40 links).
     """
@@ -106,7 +106,7 @@ def resolve(path: str, opener: Opener) -> str:
         raise NotAbsolute(path=path)
     try:
         raw = os.fsencode(path)
-    except UnicodeEncodeError as error:  # surrogates that stand for no byte
+    except UnicodeEncodeError as error:  # surrogates that encode no byte
         raise FileMissing from error
     if b"\0" in raw:
         raise FileMissing
@@ -114,7 +114,7 @@ def resolve(path: str, opener: Opener) -> str:
     if ".." not in names:
         plain = "/" + "/".join(names)
         try:
-            descriptors.close(opener(plain, LOOK))
+            descriptors.close(opener(plain, PATH_ONLY))
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise FileMissing from error
@@ -140,7 +140,7 @@ def _resolve_by_steps(names: list[str]) -> str:
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise FileMissing from error
-            done = here  # no link, or nothing there, or not to be seen: the opening will tell
+            done = here  # not a link, missing or hidden: opening it decides
             continue
         n_links += 1
         if n_links > MAX_LINKS:
@@ -152,14 +152,14 @@ def _resolve_by_steps(names: list[str]) -> str:
 
 
 def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
-    """A descriptor for reading and what stands behind it; FIFOs and devices are never opened.
+    """Open a regular file for reading and return its status. FIFOs and devices are never opened.
 
-    Raises OSError, IsDirectory, NotRegularFile, PathMoved.
+    Raises: OSError, IsDirectory, NotRegularFile, PathMoved.
     """
     try:
         mode = os.lstat(path).st_mode
     except OSError:
-        mode = 0  # the opener says why, and sees whether a link was put in between
+        mode = 0  # the opener raises the reason, and notices links
     else:
         if not stat.S_ISREG(mode):
             _refuse_irregular(path, opener)
@@ -167,7 +167,7 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
 
 
 def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
-    """As `open_regular`, of a name in a folder that is held open. path: the whole, for errors."""
+    """As `open_regular`, for a name in an open directory. `path` is the whole path, for errors."""
     try:
         status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     except OSError:
@@ -191,7 +191,7 @@ def _opened_regular(open_it: Callable[[], int]) -> tuple[int, os.stat_result]:
 
 
 def _open_leased(open_it: Callable[[], int]) -> int:
-    """EAGAIN means that a file server lent the file out (fcntl(2), leases) and was asked to give it back."""
+    """Open a file, and wait while it has a lease. EAGAIN means that its breaking has begun (fcntl(2), leases)."""
     deadline = None
     while True:
         try:
@@ -204,9 +204,9 @@ def _open_leased(open_it: Callable[[], int]) -> int:
         time.sleep(0.005)
 
 
-def look(path: str, opener: Opener) -> os.stat_result:
-    """What stands at the path, whatever it is. Raises OSError, PathMoved."""
-    fd = opener(path, LOOK)
+def status_of(path: str, opener: Opener) -> os.stat_result:
+    """Return the status of a file of any kind, without following links. Raises: OSError."""
+    fd = opener(path, PATH_ONLY)
     try:
         return os.fstat(fd)
     finally:
@@ -219,19 +219,19 @@ def require_regular(status: os.stat_result, fd: int | None = None) -> None:
         if stat.S_ISDIR(mode):
             raise IsDirectory
         raise NotRegularFile(kind=_kind(mode))
-    # A file with blocks on a disk is no kernel stream; only the others are worth asking about.
+    # A file with blocks on a disk is not a kernel stream, so statfs is needed only for others.
     if status.st_blocks == 0 and fd is not None and syscalls.is_kernel_stream(fd):
         raise NotRegularFile(kind="kernel stream")
 
 
 def _refuse_irregular(path: str, opener: Opener) -> None:
-    """Say what stands there without opening it, and without being led astray by a link."""
+    """Raise what kind of file this is, without opening it or following a link."""
     if not O_PATH:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             raise PathMoved(path=path)
         return require_regular(status)
-    return require_regular(look(path, opener))
+    return require_regular(status_of(path, opener))
 
 
 def _kind(mode: int) -> str:
@@ -246,7 +246,7 @@ def is_unwritten(before: os.stat_result, after: os.stat_result) -> bool:
     return before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
 
 
-_share = dict[int, int]().setdefault  # numbers of which there are few, in as many stamps as files
+_share = dict[int, int]().setdefault  # interns the few device and mode numbers
 
 
 def stamp_of(status: os.stat_result) -> Stamp:

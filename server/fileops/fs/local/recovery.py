@@ -1,4 +1,4 @@
-"""When left-overs are looked for: at the start, and before the first use of each folder."""
+"""Recovery of temp files and journals of dead processes: at the start, and before the first use of each folder."""
 
 import errno
 import os
@@ -11,13 +11,13 @@ from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors
 
 _MAX_FOLDERS_KNOWN = 65536
-# No folder, or none that may be listed (EBADF: it could be entered only). What else fails may not fail the next time.
-_NEVER_TO_BE_HAD = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
+# The folder is missing or cannot be listed (EBADF: opened with O_PATH). Other errors may not occur the next time.
+_UNAVAILABLE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
 _TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Recovery:
-    """Which folders have been seen to. state_folder: see `journal.default_state_folder`."""
+    """Recovers folders and remembers which are done. `state_folder`: see `journal.default_state_folder`."""
 
     def __init__(self, opener: Opener, state_folder: str) -> None:
         self.state_folder = state_folder
@@ -28,7 +28,7 @@ class Recovery:
         self._running = threading.Lock()
 
     def run(self, folder: str) -> int:
-        """How many left-overs were settled. Never fails: what cannot be settled now stays for later."""
+        """Recover a folder and return how many files were settled. Never fails; the rest is retried later."""
         with self._running:
             n_forgotten = self._n_forgotten
             n_settled, is_done = self._settle(folder, _open_beside)
@@ -53,17 +53,17 @@ class Recovery:
             self.run(folder)
 
     def forget(self, folder: str) -> None:
-        """Something was left there just now."""
+        """Recover the folder again at its next use, because a file has just been left there."""
         with self._guard:
             self._n_forgotten += 1
             self._known.discard(folder)
 
     def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> tuple[int, bool]:
-        """How many were settled, and whether none is left of our own making: an edit at work may yet leave it there."""
+        """Return how many files were settled, and whether none of this process is left (a running edit may own it)."""
         try:
             dir_fd = open_folder(folder, self._opener)
         except OSError as error:
-            return 0, error.errno in _NEVER_TO_BE_HAD
+            return 0, error.errno in _UNAVAILABLE
         n_settled, is_done = 0, True
         try:
             for leftover in temp_files.list_own_files(dir_fd):
@@ -74,17 +74,17 @@ class Recovery:
                 n_settled += is_settled
                 is_done = is_done and (is_settled or not leftover.is_ours)
         except OSError as error:
-            is_done = is_done and error.errno in _NEVER_TO_BE_HAD
+            is_done = is_done and error.errno in _UNAVAILABLE
         finally:
             descriptors.close(dir_fd)
         return n_settled, is_done
 
-    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here name whole paths
+    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # here journals name whole paths
         return self._opener(target, _TARGET)
 
 
 def _open_beside(target: str, dir_fd: int) -> int:
-    """A journal that lies among a user's files may speak of its neighbours alone."""
+    """Open the target of a journal that is among a user's files. It may name only its neighbours."""
     if "/" in target:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
     return os.open(target, _TARGET, dir_fd=dir_fd)

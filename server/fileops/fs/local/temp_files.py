@@ -1,9 +1,9 @@
-"""Names of our own files in other people's folders, and what to do with those of dead processes.
+"""Names of our temp files and journals in users' folders, and removal of those of dead processes.
 
-A name says who made it: `.fileops-PID-START-RANDOM.tmp` (or `.journal`), START being the process's start time as
-the kernel counts it, in base 36. Its maker holds flock(2) on it for as long as it is in use. So a file is a
-left-over when nobody holds the lock and its maker is gone; the lock also speaks for makers in other containers,
-whose pids mean nothing here.
+A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`), where START is the start time of the
+process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a file is left
+over if no process holds the lock and its maker is gone. The lock also covers makers in other containers, whose pids
+mean nothing here.
 """
 
 import os
@@ -24,6 +24,8 @@ _PREFIX = ".fileops-"
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
+    """A temp file or journal of a daemon, described by its name."""
+
     name: str
     pid: int
     start: str
@@ -31,45 +33,45 @@ class OwnFile:
 
     @property
     def is_ours(self) -> bool:
-        """Made by this process."""
+        """Whether this process made it."""
         return self.pid == os.getpid() and self.start == _own_start(self.pid)
 
     @property
     def is_in_use(self) -> bool:
-        """By what the name says; the lock has the last word. Of our own those count that we still work with."""
+        """Whether its maker, by the name, still uses it. The lock decides in the end."""
         if self.is_ours:
-            return self.name in _at_work
+            return self.name in _in_use
         return start_time(self.pid) == self.start
 
 
-_at_work: set[str] = set()  # our own names between `new_name` and `done_with`; too young ones are not locked yet
+_in_use: set[str] = set()  # between `new_name` and `release`; some are not locked yet
 
 
 def new_name(kind: str) -> str:
-    """Say `done_with` when the file is gone, in its place, or given up."""
+    """Return a new name. Call `release` once the file is removed, renamed or given up."""
     pid = os.getpid()
     name = f"{_PREFIX}{pid}-{_own_start(pid)}-{secrets.token_hex(6)}.{kind}"
-    _at_work.add(name)
+    _in_use.add(name)
     return name
 
 
-def done_with(name: str) -> None:
-    _at_work.discard(name)
+def release(name: str) -> None:
+    _in_use.discard(name)
 
 
 def list_own_files(folder: "str | int") -> Iterator[OwnFile]:
-    """All our files in a folder, dead and alive. Raises OSError."""
+    """Yield all our files in a folder, of dead and living processes. Raises: OSError."""
     for name in os.listdir(folder):
         if name.startswith(_PREFIX) and (match := _NAME.fullmatch(name)):
             yield OwnFile(name, int(match["pid"]), match["start"], match["kind"])
 
 
 def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:
-    """For temp files. A file that cannot be looked at or removed stays: it is not ours to fight over."""
+    """Remove a temp file of a dead process, and return whether that was done. Failures are ignored."""
     with suppress(OSError):
         fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
         try:
-            is_file = stat.S_ISREG(os.fstat(fd).st_mode)  # else it only bears such a name
+            is_file = stat.S_ISREG(os.fstat(fd).st_mode)  # else only the name matches
             if is_file and not leftover.is_in_use and try_lock(fd):
                 os.unlink(leftover.name, dir_fd=dir_fd)
                 return True
@@ -79,7 +81,7 @@ def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:
 
 
 def start_time(pid: int) -> str | None:
-    """None for a process that is gone; "0" where the system does not tell start times."""
+    """Return the start time of a process, None if it is gone, "0" if the system does not provide it."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -87,7 +89,7 @@ def start_time(pid: int) -> str | None:
         return None if os.path.exists("/proc/self/stat") else _start_without_proc(pid)
     except OSError:
         return "0"
-    return _in_base_36(int(fields[19]))  # field 22 of proc_pid_stat(5), counted behind the name
+    return _in_base_36(int(fields[19]))  # field 22 of proc_pid_stat(5)
 
 
 def _start_without_proc(pid: int) -> str | None:
@@ -102,7 +104,7 @@ def _start_without_proc(pid: int) -> str | None:
 
 @cache
 def _own_start(pid: int) -> str:
-    """By pid, because a forked child is another maker."""
+    """Return our start time, by pid, because a forked child is another process."""
     return start_time(pid) or "0"
 
 

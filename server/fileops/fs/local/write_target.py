@@ -1,4 +1,4 @@
-"""A file held for writing: open, named by its folder's handle, and locked, here and against other processes."""
+"""The file that a commit writes: open, named relative to its open folder, and locked against other writers."""
 
 import os
 from collections.abc import Generator
@@ -17,7 +17,7 @@ Inode = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """fd: for reading. status: what stood when it was locked."""
+    """A locked file. `fd` is for reading; `status` is from the time of locking."""
 
     path: str
     name: str
@@ -31,7 +31,7 @@ def inode_of(status: os.stat_result) -> Inode:
 
 
 class WriteTargets:
-    """Locks are taken in the order path, inode, flock; see `locks.py`."""
+    """Opens and locks targets. Locks are taken in the order path, inode, flock; see `platform/locks.py`."""
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
@@ -43,7 +43,7 @@ class WriteTargets:
 
     @contextmanager
     def hold(self, path: str) -> Generator[None]:
-        """Within this process; also where nothing stands."""
+        """Hold the locks of a path within this process, even if no file exists."""
         with self._locks.of(path):
             while True:
                 inode = self._inode_if_any(path)
@@ -51,7 +51,7 @@ class WriteTargets:
                     yield
                     return
                 with self._locks.of(inode):
-                    if self._inode_if_any(path) == inode:  # else it was swapped while we waited
+                    if self._inode_if_any(path) == inode:  # else it was replaced while we waited
                         yield
                         return
 
@@ -59,14 +59,14 @@ class WriteTargets:
         return self._locks.of(path)
 
     def hold_new(self, status: os.stat_result) -> AbstractContextManager[None]:
-        """A file that has no name yet, or a temporary one: nobody else can be waiting for it."""
+        """Hold the lock of a file that has no name yet, or a temporary one. No other thread can be waiting for it."""
         return self._locks.of(inode_of(status))
 
     @contextmanager
     def locked(self, path: str) -> Generator[Target]:
-        """What stands there, held. Whether it still stands there at the end of the work is to be asked then.
+        """Yield the file at the path, locked. The commit has to check that it is still there.
 
-        Raises OSError, PathMoved, and Stale where nothing stands.
+        Raises: OSError, PathMoved; Stale, if there is no file.
         """
         folder, _, name = path.rpartition("/")
         with self._locks.of(path):
@@ -81,7 +81,7 @@ class WriteTargets:
                             lock_between_processes(fd)
                             status = os.fstat(fd)
                             if status.st_nlink == 0 and self.inode_at(path) != inode_of(status):
-                                continue  # it was swapped while we waited for the lock of the old one
+                                continue  # it was replaced while we waited for its lock
                             yield Target(path, name, dir_fd, fd, status)
                             return
                     finally:
@@ -99,14 +99,14 @@ class WriteTargets:
             descriptors.close(dir_fd)
 
     def inode_at(self, path: str) -> Inode | None:
-        """None where nothing stands. Raises OSError."""
+        """Return the inode of the file at the path, None if there is none. Raises: OSError."""
         try:
-            return inode_of(nofollow.look(path, self._opener))
+            return inode_of(nofollow.status_of(path, self._opener))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _inode_if_any(self, path: str) -> Inode | None:
         try:
             return self.inode_at(path)
-        except OSError:  # what cannot be looked at cannot be committed to either
+        except OSError:  # then it cannot be committed either
             return None

@@ -276,7 +276,7 @@ def test_a_file_that_overlayfs_copies_up_is_the_one_that_was_read(
     if comes_between:
         assert outcome == "Stale"
     else:
-        reason = "the file was parted from its other hard links before it was written" if n_names == 2 else None
+        reason = "the file was separated from its other hard links before it was written" if n_names == 2 else None
         assert outcome == ("swap", "synced", reason, b"new old")
 
 

@@ -53,7 +53,7 @@ def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem,
     name = temp_files.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
     fs.read(f"{folder}/f")  # by another thread, while the edit gives up
-    temp_files.done_with(name)
+    temp_files.release(name)
     fs.read(f"{folder}/f")
     assert os.listdir(folder) == ["f"]
 
@@ -110,6 +110,6 @@ def test_a_file_of_ours_that_is_not_locked_yet_stays_until_it_is_given_up(
     name = temp_files.new_name(kind)
     Path(f"{folder}/{name}").touch(mode=0o600)
     assert fs.recover(folder) == 0
-    temp_files.done_with(name)
+    temp_files.release(name)
     assert fs.recover(folder) == 1
     assert os.listdir(folder) == []

@@ -1,0 +1,117 @@
+"""Commit by a write in place, which keeps the inode. A journal makes it possible to undo an interrupted write."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
+from fileops.fs.local.directories import require_room_for_temp
+from fileops.fs.local.journal import Journal, Region, restore
+from fileops.fs.local.write_target import Target
+from fileops.model.errors import IoFailure
+from fileops.model.files import CommitReport
+from fileops.platform import descriptors, sync
+
+NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be made in the folder
+
+
+class AnotherFileError(Exception):
+    """The path now names another file than the one that was compared. Nothing was written.
+
+    Opening a file for writing may cause this: overlayfs then copies it up from a lower layer, which gives it another
+    inode and separates it from its hard links.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLocation:
+    """The folder for journals that cannot be beside their file. `on_kept` is called if a journal has to stay."""
+
+    state_folder: str
+    on_kept: Callable[[], None]
+
+    @contextmanager
+    def journal(self, target: Target) -> Generator[tuple[Journal, str]]:
+        """Yield a journal and the target's name for it. The journal is removed at the end unless it is still needed."""
+        dir_fd, named = target.dir_fd, target.name
+        own_dir_fd = None
+        try:
+            try:
+                require_room_for_temp(dir_fd)
+                journal = Journal.create(dir_fd)
+            except OSError as error:
+                if error.errno not in NO_PLACE:
+                    raise
+                os.makedirs(self.state_folder, mode=0o700, exist_ok=True)
+                own_dir_fd = os.open(self.state_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                journal, named = Journal.create(own_dir_fd), target.path
+            try:
+                yield journal, named
+            except _TornError as torn:
+                self.on_kept()
+                hint = f"The file is half written. Its old bytes are in {journal.name}; the next use restores them."
+                raise IoFailure(reason=str(torn), hint=hint) from torn
+            except BaseException:
+                self._clear(journal)
+                raise
+            else:
+                self._clear(journal)
+            finally:
+                journal.close()
+        finally:
+            if own_dir_fd is not None:
+                descriptors.close(own_dir_fd)
+
+    def _clear(self, journal: Journal) -> None:
+        if not journal.remove():
+            self.on_kept()
+
+
+def write_in_place(
+    target: Target, old: bytes, new: bytes, region: Region, checks: CommitChecks, location: JournalLocation
+) -> Written:
+    """Overwrite the file, protected by a journal. The inode stays.
+
+    Raises: AnotherFileError, OSError, IoFailure, and the errors of the checks; then the file has its old bytes.
+    """
+    fd = os.open(target.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=target.dir_fd)
+    try:
+        if not os.path.samestat(os.fstat(fd), target.status):
+            raise AnotherFileError
+        checks.prepare()
+        with location.journal(target) as (journal, journal_target):
+            journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
+            checks.require_unchanged()
+            checks.before()
+            written, is_synced = _overwrite(fd, region, old, new, target.status)
+            with suppress(OSError):  # the kernel drops setuid and setgid when a file is written
+                if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(target.status.st_mode):
+                    os.fchmod(fd, stat.S_IMODE(target.status.st_mode))
+        durability = "synced" if is_synced else "not_synced"
+        return Written(own_status(fd, written), CommitReport(method="in_place", durability=durability))
+    finally:
+        descriptors.close(fd)
+
+
+class _TornError(Exception):
+    """The write could be neither finished nor undone, so the journal has to stay."""
+
+
+def _overwrite(fd: int, region: Region, old: bytes, new: bytes, status: os.stat_result) -> tuple[os.stat_result, bool]:
+    """Write the region. Return the status directly after the write, and whether it was synced."""
+    try:
+        sync.reserve(fd, region.size_old, region.size_new - region.size_old)
+        sync.write_at(fd, memoryview(new)[region.start : region.end_new], region.start)
+        if region.size_new < region.size_old:
+            os.ftruncate(fd, region.size_new)
+        written = os.fstat(fd)
+        return written, sync.sync(fd)
+    except BaseException as error:
+        try:
+            restore(fd, region, memoryview(old)[region.start : region.end_old], status.st_mtime_ns)
+        except OSError as second:
+            raise _TornError(os.strerror(second.errno or 0)) from error
+        raise
