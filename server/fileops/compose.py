@@ -239,11 +239,11 @@ def compose(
     _check_validators(settings.validators)
     moved = stat_scan.changed_paths
     if remote is not None:
-        from fileops.fs.remote.router import moved_with_poll
+        from fileops.fs.remote.router import scan_with_poll
         from fileops.watch.polling import Poller
 
         poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
-        moved = moved_with_poll(remote.is_remote, stat_scan.changed_paths, poller.watch)
+        moved = scan_with_poll(remote.is_remote, stat_scan.changed_paths, poller.watch)
     freshness = Freshness(
         files, events, SystemClock(), mode=settings.freshness, open_watch=factory.open_directory_watch,
         moved=moved, is_open=files.is_open,

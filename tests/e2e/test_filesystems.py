@@ -135,7 +135,7 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
     ) as client:
         for prefix, reason in {
             "closed": "Connection refused", "unknown": "the server's host key is not known",
-            "locked": "the server did not let us in",
+            "locked": "the server denied the login",
         }.items():  # fmt: skip
             result = await client.read(f"/{prefix}/a.txt")
             assert (result.code, result.output.partition(": ")[2]) == (
@@ -152,7 +152,7 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
         ({"prefix": "/", "url": "memory://"}, "prefix"),
         ({"prefix": "/far/", "url": "memory://"}, "prefix"),
         ({"prefix": "/far", "url": "/etc"}, "url"),
-        ({"prefix": "/far", "url": "memroy://x"}, "memroy is none"),
+        ({"prefix": "/far", "url": "memroy://x"}, "unknown filesystem protocol: memroy"),
         ({"prefix": "/far", "url": "sftp:///folder"}, "must name a host"),
         ({"prefix": "/far", "url": f"sftp://me:{SECRET}@host/", "password": SECRET}, "password"),
     ],

@@ -62,6 +62,6 @@ def test_hard_links_that_are_not_told_of_are_named_as_the_reason(mounted: Path) 
         client.result("fileops/read", {"file_path": str(mounted / "f")})
         commit = client.result("fileops/edit", edit_of(mounted / "f", "one", "two"))["details"]["commit"]
     assert (commit["method"], commit["reason"]) == (
-        "swap", "hard links may have parted: this filesystem does not tell of them",
+        "swap", "hard links may be separated: this filesystem does not report them",
     )  # fmt: skip
     assert ((far / "f").read_text(), (far / "twin").read_text()) == ("two\n", "one\n")

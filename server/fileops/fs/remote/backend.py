@@ -1,7 +1,7 @@
-"""What a filesystem far away must be able to do, so that RemoteFileSystem can make one of ours of it.
+"""Port of remote filesystems: what RemoteFileSystem needs to offer one as a FileSystem.
 
-Paths are the far side's own, absolute. A backend connects when it is first used, and again after it lost its
-connection; it raises OSErrors with an errno, and `ConnectionFailed`.
+Paths are absolute paths of the remote side. A backend connects at its first use, and again after it lost its
+connection. It raises OSErrors with an errno, and `ConnectionFailed`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,24 +11,24 @@ from typing import Literal, Protocol
 
 from fileops.model.files import CommitReport
 
-MAX_REMOVALS = 20  # of something of ours that is not found, because its folder changes places with a link
+MAX_REMOVALS = 20  # attempts to remove our file while its folder and a link keep changing places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What stands at a path; a link is not followed. token: moves with the content where the far side has such."""
+    """The object at a path; a link is not followed. `etag` changes with the content, 0 if the remote side has none."""
 
     kind: Literal["file", "folder", "link", "other"]
     size_bytes: int = 0
     mtime_ns: int = 0
-    token: int = 0
+    etag: int = 0
     mode: int = 0
     uid: int = 0
     gid: int = 0
 
 
 class Reader(Protocol):
-    """One open file. entry: what was opened, by its handle where the far side has handles."""
+    """One open file. `entry` is what was opened, by its handle if the remote side has handles."""
 
     entry: Entry
 
@@ -40,39 +40,39 @@ class Reader(Protocol):
 
 
 class Staged(Protocol):
-    """New content on its way, not yet at its place. On leaving, what was not published is taken away."""
+    """New content that is not yet in place. It is removed at the end of the `with` unless it was published."""
 
     def publish(self) -> CommitReport:
-        """Put it in its place, at once where the far side can. Raises FileExistsError where a new file is not new."""
+        """Put the content in place, atomically if possible. Raises: FileExistsError, if a file to be created exists."""
         ...
 
 
 InPlace = Callable[[str, Entry], None]
-"""Given a file that is open for writing: raises PathMoved if it is not the one at that path, or a link leads there."""
+"""Raises PathMoved if a file that is open for writing is not the one at the path, or if a link leads there."""
 
 
 class Backend(Protocol):
     @property
     def label(self) -> str:
-        """For people: where this is, without any secret."""
+        """Where this is, for messages, without secrets."""
         ...
 
     @property
     def was_reached(self) -> bool:
-        """Whether there ever was a connection."""
+        """Whether there has ever been a connection."""
         ...
 
     def ssh_command(self) -> list[str] | None:
-        """How commands are run there, None where they cannot be."""
+        """Return the command that runs commands there, None if that is impossible."""
         ...
 
     @property
     def has_links(self) -> bool:
-        """Whether a name may come to lead elsewhere between a look and the opening."""
+        """Whether a name can be replaced by a link between a stat and the opening."""
         ...
 
-    def look(self, paths: Sequence[str]) -> list[Entry | None]:
-        """All of them, in one go where the far side can do that."""
+    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
+        """Stat all paths, in one round trip if possible."""
         ...
 
     def link_target(self, path: str) -> str: ...
@@ -80,21 +80,24 @@ class Backend(Protocol):
     def open(self, path: str) -> Reader: ...
 
     def read(self, path: str) -> tuple[bytes, Entry]:
-        """The whole content, and what was opened."""
+        """Return the whole content, and what was opened."""
         ...
 
     def stage(
         self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace
     ) -> AbstractContextManager[Staged]:
-        """like: the file to be replaced, None for a new one. require_in_place: called before anything is written."""
+        """Upload new content. `like` is the file to replace, None for a new one.
+
+        require_in_place: called before anything is written.
+        """
         ...
 
     def make_folder(self, path: str) -> None:
-        """One level. Raises FileExistsError."""
+        """Make one folder. Raises: FileExistsError."""
         ...
 
     def remove_folder(self, path: str) -> None:
-        """Only an empty one."""
+        """Remove an empty folder."""
         ...
 
     def remove(self, path: str) -> None: ...

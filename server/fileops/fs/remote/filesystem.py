@@ -1,11 +1,11 @@
-"""A folder far away, under a path prefix of ours, as a FileSystem (see ports.py).
+"""FileSystem of a remote folder under a local path prefix (see ports.py).
 
-Stamps from far away prove little: another clock, whole seconds, no inode. So each is given as taken in the very moment
-of its mtime, which makes it "too young to be trusted" for good: content decides. The compare and the swap are two
-steps with nothing between them but the way to the far side; what that leaves open is said in docs/guide/remote.md.
+Remote stamps prove little: another clock, whole seconds, no inode. So each is recorded as taken at its own mtime. This
+makes it racy for ever, and the content decides. The compare and the rename are two steps, between which another client
+may write; docs/guide/remote.md describes this.
 
-SFTP opens by name and follows links. So every folder on the way is looked at before a file is opened and again
-afterwards, when what is open must be what stands there, and once more before a rename.
+SFTP opens by name and follows links. So every folder of the path is checked before a file is opened and again
+afterwards, when the open file must be the one at the path, and once more before a rename.
 """
 
 import errno
@@ -39,7 +39,7 @@ from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
 _MAX_NAME_BYTES = 255
-N_LOOKS = 8  # at each step of a path
+N_CHECKS = 8  # of each step of a path
 
 
 class RemoteStream:
@@ -67,12 +67,12 @@ class RemoteStream:
         self.close()
 
     def close(self) -> None:
-        with suppress(OSError, ConnectionFailed):  # it was only read
+        with suppress(OSError, ConnectionFailed):  # nothing was written
             self._reader.close()
 
 
 class RemoteFileSystem:
-    """prefix: canonical path of ours, not "/". base: the folder on the far side that it stands for, absolute."""
+    """A remote folder. `prefix` is its canonical local path, not "/"; `base` is its absolute path on the host."""
 
     def __init__(self, prefix: str, base: str, backend: Backend) -> None:
         self.prefix = prefix
@@ -83,18 +83,18 @@ class RemoteFileSystem:
 
     @property
     def label(self) -> str:
-        """The far side, without secrets."""
+        """Protocol and host, without secrets."""
         return self._backend.label
 
     def ssh_host(self, path: str) -> tuple[list[str], str] | None:
-        """The ssh command up to the host, and the path there; None where this is no host."""
+        """Return the ssh command up to the host, and the path there; None if commands cannot be run there."""
         command = self._backend.ssh_command()
         return None if command is None else (command, self._far(path))
 
     # --- paths ------------------------------------------------------------------------------------------------
 
     def resolve(self, path: str) -> str:
-        """`..` counts before links do. Until the far side was first reached no link is known: the path as it is."""
+        """Return the canonical path. `..` is applied before links; before the first connection no links are known."""
         if not path.startswith("/"):
             raise NotAbsolute(path=path)
         _require_possible(path)
@@ -105,8 +105,10 @@ class RemoteFileSystem:
         with translating(path):
             while True:
                 steps = self._steps(far)
-                entries = self._backend.look(steps)
-                link = next((at for at, one in zip(steps, entries, strict=True) if one and one.kind == "link"), None)
+                entries = self._backend.stat_many(steps)
+                link = next(
+                    (at for at, entry in zip(steps, entries, strict=True) if entry and entry.kind == "link"), None
+                )
                 if link is None:
                     return self._near(far)
                 n_links += 1
@@ -121,7 +123,7 @@ class RemoteFileSystem:
         return self._base.rstrip("/") + "/"
 
     def _far(self, path: str) -> str:
-        """Of a normal path of ours. Raises: OutsideRoots."""
+        """Return the remote path of a normalized local path. Raises: OutsideRoots."""
         if path == self.prefix:
             return self._base
         if not path.startswith(self.prefix + "/"):
@@ -132,7 +134,7 @@ class RemoteFileSystem:
         return self.prefix if far == self._base else f"{self.prefix}/{far[len(self._below_base()) :]}"
 
     def _steps(self, far: str) -> list[str]:
-        """The path and all folders above it, below the base, topmost first; the base itself where it is that."""
+        """Return the folders below the base, topmost first, and the path; only the base if it is the path."""
         names = far[len(self._below_base()) :].split("/") if far != self._base else []
         steps = [self._below_base() + "/".join(names[: i + 1]) for i in range(len(names))]
         return steps or [self._base]
@@ -159,7 +161,7 @@ class RemoteFileSystem:
             return stream
 
     def try_open_cached(self, path: str) -> None:
-        """Never: nothing of another machine is to be had without waiting."""
+        """Return None: reading from another machine always waits."""
 
     def read(self, path: str) -> Snapshot:
         with translating(path):
@@ -170,14 +172,14 @@ class RemoteFileSystem:
             return Snapshot(path=path, stamp=stamp, data=self._content(path, entry), taken_ns=stamp.mtime_ns)
 
     def _content(self, path: str, before: Entry) -> bytes:
-        """Raises: FileNotFoundError, PathMoved."""
+        """Read the whole content. Raises: FileNotFoundError, PathMoved."""
         data, opened = self._backend.read(self._far(path))
         self._require_in_place(self._far(path), opened, before)
         return data
 
     def _entry(self, path: str) -> Entry | None:
-        """Of a file. Raises: PathMoved, IsDirectory, NotRegularFile."""
-        entries = self._backend.look(self._steps(self._far(path)))
+        """Return the entry of a file, None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
+        entries = self._backend.stat_many(self._steps(self._far(path)))
         if any(entry is not None and entry.kind == "link" for entry in entries):
             raise PathMoved(path=path)
         if any(entry is None or entry.kind != "folder" for entry in entries[:-1]):
@@ -190,17 +192,17 @@ class RemoteFileSystem:
         return entry
 
     def _require_in_place(self, far: str, opened: Entry, before: Entry) -> None:
-        """Raises PathMoved unless the open file is that of this name. before: what the name was looked up as.
+        """Raise PathMoved unless the open file is the one at the path. `before` is its entry before it was opened.
 
-        SFTP tells of no inode, so owner, mode, time and size have to do. A file that grows while it is read is
-        somewhere between its two looks. The looks go out together, and cost one round trip. They are many and in no
-        order, so that a folder and a link that change places all the time do not keep in step with them.
+        SFTP reports no inode, so owner, mode, time and size have to do. A file that grows while it is read is between
+        its two entries. All stats are sent together and cost one round trip. They are many and in random order, so that
+        a folder and a link that keep changing places do not stay in step with them.
         """
         if not self._backend.has_links:
             return
-        paths = self._steps(far) * N_LOOKS
+        paths = self._steps(far) * N_CHECKS
         random.shuffle(paths)
-        for path, entry in zip(paths, self._backend.look(paths), strict=True):
+        for path, entry in zip(paths, self._backend.stat_many(paths), strict=True):
             if entry is None or entry.kind != ("file" if path == far else "folder"):
                 raise PathMoved(path=self._near(far))
             if path == far and not (
@@ -211,7 +213,7 @@ class RemoteFileSystem:
     def _stamp(self, entry: Entry) -> Stamp:
         return Stamp(
             dev=self._dev, ino=0, size_bytes=entry.size_bytes, mtime_ns=entry.mtime_ns,
-            ctime_ns=entry.token or entry.mtime_ns, mode=entry.mode or S_IFREG | 0o644, uid=entry.uid, gid=entry.gid,
+            ctime_ns=entry.etag or entry.mtime_ns, mode=entry.mode or S_IFREG | 0o644, uid=entry.uid, gid=entry.gid,
             n_links=1,
         )  # fmt: skip
 
@@ -227,7 +229,7 @@ class RemoteFileSystem:
                 entry = self._require_same(snapshot)
             if data == snapshot.data:
                 hooks.before()
-                return _told(
+                return _finished(
                     self._committed(path, data, entry, CommitReport(method="none", durability="synced")), hooks
                 )
             hooks.prepare()
@@ -239,7 +241,7 @@ class RemoteFileSystem:
                     self._require_same(snapshot)
                     with self._moved_if_missing(path):
                         report = staged.publish()
-            return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
+            return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
@@ -252,7 +254,7 @@ class RemoteFileSystem:
                 self._backend.remove(self._far(path))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
             report = CommitReport(method="delete", durability="not_synced")
-            return _told(Committed(snapshot=gone, report=report), hooks)
+            return _finished(Committed(snapshot=gone, report=report), hooks)
 
     def hold(self, path: str) -> AbstractContextManager[None]:
         return self._locks.of(path)
@@ -264,15 +266,15 @@ class RemoteFileSystem:
         return self._backend.stage(self._far(path), data, like, require_in_place)
 
     def _require_same(self, snapshot: Snapshot) -> Entry:
-        """Raises: Stale, PathMoved. The last it does is to look for links."""
+        """Return the entry if the file has the snapshot's content. Checks for links last. Raises: Stale, PathMoved."""
         entry = self._entry(snapshot.path)
         if entry is None or entry.size_bytes != len(snapshot.data):
             raise Stale(path=snapshot.path)
         try:
-            standing = self._content(snapshot.path, entry)
+            current = self._content(snapshot.path, entry)
         except FileNotFoundError as error:
             raise Stale(path=snapshot.path) from error
-        if standing != snapshot.data:
+        if current != snapshot.data:
             raise Stale(path=snapshot.path)
         return entry
 
@@ -294,11 +296,11 @@ class RemoteFileSystem:
                 except FileExistsError as error:
                     raise AlreadyExists from error
             undo.pop_all()
-        return _told(self._committed(path, data, self._written(path, len(data)), report), hooks)
+        return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
     @contextmanager
     def _moved_if_missing(self, path: str) -> Generator[None]:
-        """For the temporary file of one that is written: where its folder is not found, that was moved away."""
+        """Translate a missing temp file to PathMoved: its folder was moved."""
         try:
             yield
         except FileNotFoundError as error:
@@ -307,16 +309,16 @@ class RemoteFileSystem:
             raise PathMoved(path=path) from error
 
     def _written(self, path: str, size_bytes: int) -> Entry:
-        """What stands there after a commit; where that cannot be seen any more, the commit was made all the same."""
+        """Return the entry after a commit, or a substitute if it cannot be read: the commit is made in any case."""
         with suppress(OSError, FileOpsError, PathMoved):
             if (entry := self._entry(path)) is not None:
                 return entry
         return Entry(kind="file", size_bytes=size_bytes)
 
     def _make_folders(self, path: str, undo: ExitStack) -> None:
-        """`undo` takes them away again; one in which something stands stays."""
+        """Make the missing folders. `undo` removes those that are still empty."""
         folders = self._steps(self._far(path))[:-1]
-        for folder, entry in zip(folders, self._backend.look(folders), strict=True):
+        for folder, entry in zip(folders, self._backend.stat_many(folders), strict=True):
             if entry is not None and entry.kind == "link":
                 raise PathMoved(path=path)
             if entry is not None and entry.kind != "folder":
@@ -327,7 +329,7 @@ class RemoteFileSystem:
                     undo.callback(self._try_to_remove, folder)
 
     def _try_to_remove(self, folder: str) -> None:
-        """One of ours. Where it is not, a folder above it stands elsewhere and may come back."""
+        """Remove a folder that we made. If it is missing, a folder above it was moved and may return."""
         for _ in range(MAX_REMOVALS if self._backend.has_links else 1):
             try:
                 return self._backend.remove_folder(folder)
@@ -343,7 +345,7 @@ class RemoteFileSystem:
 
 
 def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem | None:
-    """The one with the longest prefix of a canonical path."""
+    """Return the mount with the longest prefix of a canonical path, None if there is none."""
     fits = [mount for mount in mounts if path == mount.prefix or path.startswith(mount.prefix + "/")]
     return max(fits, key=lambda mount: len(mount.prefix), default=None)
 
@@ -356,13 +358,13 @@ def _age(entry: Entry) -> tuple[int, int]:
     return entry.mtime_ns, entry.size_bytes
 
 
-def _told(committed: Committed, hooks: CommitHooks) -> Committed:
+def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
     hooks.after(committed)
     return committed
 
 
 def _require_possible(path: str) -> None:
-    """Raises: FileMissing, for a name that no file can have."""
+    """Raise FileMissing for a name that no file can have."""
     try:
         raw = os.fsencode(path)
     except UnicodeEncodeError as error:

@@ -1,7 +1,7 @@
-"""Any filesystem that fsspec knows, as a Backend. What it cannot promise is said in the commit's report.
+"""Backend for the filesystems of fsspec. The report of a commit says what they do not guarantee.
 
-Nothing is imported before it is used: fsspec costs a tenth of a second. Errors of other people's filesystems come in
-every shape; here they become OSErrors, and their text, which may hold anything, is left behind.
+fsspec is imported at the first use, because that takes a tenth of a second. Foreign filesystems raise errors of many
+kinds. They become OSErrors here without their text, which may contain secrets.
 """
 
 import errno
@@ -24,13 +24,13 @@ _ERRNO = {
 }  # fmt: skip
 _PROTOCOLS_WITH_LINKS = {"file", "local"}
 _MTIME_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified")
-_TOKEN_KEYS = ("ETag", "etag", "version_id", "generation", "md5", "md5Hash", "checksum", "sha256")
+_ETAG_KEYS = ("ETag", "etag", "version_id", "generation", "md5", "md5Hash", "checksum", "sha256")
 
 
 class FsspecBackend:
-    """url: as fsspec has it; options: for the constructor of that filesystem."""
+    """A filesystem by its fsspec URL. `options` are for the constructor of that filesystem."""
 
-    was_reached = True  # links are known of at once or not at all, so there is nothing to wait for
+    was_reached = True  # links are never learned from a connection
 
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
         self.has_links = url.partition("://")[0] in _PROTOCOLS_WITH_LINKS
@@ -45,15 +45,15 @@ class FsspecBackend:
     def ssh_command(self) -> list[str] | None:
         return None
 
-    def look(self, paths: Sequence[str]) -> list[Entry | None]:
-        """Object stores have no folders, and few say what is a link: else only what stands at the end is looked at."""
+    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
+        """Stat all paths, or only the last one: object stores have no folders, and few filesystems report links."""
         if self.has_links:
-            return [self._look(path) for path in paths]
+            return [self._stat(path) for path in paths]
         folder = Entry(kind="folder")
-        return [*(folder for _ in paths[:-1]), *(self._look(path) for path in paths[-1:])]
+        return [*(folder for _ in paths[:-1]), *(self._stat(path) for path in paths[-1:])]
 
-    def _look(self, path: str) -> Entry | None:
-        def look(fs: Any) -> Entry | None:
+    def _stat(self, path: str) -> Entry | None:
+        def stat(fs: Any) -> Entry | None:
             info = cast("dict[str, Any]", fs.info(path))
             kind = {"file": "file", "directory": "folder"}.get(info["type"], "other")
             if info.get("islink"):
@@ -62,11 +62,11 @@ class FsspecBackend:
                 kind=cast("Literal['file', 'folder', 'link', 'other']", kind),
                 size_bytes=int(info.get("size") or 0),
                 mtime_ns=_mtime_ns(info, fs, path) if kind == "file" else 0,
-                token=_token(info),
+                etag=_etag(info),
             )
 
         with suppress(FileNotFoundError, NotADirectoryError):
-            return self._call(look)
+            return self._call(stat)
         return None
 
     def link_target(self, path: str) -> str:
@@ -79,13 +79,13 @@ class FsspecBackend:
         return self._call(read)
 
     def open(self, path: str) -> "RangeReader":
-        entry = self._look(path)
+        entry = self._stat(path)
         if entry is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return RangeReader(entry, lambda start, end: self._call(lambda fs: fs.cat_file(path, start=start, end=end)))
 
     def read(self, path: str) -> tuple[bytes, Entry]:
-        opened = self._look(path) if self.has_links else None
+        opened = self._stat(path) if self.has_links else None
         data = self._call(lambda fs: bytes(fs.cat_file(path)))
         return data, opened or Entry(kind="file", size_bytes=len(data))
 
@@ -96,7 +96,7 @@ class FsspecBackend:
     def put(self, path: str, data: bytes, mode: str) -> CommitReport:
         write = _create if mode == "create" else _overwrite
         self._call(lambda fs: write(fs, path, data))
-        reason = f"{self.label}: whether a file is replaced at once and kept through a crash is up to that filesystem"
+        reason = f"{self.label}: that filesystem may neither replace a file atomically nor keep it through a crash"
         return CommitReport(method="create" if mode == "create" else "remote", durability="not_synced", reason=reason)
 
     def make_folder(self, path: str) -> None:
@@ -116,7 +116,7 @@ class FsspecBackend:
         except OSError as error:
             number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), errno.EIO)
             raise OSError(number, os.strerror(number)) from error
-        except Exception as error:  # foreign code: whatever it raises is one failure
+        except Exception as error:  # foreign code of a filesystem
             raise OSError(errno.EIO, f"{self.label} failed with {type(error).__name__}") from error
 
     def _filesystem(self) -> Any:
@@ -128,13 +128,13 @@ class FsspecBackend:
                 kind: Any = fsspec.get_filesystem_class(protocol)  # pyright: ignore[reportUnknownMemberType]
                 from_url = cast("dict[str, Any]", kind._get_kwargs_from_urls(self._url))
                 from_url.pop("path", None)
-                known = {"use_listings_cache": False, "skip_instance_cache": True}
-                self._opened = kind(**{**from_url, **self._options, **known})
+                fixed = {"use_listings_cache": False, "skip_instance_cache": True}
+                self._opened = kind(**{**from_url, **self._options, **fixed})
             return self._opened
 
 
 class _Put:
-    """See backends.Staged: nothing is sent before it is published."""
+    """See backend.Staged. Nothing is sent before it is published."""
 
     def __init__(self, backend: FsspecBackend, path: str, data: bytes, mode: str) -> None:
         self._backend, self._path, self._data, self._mode = backend, path, data, mode
@@ -150,7 +150,7 @@ class _Put:
 
 
 class RangeReader:
-    """See backends.Reader. fetch(start, end): bytes of the file; one that ignores the range is borne with."""
+    """See backend.Reader. `fetch(start, end)` returns bytes of the file; it may ignore the range."""
 
     def __init__(self, entry: Entry, fetch: Callable[[int, int], bytes]) -> None:
         self.entry = entry
@@ -179,7 +179,7 @@ def _overwrite(fs: Any, path: str, data: bytes) -> None:
 
 
 def _create(fs: Any, path: str, data: bytes) -> None:
-    """Exclusively where the filesystem can. Folders are made where it has such."""
+    """Create a file, exclusively if the filesystem can, and its folders if it has any."""
     parent = path.rpartition("/")[0]
     if parent and not fs.exists(parent):
         fs.makedirs(parent, exist_ok=True)
@@ -189,21 +189,21 @@ def _create(fs: Any, path: str, data: bytes) -> None:
         if fs.exists(path):
             raise
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
-    except TypeError:  # it does not know of modes
+    except TypeError:  # it does not support modes
         if fs.exists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
         fs.pipe_file(path, data)
 
 
 def label_of(url: str) -> str:
-    """Protocol and host, and nothing that could be a secret."""
+    """Return protocol and host of a URL, without secrets."""
     protocol, _, rest = url.partition("://")
     host = rest.partition("/")[0].rpartition("@")[2]
     return f"{protocol}://{host}"
 
 
 def folder_in(url: str) -> str:
-    """The folder that a URL names, absolute: behind the host, where its kind of URL has one."""
+    """Return the folder that a URL names, absolute: the part after the host if its kind of URL has one."""
     protocol, _, rest = url.partition("://")
     if protocol in {"memory", "file", "local"}:
         return "/" + rest.strip("/")
@@ -211,7 +211,7 @@ def folder_in(url: str) -> str:
 
 
 def _mtime_ns(info: Mapping[str, Any], fs: Any, path: str) -> int:
-    """0 where nothing is known."""
+    """Return the modification time, 0 if it is not known."""
     value = next((info[key] for key in _MTIME_KEYS if info.get(key) is not None), None)
     if value is None:
         with suppress(NotImplementedError):
@@ -221,7 +221,7 @@ def _mtime_ns(info: Mapping[str, Any], fs: Any, path: str) -> int:
     return int(value * 1e9) if isinstance(value, (int, float)) else 0
 
 
-def _token(info: Mapping[str, Any]) -> int:
-    """Of what the filesystem says changes with the content; 0 where it says nothing."""
-    said = [str(info[key]) for key in _TOKEN_KEYS if info.get(key) is not None]
-    return int.from_bytes(hashlib.blake2b("\n".join(said).encode(), digest_size=7).digest()) if said else 0
+def _etag(info: Mapping[str, Any]) -> int:
+    """Return a hash of the fields that change with the content, 0 if the filesystem has none."""
+    values = [str(info[key]) for key in _ETAG_KEYS if info.get(key) is not None]
+    return int.from_bytes(hashlib.blake2b("\n".join(values).encode(), digest_size=7).digest()) if values else 0

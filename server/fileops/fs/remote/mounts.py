@@ -1,4 +1,4 @@
-"""Which kind of filesystem a URL means, and whether there is one. Chooses; opens nothing and loads no filesystem."""
+"""Choice of the backend for a URL, and checks that it is available. Opens nothing and loads no filesystem."""
 
 import importlib.util
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ SSH_PROTOCOLS = ("sftp", "ssh")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """prefix: canonical path, not "/". options are not shown: passwords may be among them."""
+    """A remote folder and the canonical path to it, not "/". `repr` hides the options, which may hold passwords."""
 
     prefix: str
     url: str = field(repr=False)
@@ -24,7 +24,7 @@ class Mount:
 
 
 def unsupported_reason(url: str) -> str | None:
-    """Why this URL cannot be used, as far as can be told without loading its filesystem."""
+    """Return why this URL cannot be used, without loading its filesystem; None if no reason is found."""
     is_ssh = _protocol(url) in SSH_PROTOCOLS
     for package in ("fsspec", "sshfs") if is_ssh else ("fsspec",):
         if importlib.util.find_spec(package) is None:
@@ -41,7 +41,7 @@ def _why_unknown(protocol: str) -> str | None:
         return None
     known = known_implementations.get(protocol)
     if known is None:
-        return f"must be of a filesystem that fsspec knows; {protocol} is none"
+        return f"unknown filesystem protocol: {protocol}"
     package = known["class"].partition(".")[0]
     if importlib.util.find_spec(package) is None:
         return f"needs the package {package}"
@@ -49,7 +49,7 @@ def _why_unknown(protocol: str) -> str | None:
 
 
 def mounted(disk: FileSystem, mounts: Sequence[Mount]) -> RouterFileSystem:
-    remote = [RemoteFileSystem(one.prefix, folder_in(one.url), _backend(one)) for one in mounts]
+    remote = [RemoteFileSystem(mount.prefix, folder_in(mount.url), _backend(mount)) for mount in mounts]
     return RouterFileSystem(disk, remote)
 
 

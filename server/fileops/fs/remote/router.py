@@ -1,4 +1,4 @@
-"""One tree of paths over several filesystems: the disk, and what is mapped into it by prefix."""
+"""A FileSystem that routes each path by its prefix to the disk or to a remote folder."""
 
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
@@ -16,17 +16,17 @@ Files = Iterable[tuple[str, Stamp | None]]
 
 
 class RouterFileSystem:
-    """A FileSystem. mounts: with different prefixes; the longest that fits counts."""
+    """Routes paths over the disk and mounts with different prefixes. The longest matching prefix wins."""
 
     def __init__(self, disk: FileSystem, mounts: Sequence[RemoteFileSystem]) -> None:
         self._disk, self._mounts = disk, tuple(mounts)
 
     def is_remote(self, path: str) -> bool:
-        """Of a canonical path."""
+        """Return whether a canonical path is on a remote host."""
         return mount_of(path, self._mounts) is not None
 
     def ssh_host(self, path: str) -> tuple[list[str], str] | None:
-        """The ssh command up to the host that a path is mapped from, and the path there; None where there is none."""
+        """Return the ssh command up to the host of a path, and the path there; None for a local path."""
         mount = mount_of(path, self._mounts)
         return None if mount is None else mount.ssh_host(path)
 
@@ -65,23 +65,23 @@ class RouterFileSystem:
 
 
 def _waiting(mount: RemoteFileSystem) -> RemoteFileSystem:
-    """The mount, where this thread may wait for it. Raises: NeedsShare, ConnectionFailed."""
-    refusal = partial(ConnectionFailed, where=mount.label, reason="too many requests wait for it already")
+    """Return the mount if this thread may wait for it. Raises: NeedsShare, ConnectionFailed."""
+    refusal = partial(ConnectionFailed, where=mount.label, reason="too many requests are already waiting for it")
     shares.require(shares.mapped(mount.prefix), refusal)
     return mount
 
 
-def moved_with_poll(
-    is_remote: Callable[[str], bool], on_disk: Callable[[Files], list[str]], watch_from_afar: Callable[[Files], None]
+def scan_with_poll(
+    is_remote: Callable[[str], bool], scan_disk: Callable[[Files], list[str]], poll: Callable[[Files], None]
 ) -> Callable[[Files], list[str]]:
-    """Which files moved: those on disk are looked at now, the others are left to the one who polls them."""
+    """Return a scan for changed files that checks files on the disk now and leaves remote ones to the poller."""
 
-    def moved(files: Files) -> list[str]:
-        near, far = list[tuple[str, Stamp | None]](), list[tuple[str, Stamp | None]]()
+    def changed_paths(files: Files) -> list[str]:
+        local, remote = list[tuple[str, Stamp | None]](), list[tuple[str, Stamp | None]]()
         for file in files:
-            (far if is_remote(file[0]) else near).append(file)
-        if far:
-            watch_from_afar(far)
-        return on_disk(near)
+            (remote if is_remote(file[0]) else local).append(file)
+        if remote:
+            poll(remote)
+        return scan_disk(local)
 
-    return moved
+    return changed_paths

@@ -1,7 +1,7 @@
-"""A host reached over SSH, as a Backend.
+"""Backend for a host that is reached over SSH.
 
-Writes go to a temporary file beside the old one, are synced there and renamed over it, so that at every moment,
-whatever becomes of the connection (ssh.py), the old file or the new one stands.
+New content is written to a temp file beside the old file, synced there and renamed over it. So the path always has
+either the old file or the new one, even if the connection is lost (see ssh_connection.py).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ TEMP_PREFIX, TEMP_SUFFIX = ".fileops-", ".tmp"
 
 
 class SftpBackend:
-    """url: sftp://[user@]host[:port]/folder. options: of `asyncssh.connect`. Host keys are checked by default."""
+    """A host by its URL, sftp://[user@]host[:port]/folder. `options` are asyncssh's. Host keys are checked."""
 
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
         self._ssh = SshConnection(url, options, on_made=self._sweep_leftovers)
@@ -46,26 +46,26 @@ class SftpBackend:
     def ssh_command(self) -> list[str]:
         return self._ssh.command()
 
-    # --- looking and reading ----------------------------------------------------------------------------------
+    # --- stat and reading -------------------------------------------------------------------------------------
 
-    def look(self, paths: Sequence[str]) -> list[Entry | None]:
-        async def look(sftp: "SFTPClient") -> list[Entry | None]:
-            return list(await asyncio.gather(*(_look(sftp, path) for path in paths)))
+    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
+        async def stat_all(sftp: "SFTPClient") -> list[Entry | None]:
+            return list(await asyncio.gather(*(_stat(sftp, path) for path in paths)))
 
-        return self._ssh.run(look, is_harmless=True)
+        return self._ssh.run(stat_all, is_idempotent=True)
 
     def link_target(self, path: str) -> str:
         async def read(sftp: "SFTPClient") -> str:
             return os.fsdecode(await sftp.readlink(os.fsencode(path)))
 
-        return self._ssh.run(read, is_harmless=True)
+        return self._ssh.run(read, is_idempotent=True)
 
     def open(self, path: str) -> "SftpReader":
         async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
             file = await sftp.open(os.fsencode(path), "rb")
             return file, _entry(await file.stat())
 
-        self.look([path])  # so that the connection is one that lives
+        self.stat_many([path])  # replaces a lost connection
         connection = self._ssh.current()
         file, entry = self._ssh.run_on(connection, begin)
         return SftpReader(self._ssh, connection, file, entry)
@@ -76,7 +76,7 @@ class SftpBackend:
                 opened = _entry(await file.stat())
                 return cast("bytes", await file.read()), opened
 
-        return self._ssh.run(read, is_harmless=True, n_bytes=1 << 24)
+        return self._ssh.run(read, is_idempotent=True, n_bytes=1 << 24)
 
     # --- writing ----------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class SftpBackend:
         try:
             self._ssh.run(make)
         except OSError:
-            if self.look([path])[0] is not None:  # SFTP has one word for all failures
+            if self.stat_many([path])[0] is not None:  # SFTP has one code for all failures
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
             raise
 
@@ -113,18 +113,18 @@ class SftpBackend:
 
         self._ssh.run(remove)
 
-    def sweep_up(self, temp: str, *, is_there: bool = False) -> None:
-        """Remove a temporary file now, or after the next connection was made.
+    def remove_temp(self, temp: str, *, was_made: bool = False) -> None:
+        """Remove a temp file now, or after the next connection was made.
 
-        is_there: it was made. Where it is not found, its folder stands elsewhere and may come back.
+        was_made: it was certainly made. If it is then missing, its folder was moved and may return.
         """
-        for _ in range(MAX_REMOVALS if is_there else 1):
-            if not self._ssh.stands:
+        for _ in range(MAX_REMOVALS if was_made else 1):
+            if not self._ssh.is_open:
                 break
             try:
                 return self.remove(temp)
             except FileNotFoundError:
-                if not is_there:
+                if not was_made:
                     return None
             except (OSError, ConnectionFailed):
                 break
@@ -134,11 +134,11 @@ class SftpBackend:
     def _sweep_leftovers(self) -> None:
         leftovers, self._leftovers = self._leftovers, []
         for temp in leftovers:
-            self.sweep_up(temp)
+            self.remove_temp(temp)
 
 
 class SftpReader:
-    """See backends.Reader. It lives and dies with the connection on which it was opened."""
+    """See backend.Reader. It is bound to the connection on which it was opened."""
 
     def __init__(self, ssh: SshConnection, connection: Any, file: "SFTPClientFile", entry: Entry) -> None:
         self._ssh, self._connection, self._file = ssh, connection, file
@@ -165,7 +165,7 @@ class SftpReader:
 
 
 class _Upload:
-    """See backends.Staged."""
+    """See backend.Staged."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class _Upload:
         self._is_made = False
         self._is_published = False
         self._is_synced = False
-        self._cannot_swap = False
+        self._cannot_rename_over = False
         self._reason: str | None = None
 
     def send(self) -> None:
@@ -199,7 +199,7 @@ class _Upload:
         from asyncssh.constants import FXF_CREAT, FXF_EXCL, FXF_WRITE
 
         if self._like is not None:
-            async with sftp.open(os.fsencode(self._path), FXF_WRITE):  # a swap would ask for no permission on the file
+            async with sftp.open(os.fsencode(self._path), FXF_WRITE):  # a rename needs no permission on it
                 pass
         attrs = SFTPAttrs(permissions=0o666 if self._like is None else 0o600)
         flags = FXF_WRITE | FXF_CREAT | FXF_EXCL
@@ -222,7 +222,7 @@ class _Upload:
             yield
         except BaseException:
             if self._ssh.is_current(connection):
-                with suppress(OSError, ConnectionFailed):  # the failure that led here is the one to tell of
+                with suppress(OSError, ConnectionFailed):  # the first failure is raised
                     self._ssh.run_on(connection, close)
             raise
 
@@ -239,13 +239,13 @@ class _Upload:
 
     def publish(self) -> CommitReport:
         try:
-            self._ssh.run(self._create if self._like is None else self._swap)
-            if self._cannot_swap:
+            self._ssh.run(self._create if self._like is None else self._rename_over)
+            if self._cannot_rename_over:
                 self._write_in_place()
         except ConnectionFailed as error:
             raise ConnectionFailed(where=error.where, reason=error.reason, is_unsure=True) from error
         except OSError as error:
-            if self._like is None and self._backend.look([self._path])[0] is not None:
+            if self._like is None and self._backend.stat_many([self._path])[0] is not None:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
             raise
         self._is_published = True
@@ -256,16 +256,16 @@ class _Upload:
         )
 
     async def _create(self, sftp: "SFTPClient") -> None:
-        """SFTP's plain rename puts nothing over a file that is there: OpenSSH links and unlinks."""
+        """Rename exclusively: SFTP's plain rename replaces no file, because OpenSSH links and unlinks."""
         await sftp.rename(os.fsencode(self._temp), os.fsencode(self._path))
 
-    async def _swap(self, sftp: "SFTPClient") -> None:
+    async def _rename_over(self, sftp: "SFTPClient") -> None:
         from asyncssh import SFTPOpUnsupported
 
         try:
             await sftp.posix_rename(os.fsencode(self._temp), os.fsencode(self._path))
         except SFTPOpUnsupported:
-            self._cannot_swap = True
+            self._cannot_rename_over = True
 
     def _write_in_place(self) -> None:
         async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
@@ -286,11 +286,11 @@ class _Upload:
             self._require_in_place(self._path, entry)
             self._ssh.run_on(connection, lambda _sftp: overwrite(file), len(self._data))
         self._reason = "written in place: this server cannot rename over a file"
-        self._backend.sweep_up(self._temp, is_there=True)
+        self._backend.remove_temp(self._temp, was_made=True)
 
     def discard(self) -> None:
         if not self._is_published:
-            self._backend.sweep_up(self._temp, is_there=self._is_made)
+            self._backend.remove_temp(self._temp, was_made=self._is_made)
 
     def __enter__(self) -> "_Upload":
         return self
@@ -299,7 +299,7 @@ class _Upload:
         self.discard()
 
 
-async def _look(sftp: "SFTPClient", path: str) -> Entry | None:
+async def _stat(sftp: "SFTPClient", path: str) -> Entry | None:
     from asyncssh import SFTPNoSuchFile, SFTPNoSuchPath
 
     try:
@@ -315,7 +315,7 @@ async def _synced(file: "SFTPClientFile") -> bool:
         await file.fsync()
     except SFTPConnectionLost:
         raise
-    except SFTPError:  # an extension that not every server has
+    except SFTPError:  # not every server has this extension
         return False
     return True
 

@@ -1,6 +1,6 @@
-"""A connection to a host over SSH, through sshfs and asyncssh: made at the first use, made anew when it was lost.
+"""A connection to a host over SSH, through sshfs and asyncssh. It is made at the first use, and again after a loss.
 
-What only reads is then tried once more by itself, what writes is not.
+After a loss, an operation that only reads is retried once; one that writes is not.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 CONNECT_S = 15
 KEEPALIVE_S = 10  # asyncssh gives up after three unanswered
-CALL_S = 60.0  # for an answer of a server that is there but does nothing
+CALL_S = 60.0  # for the answer of a server that hangs
 SLOWEST_BYTES_PER_S = 32_000
 
 
 class SshConnection:
-    """url, options: see sftp.SftpBackend. on_made: called after each new connection, when it can be used."""
+    """Connects by `url` and `options` (see SftpBackend). `on_made` is called when a new connection can be used."""
 
     def __init__(self, url: str, options: Mapping[str, object], on_made: Callable[[], None]) -> None:
         self._url, self._options, self._on_made = url, dict(options), on_made
@@ -42,15 +42,15 @@ class SshConnection:
         return label_of(self._url)
 
     @property
-    def stands(self) -> bool:
-        """Whether there is one, as far as is known."""
+    def is_open(self) -> bool:
+        """Whether there is a connection, as far as is known."""
         return self._connected is not None
 
     def is_current(self, connection: Any) -> bool:
         return self._connected is connection
 
     def command(self) -> list[str]:
-        """Of the system's own ssh, which asks nobody: keys and agents work, passwords do not."""
+        """Return a command of the system's ssh without prompts: keys and agents work, passwords do not."""
         options = self._options
         url = urlsplit(self._url)
         command = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ServerAliveInterval={KEEPALIVE_S}"]
@@ -65,18 +65,18 @@ class SshConnection:
             command += ["-o", f"UserKnownHostsFile={known_hosts}"]
         return [*command, "--", str(options.get("host") or url.hostname)]
 
-    def run(self, work: "Callable[[SFTPClient], Awaitable[T]]", *, is_harmless: bool = False, n_bytes: int = 0) -> T:
-        """Once, on the connection there is or a new one; twice where it is harmless. n_bytes: to be transferred.
+    def run(self, work: "Callable[[SFTPClient], Awaitable[T]]", *, is_idempotent: bool = False, n_bytes: int = 0) -> T:
+        """Run `work` on the current connection or a new one, and again if it is idempotent and the first was lost.
 
-        Raises: OSError, ConnectionFailed.
+        n_bytes: to be transferred, for the timeout. Raises: OSError, ConnectionFailed.
         """
-        if is_harmless and self._connected is not None:
-            with suppress(ConnectionFailed):  # it may have died while nobody looked
+        if is_idempotent and self._connected is not None:
+            with suppress(ConnectionFailed):  # it may have been lost unnoticed
                 return self.run_on(self.current(), work, n_bytes)
         return self.run_on(self.current(), work, n_bytes)
 
     def run_on(self, connection: Any, work: "Callable[[SFTPClient], Awaitable[T]]", n_bytes: int = 0) -> T:
-        """Raises: OSError, ConnectionFailed."""
+        """Run `work` on this connection. Raises: OSError, ConnectionFailed."""
         try:
             return _wait_for(connection, work, CALL_S + n_bytes / SLOWEST_BYTES_PER_S)
         except Exception as error:
@@ -87,7 +87,7 @@ class SshConnection:
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
     def current(self) -> Any:
-        """The connection there is or a new one, for `run_on`. Raises: ConnectionFailed."""
+        """Return the current connection or a new one, for `run_on`. Raises: ConnectionFailed."""
         with self._guard:
             is_new = self._connected is None
             if is_new:
@@ -100,9 +100,9 @@ class SshConnection:
 
     def _opened(self) -> Any:
         sshfs: Any = importlib.import_module("sshfs")
-        logging.getLogger("asyncssh").setLevel(logging.WARNING)  # it logs what is sent
+        logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below that it logs contents
         options: dict[str, Any] = {
-            "known_hosts": (),  # those of the user; sshfs by itself would check none
+            "known_hosts": (),  # the user's; without this sshfs checks none
             "connect_timeout": CONNECT_S, "login_timeout": CONNECT_S, "keepalive_interval": KEEPALIVE_S,
             "keepalive_count_max": 3,
         }  # fmt: skip
@@ -110,7 +110,7 @@ class SshConnection:
         options |= self._options | {"skip_instance_cache": True}
         try:
             return sshfs.SSHFileSystem(**options)
-        except Exception as error:  # foreign code, and a network: whatever it raises, there is no connection
+        except Exception as error:  # foreign code of asyncssh and a network
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
     def _drop(self, connection: Any) -> None:
@@ -122,7 +122,7 @@ class SshConnection:
 
 
 def _wait_for(connection: Any, work: "Callable[[SFTPClient], Awaitable[T]]", timeout_s: float) -> T:
-    """In the calling thread; the work is done on fsspec's loop."""
+    """Wait in the calling thread for work on fsspec's event loop."""
 
     async def on_channel() -> T:
         async with connection._pool.get() as sftp:
@@ -133,7 +133,7 @@ def _wait_for(connection: Any, work: "Callable[[SFTPClient], Awaitable[T]]", tim
 
 
 def _errno_of(error: Exception) -> int | None:
-    """Of a failure that the server told of; None where the connection itself is gone or useless."""
+    """Return the errno of a failure that the server reported, None if the connection is lost or unusable."""
     import asyncssh
 
     if isinstance(error, (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection)):
@@ -154,11 +154,11 @@ def _words_of(error: Exception, number: int) -> str:
 
 
 def _reason_of(error: Exception) -> str:
-    """In words that hold no secret: never the text of a foreign exception, which may quote what was sent."""
+    """Return a reason without secrets: never the text of a foreign exception, which may quote what was sent."""
     import asyncssh
 
     if isinstance(error, (asyncssh.PermissionDenied, PermissionError)):
-        return "the server did not let us in"
+        return "the server denied the login"
     if isinstance(error, asyncssh.HostKeyNotVerifiable):
         return "the server's host key is not known"
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
