@@ -1,1 +1,1 @@
-"""The README's first command: the daemon at work, told step by step."""
+"""The demonstration `fileops-server demo`: a session with the daemon, step by step."""

@@ -1,11 +1,11 @@
-"""What each step of the story must hold to: on the answer and on the disk."""
+"""Checks of each step of the demonstration, on the result and on the disk."""
 
 from fileops.demo.files import bytes_of
 from fileops_client import ToolResult
 
 
 class StepFailed(Exception):
-    """args[0]: what did not happen as told."""
+    """A step failed. `args[0]` says what did not happen as described."""
 
 
 def require(holds: bool, otherwise: str) -> None:
@@ -15,4 +15,4 @@ def require(holds: bool, otherwise: str) -> None:
 
 def require_written(path: str, wanted: bytes, result: ToolResult) -> None:
     require(result.ok, result.output)
-    require(bytes_of(path) == wanted, "the file on disk is not what was asked for")
+    require(bytes_of(path) == wanted, "the file on disk does not have the requested content")

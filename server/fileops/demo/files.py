@@ -1,4 +1,4 @@
-"""The files of the story: an example or copies of the reader's own, and what else happens to them on disk."""
+"""Files of the demonstration: an example, or copies of the user's files; and a foreign write to one of them."""
 
 import os
 import time
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 MAX_FILES = 100
-N_LINES = 5  # that the story changes in one file
-MAX_FILE_BYTES = 50_000  # well under what one read returns
+N_LINES = 5  # lines that the demonstration changes in one file
+MAX_FILE_BYTES = 50_000  # well below the limit of one read
 MARK = " (edited by the demo)"
-VISITOR = "A line that somebody else wrote."
+VISITOR = "A line that another program wrote."
 
 TRIP = """\
 # A day out: who brings what
@@ -28,7 +28,7 @@ NOTES = "Notes for the day\r\n=================\r\n\r\nMeet at the station at ni
 
 
 class Cast(Struct, frozen=True, kw_only=True):
-    """The files of the story and what happens to them: `edits` to `second`, the others to `first`."""
+    """The files and their edits: `edits` apply to `second`, the others to `first`."""
 
     n_files: int
     first: str
@@ -55,7 +55,7 @@ def example(folder: str) -> Cast:
 
 
 def copies(directory: str, folder: str) -> Cast | None:
-    """Copy text files; None where no file is fit for the story."""
+    """Copy text files. Return None if none of them is suitable."""
     lines_of: dict[str, list[str]] = {}
     n_files = 0
     for name, content in _text_files(directory):
@@ -84,7 +84,7 @@ def copies(directory: str, folder: str) -> Cast | None:
 
 
 def _text_files(directory: str) -> Iterator[tuple[str, bytes]]:
-    """(name below the directory, content); hidden files and folders and everything not plain UTF-8 is left out."""
+    """Yield names below the directory and contents, of files that are neither hidden nor other than UTF-8."""
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "node_modules")))
         for name in sorted(names):
@@ -103,7 +103,7 @@ def _text_files(directory: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _lines_of_its_own(text: str) -> list[str]:
-    """Lines that stand in the text once, of a length that reads well in a diff, not one within the other."""
+    """Return lines that occur once in the text and have a good length for a diff."""
     lines = (line.rstrip("\r") for line in text.split("\n"))
     return [line for line in lines if 8 <= len(line) <= 100 and line.strip() and text.count(line) == 1]
 
@@ -121,7 +121,7 @@ def replaced(path: str, *edits: tuple[str, str]) -> bytes:
 
 
 def write_behind_its_back(path: str) -> float:
-    """When it was done, on the performance counter."""
+    """Append a line as another program does. Return the time, on the performance counter."""
     content = bytes_of(path)
     line_end = b"\r\n" if b"\r\n" in content else b"\n"
     with open(path, "ab") as file:

@@ -1,4 +1,4 @@
-"""The telling of the story on a terminal or into a file."""
+"""Output of the demonstration on a terminal or into a file."""
 
 from rich.console import Console
 from rich.text import Text
@@ -8,11 +8,11 @@ from fileops.demo.checks import require
 from fileops_client import FileOpsClient, ToolResult
 
 MAX_LINES_SHOWN = 20
-MAX_QUOTED = 48  # two of them and some words fit a line
+MAX_QUOTED = 48  # two of them fit in a line
 
 
 class Stage:
-    """Prints the story. Colours only where the terminal and NO_COLOR allow."""
+    """Prints the steps, in colours if the terminal and NO_COLOR allow them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -23,8 +23,8 @@ class Stage:
 
     def open(self, what: str) -> None:
         self.say(f"fileops-server {__version__}: a demonstration", style="bold")
-        self.say("The daemon runs as a child process. This program asks it for things as an AI agent would.")
-        self.say(f"It works on {what}; nothing of yours is changed.")
+        self.say("The daemon runs as a child process. This program sends it requests as an AI agent does.")
+        self.say(f"It works on {what}; your files are not changed.")
 
     def step(self, title: str) -> None:
         self._n_steps += 1
@@ -42,7 +42,7 @@ class Stage:
         self.say(f"   {text}", style="yellow")
 
     async def show(self, agent: FileOpsClient, method: str, path: str, result: ToolResult) -> None:
-        """As a pane would: a read's first lines, a change as a diff."""
+        """Show a result as an editor does: the first lines of a read, a change as a diff."""
         is_change = result.ui_extra is not None
         view = await agent.render(method, {"file_path": path}, result=result, expanded=is_change)
         if view.diff is None:
@@ -50,7 +50,7 @@ class Stage:
             lines = [Text(f"{line.number or '':>6}→{line.text}") for line in view.lines]
             self._show_lines([*lines, *([Text(view.more)] if view.more else [])])
             return
-        require(bool(view.diff.rows), "the answer carries no diff")
+        require(bool(view.diff.rows), "the result has no diff")
         styles = {"hunk": "cyan", "+": "green", "-": "red", " ": ""}
         counts = f"{view.diff.title}: {view.diff.added} added, {view.diff.removed} removed"
         rows = [
@@ -70,5 +70,5 @@ class Stage:
 
 
 def _shortened(text: str) -> str:
-    """The end tells old and new apart, so it is what stays."""
+    """Shorten a text. Its end is kept, because there the old and the new text differ."""
     return text if len(text) <= MAX_QUOTED else f"...{text[-MAX_QUOTED:]}"

@@ -1,7 +1,7 @@
-"""`fileops-server demo`: the daemon as a child process, and a story of nine steps told while it happens.
+"""`fileops-server demo`: nine steps with the daemon as a child process.
 
-Each step says what is asked, shows what came back, and checks that it is so: on the answer and on the disk. The
-reader's own files are only read; the story is played on copies in a temporary folder.
+Each step says what it requests, shows the result, and checks the result and the disk. The user's files are only read;
+the steps work on copies in a temporary folder.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from fileops_client import (
     ServerMissing,
 )
 
-EVENT_TIMEOUT_S = 10.0  # a loaded machine; the usual delay is some milliseconds and is printed
+EVENT_TIMEOUT_S = 10.0  # for a loaded machine; usually milliseconds
 
 
 def run_demo(directory: str | None = None, *, command: Sequence[str] | None = None) -> int:
-    """Play the story on a copy of the directory's text files, else on an example. The exit status.
+    """Run the steps on copies of the directory's text files, else on an example. Return the exit status.
 
-    command: what starts the daemon, by default this installation.
+    command: the command that starts the daemon, by default this installation's.
     """
     with tempfile.TemporaryDirectory(prefix="fileops-demo-") as temporary:
         folder = os.path.realpath(temporary)
-        # rich itself takes NO_COLOR for "no colours, but bold".
+        # With NO_COLOR, rich by itself still prints bold text.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no arrows  # pyright: ignore
         stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"))
@@ -58,15 +58,15 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
 
 def _why_unfit(directory: str) -> str:
     if os.path.isdir(directory):
-        return "no text file is in there that has five different lines"
+        return "it contains no text file with five different lines"
     return "that is not a folder" if os.path.lexists(directory) else "there is no such folder"
 
 
 async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | None) -> None:
     first, second = os.path.join(folder, cast.first), os.path.join(folder, cast.second)
-    person = Person([Answer(outcome="cancel"), Answer(outcome="proceed_once")])
+    user = ScriptedUser([Answer(outcome="cancel"), Answer(outcome="proceed_once")])
     async with FileOpsClient.start(
-        command, root=folder, confirm_edit=person.decide, initialization_options={"approval_mode": "yolo"}
+        command, root=folder, confirm_edit=user.decide, initialization_options={"approval_mode": "yolo"}
     ) as agent:
         stage.step(f"The agent reads {cast.first}")
         reading = await agent.read(first)
@@ -88,17 +88,17 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         require_written(second, wanted, multi_edited)
         await stage.show(agent, "multiEdit", second, multi_edited)
 
-        stage.step(f"Somebody else changes {cast.first}, and the daemon tells of it unasked")
+        stage.step(f"Another program changes {cast.first}, and the daemon sends a notification")
         with agent.events(BecameStale.METHOD) as stale:
             written_at = write_behind_its_back(first)
             event: BecameStale = await stale.next(
                 where=lambda event: event.file_path == first, timeout_s=EVENT_TIMEOUT_S
             )
             delay_ms = (time.perf_counter() - written_at) * 1000
-        require(event.source == "external", f"the change was laid to {event.source}")
+        require(event.source == "external", f"the change was attributed to {event.source}")
         stage.answer(f"{BecameStale.METHOD}: {event.reason}, {delay_ms:.1f} ms after the change")
 
-        stage.step("The agent has not seen that change, so its next edit is refused")
+        stage.step("The agent has not read that change, so its next edit is refused")
         stage.asks("edit", cast.first, cast.late_edit)
         before = bytes_of(first)
         refused = await agent.edit(first, *cast.late_edit)
@@ -112,14 +112,14 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         require(state == "fresh", f"the file counts as {state} after a read")
         stage.answer("the file counts as fresh")
 
-        stage.step("Now the same edit succeeds, and the other's line is still there")
+        stage.step("Now the same edit succeeds, and the other program's line is still there")
         wanted = replaced(first, cast.late_edit)
         late_edited = await agent.edit(first, *cast.late_edit)
         require_written(first, wanted, late_edited)
-        require(VISITOR.encode() in bytes_of(first), "the other's line was lost")
+        require(VISITOR.encode() in bytes_of(first), "the other program's line was lost")
         await stage.show(agent, "edit", first, late_edited)
 
-        stage.step("From now on a person is asked before a write: the first answer is no, the second yes")
+        stage.step("From now on the user is asked before a write: the first answer is no, the second yes")
         await agent.set_approval_mode("default")
         stage.asks("edit", cast.first, cast.asked_edit)
         before, wanted = bytes_of(first), replaced(first, cast.asked_edit)
@@ -129,21 +129,21 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         stage.answer(rejected.output)
         accepted = await agent.edit(first, *cast.asked_edit)
         require_written(first, wanted, accepted)
-        require(len(person.asked) == 2, f"the person was asked {len(person.asked)} times")
+        require(len(user.asked) == 2, f"the user was asked {len(user.asked)} times")
         await stage.show(agent, "edit", first, accepted)
 
-        stage.step(f"All that the agent did to {cast.first} is taken back, and the other's line stays")
+        stage.step(f"All edits of the agent in {cast.first} are undone, and the other program's line stays")
         await agent.set_approval_mode("yolo")
         edits = (cast.asked_edit, cast.late_edit, *(cast.edits[::-1] if first == second else ()), cast.edit)
         wanted = replaced(first, *((new, old) for old, new in edits))
         undone = await agent.undo(session_id="default", file_path=first)
         require_written(first, wanted, undone)
-        require(VISITOR.encode() in bytes_of(first), "the other's line was lost")
+        require(VISITOR.encode() in bytes_of(first), "the other program's line was lost")
         await stage.show(agent, "undo", first, undone)
 
 
-class Person:
-    """Gives the answers that were agreed, one per question."""
+class ScriptedUser:
+    """Gives prepared answers, one per question."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self._answers = iter(answers)
