@@ -28,7 +28,7 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (values.UiExtra, wire.UiExtra),
     (questions.Question, wire.ConfirmEditParams),
     (questions.CommandQuestion, commands.ConfirmCommandParams),
-    (questions.Misquote, correction.CorrectEditParams),
+    (questions.CorrectionRequest, correction.CorrectEditParams),
     (session_files.CallStats, stats.StatsResult),
     (session_files.Conflict, sessions.Conflict),
     (session_files.RecordedRead, sessions.RecordReadResult),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fileops_client import Answer, FileOpsClient, Misquote, Question, ResponseError
+from fileops_client import Answer, CorrectionRequest, FileOpsClient, Question, ResponseError
 from support.editor_client import Held, answer, within
 
-Correct = Callable[[Misquote], Awaitable[tuple[str, str] | None]]
+Correct = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ class Model:
 
     def __init__(self, *proposals: tuple[str, str] | None) -> None:
         self._proposals = iter(proposals)
-        self.questions: list[Misquote] = []
+        self.questions: list[CorrectionRequest] = []
 
-    async def __call__(self, question: Misquote) -> tuple[str, str] | None:
+    async def __call__(self, question: CorrectionRequest) -> tuple[str, str] | None:
         self.questions.append(question)
         return next(self._proposals)
 

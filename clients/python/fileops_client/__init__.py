@@ -1,11 +1,11 @@
-"""A typed asyncio client of fileops-server, for agents and tests. Needs neither pygls nor the server."""
+"""Typed asyncio client of fileops-server, for agents and tests. It needs neither pygls nor the server package."""
 
 from fileops_client.client import FileOpsClient
 from fileops_client.connection import PendingCall, RequestHandler
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
 from fileops_client.events import EventContext, Listener, Subscription
 from fileops_client.notifications import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
-from fileops_client.questions import Answer, CommandQuestion, Misquote, Question
+from fileops_client.questions import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.requests import ApprovalMode, uri_of
 from fileops_client.session_files import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
 from fileops_client.toolkit import AgentTool, Tool, ToolFormat, system_prompt, tool_list
@@ -35,6 +35,7 @@ __all__ = [
     "CommandQuestion",
     "Conflict",
     "ConnectionLost",
+    "CorrectionRequest",
     "Description",
     "Details",
     "DidConflict",
@@ -52,7 +53,6 @@ __all__ = [
     "Latency",
     "Listener",
     "Location",
-    "Misquote",
     "Nearest",
     "Notification",
     "PendingCall",

@@ -1,11 +1,11 @@
-"""What a client announces at `initialize`."""
+"""Client capabilities for `initialize`."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 
 def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[str, Any]:
-    """What LSP and our protocol want announced for these handled methods, with `over` laid over it."""
+    """Return the capabilities for these handled methods, merged with `over`, which has precedence."""
     capabilities: dict[str, Any] = {
         "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points
         "workspace": {"workspaceFolders": True},

@@ -1,4 +1,4 @@
-"""The client an agent talks to: the daemon's life, any request, events. The protocol's methods are in requests.py."""
+"""The client object: starts and ends the daemon, sends requests, delivers events. requests.py has the methods."""
 
 import asyncio
 import itertools
@@ -18,10 +18,10 @@ from fileops_client.requests import FilePath, Requests, uri_of
 from fileops_client.sender import given, path_or_none
 from fileops_client.values import ToolResult
 
-SHUTDOWN_GRACE_S = 5.0  # for each of: the answer to `shutdown`, leaving by itself, leaving after SIGTERM
-COMMAND_S = 120.0  # what the daemon gives a command that names no timeout
-CONSENT_S = 660.0  # a person may think for 600 s before it begins
-LOSS_GRACE_S = 2.0  # how long a daemon whose stdout has ended may take to leave, so that its exit code can be told
+SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
+COMMAND_S = 120.0  # the daemon's default timeout of a command
+CONSENT_S = 660.0  # the user may take 600 s to approve it
+LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
 
 
 class FileOpsClient(Requests):
@@ -107,13 +107,13 @@ class FileOpsClient(Requests):
         timeout_s: float | None = 60.0,
         on_stderr: Callable[[str], None] | None = None,
     ) -> Self:
-        """Start the daemon and greet it.
+        """Start the daemon and initialize the connection.
 
         command: default `python -m fileops` with this interpreter. root, roots: the workspace folders.
-        handlers: answer the daemon's own requests by method ("workspace/applyEdit", ...); what is handled is
-        announced. confirm_edit: asked before each write. correct_edit: asked, with the option `correction`, for
-        other strings (old, new) where an edit's text does not stand in the file. capabilities: laid over what is
-        announced. confirm_command: asked before each shell command. env: added to this process's environment.
+        handlers: answer the daemon's requests by method ("workspace/applyEdit", ...); their capabilities are
+        announced. confirm_edit: called before each write. correct_edit: called, with the option `correction`, for
+        other strings (old, new) if an edit's text was not found. capabilities: merged into the announced ones.
+        confirm_command: called before each shell command. env: added to this process's environment.
         timeout_s: for each call that names none.
 
         Raises: ServerMissing, ResponseError (a bad initialization option), ConnectionLost, TimeoutError.
@@ -136,7 +136,7 @@ class FileOpsClient(Requests):
         try:
             await client._greet(
                 {
-                    # Of another command we do not know whether it runs on this machine; it ends with its input.
+                    # Another command may run on another machine, where our pid means nothing.
                     "processId": os.getpid() if command is None else None,
                     "clientInfo": {"name": "fileops-client"},
                     "rootUri": uri_of(folders[0]) if folders else None,
@@ -151,13 +151,13 @@ class FileOpsClient(Requests):
         return client
 
     async def close(self) -> int | None:
-        """Shut the daemon down: ask, then end its input, then terminate, then kill. Its exit code."""
+        """Shut the daemon down: by request, by closing its input, by SIGTERM, by SIGKILL. Return its exit code."""
         if self._closing:
             await asyncio.gather(self._running, return_exceptions=True)
             return self._daemon.process.returncode
         self._closing = True
         try:
-            with suppress(ResponseError, ConnectionLost, TimeoutError):  # not greeted, gone, deaf: see `end`
+            with suppress(ResponseError, ConnectionLost, TimeoutError):  # `end` does the rest
                 await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_GRACE_S)
                 self._connection.notify("exit", None)
             code = await self._daemon.end(SHUTDOWN_GRACE_S)
@@ -183,16 +183,16 @@ class FileOpsClient(Requests):
     # --- any request ----------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
-        """The result as JSON. Cancelling the awaiting task or the timeout sends `$/cancelRequest`.
+        """Send a request and return its result as JSON. A cancelled task or a timeout sends `$/cancelRequest`.
 
-        Whether a cancelled edit was applied is then unknown: use `begin` where that matters.
+        It is then unknown whether a cancelled edit was applied: use `begin` if that matters.
         Raises: ResponseError, ConnectionLost, TimeoutError.
         """
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         return await self._connection.request(method, params, timeout_s=limit_s)
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
-        """Send a request without waiting for it; its `cancel()` still lets the true outcome be awaited."""
+        """Send a request without waiting. After its `cancel()` the true outcome can still be awaited."""
         return self._connection.begin(method, params)
 
     def notify(self, method: str, params: Any = None) -> None:
@@ -210,9 +210,9 @@ class FileOpsClient(Requests):
         session_id: str | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> ToolResult:
-        """With the option `bash` only.
+        """Run a shell command. The server needs the option `bash`.
 
-        timeout_s: of the command, by default 120. description: what it is for, told to the person who is asked.
+        timeout_s: of the command, by default 120. description: its purpose, shown to the user for approval.
         on_output: new output as it comes.
         Cancelling the call ends the command.
         """
@@ -235,7 +235,7 @@ class FileOpsClient(Requests):
             stop()
 
     async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
-        if method == "fileops/bash" and timeout_s is None:  # it ends by its own timeout, not by that of other calls
+        if method == "fileops/bash" and timeout_s is None:  # the command has its own timeout
             wanted = params.get("timeout_s")
             timeout_s = (wanted if isinstance(wanted, (int, float)) else COMMAND_S) + CONSENT_S
         return await super()._tool(method, params, timeout_s)
@@ -243,22 +243,22 @@ class FileOpsClient(Requests):
     # --- events ---------------------------------------------------------------------------------------------
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` (plain or async) with each event of that name; returns what stops it.
+        """Call `listener` (plain or async) with each event of that name. Return a function that stops this.
 
-        A known event comes as its value (BecameStale, DidEdit, ...), any other as Notification.
+        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification.
         Raises: ValueError (no event can have this name).
         """
         return self._events.on(name, listener)
 
     def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
-        """name: "file:read", "file:edited" or "file:conflict". The callback gets the params as `context.data[...]`."""
+        """Call `callback` for "file:read", "file:edited" or "file:conflict", with the params as `context.data`."""
         return self._events.add_documented(name, callback)
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
         self._events.remove_documented(name, callback)
 
     def events(self, *names: str) -> Subscription:
-        """Events from now on, all or those named: `async for event in client.events("fileops/didEdit")`.
+        """Subscribe to all or the named events: `async for event in client.events("fileops/didEdit")`.
 
         Raises: ValueError (no event can have this name).
         """

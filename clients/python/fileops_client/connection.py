@@ -1,4 +1,4 @@
-"""One JSON-RPC conversation: calls, their answers, events, the other side's requests. Knows no method's meaning."""
+"""One JSON-RPC connection: calls, responses, notifications, requests of the daemon. It knows no methods."""
 
 import asyncio
 import logging
@@ -21,9 +21,9 @@ RequestHandler = Callable[[Any], Awaitable[Any]]
 
 
 class PendingCall:
-    """A request on its way. Await it for the result; `cancel()` asks the daemon to give up.
+    """A request without a response yet. Await it for the result; `cancel()` asks the daemon to cancel it.
 
-    After `cancel()` the answer still comes: ResponseError −32800, or the true result where it was too late.
+    After `cancel()` it still gets a response: ResponseError −32800, or the true result if it was too late.
     """
 
     def __init__(self, call_id: int, method: str, answer: asyncio.Future[Any], withdraw: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ class PendingCall:
 
 
 class Connection:
-    """Owns both streams. `run` reads until the end; whoever runs it says through `lose` why it ended."""
+    """Owns both streams. `run` reads until the end; its caller then reports the reason through `lose`."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Connection:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
         self._chores: set[asyncio.Task[None]] = set()
-        self._limits: dict[asyncio.Timeout, float | None] = {}  # of calls; seconds left of those that stand still
+        self._limits: dict[asyncio.Timeout, float | None] = {}  # of calls; seconds left of those paused
         self._last_id = 0
         self._lost: ConnectionLost | None = None
 
@@ -79,9 +79,9 @@ class Connection:
         return PendingCall(call_id, method, answer, lambda: self._cancel(call_id))
 
     async def request(self, method: str, params: Any, *, timeout_s: float | None) -> Any:
-        """The result. Given up by the caller (cancelled, timed out), the daemon is told so.
+        """Send a request and return its result. If the caller is cancelled or the time is up, cancel the request.
 
-        While a question of the daemon's is being answered the time does not count: a person may be thinking.
+        Time does not count while a handler answers a request of the daemon, because a user may have to decide.
         Raises: ResponseError, ConnectionLost, TimeoutError.
         """
         call = self.begin(method, params)
@@ -95,14 +95,14 @@ class Connection:
             raise
 
     def notify(self, method: str, params: Any) -> None:
-        """Raises: ConnectionLost."""
+        """Send a notification. Raises: ConnectionLost."""
         self._require_open()
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     # --- the stream ---
 
     async def run(self) -> str | None:
-        """Take in messages until the end; what was wrong with the stream, None for a clean end."""
+        """Handle messages until the end. Return what was wrong with the stream, None for a clean end."""
         try:
             while (message := await framing.read_message(self._reader)) is not None:
                 self._take(message)
@@ -113,7 +113,7 @@ class Connection:
         return None
 
     def lose(self, lost: ConnectionLost) -> None:
-        """Answer every pending call with `lost`, and every later one."""
+        """Fail every pending and every later call with `lost`."""
         if self._lost is not None:
             return
         self._lost = lost
@@ -129,7 +129,7 @@ class Connection:
         await asyncio.gather(*self._serving.values(), *self._chores, return_exceptions=True)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a chore of ours (a listener) beside the stream; `settle` waits for it."""
+        """Run a task, such as a listener, beside the stream. `settle` waits for it."""
         task = asyncio.create_task(work)
         self._chores.add(task)
         task.add_done_callback(self._chores.discard)
@@ -150,7 +150,7 @@ class Connection:
         try:
             await self._writer.drain()
         except ConnectionError:
-            return  # the reading side notices the same and knows the reason
+            return  # the reader notices this too and knows the reason
 
     def _cancel(self, call_id: int) -> None:
         if self._lost is None and call_id in self._pending:
@@ -198,8 +198,8 @@ class Connection:
     def _served(self, request_id: Any, task: asyncio.Task[None]) -> None:
         self._serving.pop(request_id, None)
         if not self._serving:
-            self._go_on()
-        if task.cancelled():  # also one that was withdrawn before it could begin
+            self._resume()
+        if task.cancelled():  # possibly before it began
             error = {"code": REQUEST_CANCELLED, "message": "the request was cancelled"}
             self._send({"jsonrpc": "2.0", "id": request_id, "error": error})
 
@@ -221,7 +221,7 @@ class Connection:
             self._limits[limit] = when - asyncio.get_running_loop().time()
             limit.reschedule(None)
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         for limit, left_s in self._limits.items():
             if left_s is not None and not limit.expired():
                 self._limits[limit] = None
@@ -243,6 +243,6 @@ class Connection:
 
 
 def _observe(answer: asyncio.Future[Any]) -> None:
-    """Mark a failure as seen: a call that nobody awaits any more must not be warned about at the end."""
+    """Mark a failure as retrieved, so that asyncio does not warn about a call that is no longer awaited."""
     if not answer.cancelled():
         answer.exception()

@@ -1,4 +1,4 @@
-"""The daemon as a child process: started, its stderr kept, ended. Only ever touches the child it started."""
+"""The daemon as a child process: starts it, keeps its stderr, ends it."""
 
 import asyncio
 import os
@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fileops_client.errors import ServerMissing
 
 STDERR_LINES_KEPT = 40
-STREAM_LIMIT_BYTES = 1 << 20  # what asyncio buffers before it lets the daemon wait
+STREAM_LIMIT_BYTES = 1 << 20  # asyncio's buffer before the daemon has to wait
 
-# -P: a module of the folder we happen to be in must not stand in for one of the daemon's.
+# -P: a module in the current folder must not replace one of the daemon's.
 DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "fileops")
 
 
@@ -37,7 +37,7 @@ class Daemon:
         env: Mapping[str, str] | None,
         on_stderr: Callable[[str], None] | None,
     ) -> "Daemon":
-        """env: added to our own environment. Raises: ServerMissing."""
+        """Start the daemon. `env` is added to our environment. Raises: ServerMissing."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -57,7 +57,7 @@ class Daemon:
         return "".join(self._tail).rstrip()
 
     async def wait(self, timeout_s: float) -> int | None:
-        """The exit code, None when it still runs after `timeout_s`."""
+        """Wait for the exit code. Return None if the daemon still runs after `timeout_s`."""
         try:
             async with asyncio.timeout(timeout_s):
                 code = await self.process.wait()
@@ -67,7 +67,7 @@ class Daemon:
         return code
 
     async def end(self, grace_s: float) -> int:
-        """Close its stdin, wait, then terminate, then kill. The exit code."""
+        """Close its stdin and wait, then terminate it, then kill it. Return the exit code."""
         self.stdin.close()
         if await self.wait(grace_s) is None:
             self.process.terminate()

@@ -129,7 +129,7 @@ class EventHub:
             stop()
 
     def subscribe(self, names: tuple[str, ...]) -> Subscription:
-        """names: none means all. Raises: ValueError, as `on`."""
+        """Subscribe to the named events, or to all if none is named. Raises: ValueError, as `on`."""
         wanted = frozenset(map(_method_of, names))
         subscription = Subscription(self._forget)
         if self._end is not None:

@@ -1,4 +1,4 @@
-"""What the daemon tells unasked, as frozen values."""
+"""Notifications of the daemon, as frozen values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import msgspec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BecameStale:
-    """source: "external", "buffer" or "session:ID"."""
+    """A file that the session has read has changed. `source` is "external", "buffer" or "session:ID"."""
 
     METHOD: ClassVar[str] = "fileops/didBecomeStale"
     file_path: str
@@ -31,7 +31,7 @@ class DidRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidEdit:
-    """content_length: characters."""
+    """A session has edited a file. `content_length` is in characters."""
 
     METHOD: ClassVar[str] = "fileops/didEdit"
     file_path: str
@@ -62,7 +62,7 @@ class WatcherHealth:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """Any other notification, as it came."""
+    """Any other notification, unchanged."""
 
     method: str
     params: Any
@@ -76,6 +76,6 @@ _EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | Watch
 
 
 def event_of(method: str, params: Any) -> Event:
-    """Raises: msgspec.ValidationError."""
+    """Return the value of a notification. Raises: msgspec.ValidationError."""
     kind = _EVENTS.get(method)
     return Notification(method, params) if kind is None else msgspec.convert(params, kind)

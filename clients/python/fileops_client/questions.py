@@ -1,4 +1,4 @@
-"""What the daemon asks of an agent's program, and what may be answered, as values and as handlers of the requests."""
+"""Requests of the daemon to an agent's program: their values, the answers, and their handlers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandQuestion:
-    """A shell command that waits for a decision. description: what the agent says that it is for."""
+    """A shell command that waits for a decision. `description` is the agent's statement of its purpose."""
 
     command: str
     cwd: str
@@ -37,7 +37,7 @@ class CommandQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """text: what to write instead (`modify`). hunk_ids: accept only these."""
+    """A decision. `text` is written instead (`modify`); `hunk_ids` are the only accepted hunks."""
 
     outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
     text: str | None = None
@@ -53,8 +53,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misquote:
-    """An edit whose old_string does not stand in the file, and the place that it most likely meant."""
+class CorrectionRequest:
+    """An edit whose `old_string` was not found in the file, and the place that it most likely meant."""
 
     file_path: str
     session_id: str
@@ -66,7 +66,7 @@ class Misquote:
 
 
 ConfirmEdit = Callable[[Question], Awaitable[Answer]]
-CorrectEdit = Callable[[Misquote], Awaitable[tuple[str, str] | None]]
+CorrectEdit = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
 ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
 
 
@@ -79,7 +79,7 @@ def confirming(confirm_edit: ConfirmEdit) -> RequestHandler:
 
 def correcting(correct_edit: CorrectEdit) -> RequestHandler:
     async def handler(params: Any) -> Any:
-        proposal = await correct_edit(msgspec.convert(params, Misquote))
+        proposal = await correct_edit(msgspec.convert(params, CorrectionRequest))
         return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
 
     return handler

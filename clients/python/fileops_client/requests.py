@@ -1,4 +1,4 @@
-"""The protocol's requests and document notifications as typed methods, over anything that can send one."""
+"""The requests and document notifications of the protocol as typed methods."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Requests(SessionFileRequests, ToolRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """offset: 1-based first line. limit: lines."""
+        """Read a file. `offset` is the 1-based first line, `limit` a number of lines."""
         params = given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
 
@@ -44,7 +44,7 @@ class Requests(SessionFileRequests, ToolRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """An empty old_string creates the file. strategy: one of the server's, "exact" by default."""
+        """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default."""
         params = given(
             file_path=os.fspath(file_path),
             old_string=old_string,
@@ -66,7 +66,10 @@ class Requests(SessionFileRequests, ToolRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}; in order, all or nothing."""
+        """Make several edits in order, all or none.
+
+        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}.
+        """
         steps = [
             {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
         ]
@@ -91,7 +94,7 @@ class Requests(SessionFileRequests, ToolRequests):
     async def history(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
     ) -> tuple[HistoryEntry, ...]:
-        """Applied edits, newest first; of all sessions where none is named."""
+        """Return applied edits, newest first; of all sessions if none is named."""
         path = path_or_none(file_path)
         answer = await self.request("fileops/history", given(file_path=path, session_id=session_id, limit=limit))
         return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
@@ -106,9 +109,9 @@ class Requests(SessionFileRequests, ToolRequests):
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Take back one edit, or all that stand of a session (of one file). What others did since stays.
+        """Undo one edit, or all edits of a session (of one file). Later changes by others stay.
 
-        approved: your user asked for it or has confirmed it, so that nobody is asked.
+        approved: your user has requested or confirmed it, so the daemon asks for no approval.
         """
         path = path_or_none(file_path)
         params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
@@ -121,7 +124,7 @@ class Requests(SessionFileRequests, ToolRequests):
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
-        """changes: the whole new text, or LSP content changes."""
+        """Report a changed document. `changes` is the whole new text, or LSP content changes."""
         content = [{"text": changes}] if isinstance(changes, str) else list(changes)
         self.notify(
             "textDocument/didChange",
@@ -136,5 +139,5 @@ class Requests(SessionFileRequests, ToolRequests):
 
 
 def uri_of(file_path: FilePath) -> str:
-    """The file URI of an absolute path; names that are not UTF-8 keep their bytes."""
+    """Return the file URI of an absolute path. Names that are not UTF-8 keep their bytes."""
     return pathlib.Path(file_path).as_uri()

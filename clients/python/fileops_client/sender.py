@@ -1,4 +1,4 @@
-"""What the typed methods need of a connection, and how they write their params."""
+"""The connection interface of the typed methods, and helpers for params."""
 
 import os
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ class Sender(ABC):
 
 
 def given(**params: Any) -> dict[str, Any]:
-    """Without those that are None."""
+    """Return the params that are not None."""
     return {key: value for key, value in params.items() if value is not None}
 
 
@@ -26,7 +26,7 @@ def path_or_none(file_path: FilePath | None) -> str | None:
 
 
 def method_of(name: str) -> str:
-    """`edit` for `fileops/edit`; whole names, and those of tools, stay as they are."""
+    """Return the method of a short name: `fileops/edit` for `edit`. Full names and tool names are unchanged."""
     return name if "/" in name or not name[:1].islower() else f"fileops/{name}"
 
 

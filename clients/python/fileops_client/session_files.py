@@ -1,4 +1,4 @@
-"""What a session knows of its files: seen by other means, forgotten, changed since, worked on; and what it did."""
+"""Requests about the files of a session (recorded, forgotten, changed, listed) and about its statistics."""
 
 import os
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from fileops_client.values import Stats, ToolError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRead:
-    """mtime: seconds since the epoch."""
+    """The result of `record_read`. `mtime` is in seconds since the epoch."""
 
     recorded: bool
     error: ToolError | None = None
@@ -22,7 +22,7 @@ class RecordedRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A file that changed since the session read it. current_modified, size_diff: None where it is gone."""
+    """A file that has changed since the session read it. `current_modified`, `size_diff`: None if it is missing."""
 
     file_path: str
     reason: Literal["modified", "deleted", "replaced"]
@@ -35,7 +35,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFile:
-    """Times in seconds since the epoch, None for what never happened."""
+    """A file of a session. Times are in seconds since the epoch, None for what never happened."""
 
     file_path: str
     state: Literal["fresh", "stale", "untracked"]
@@ -50,7 +50,7 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Milliseconds."""
+    """Latencies in milliseconds."""
 
     n: int
     p50: float
@@ -61,7 +61,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditStats:
-    """Of applied edits; shares of `applied`."""
+    """Counts of applied edits. The others are shares of `applied`."""
 
     applied: int
     modified_by_user: int
@@ -72,7 +72,10 @@ class EditStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStats:
-    """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method; matches: by tier."""
+    """Statistics of calls.
+
+    session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method; matches: by tier.
+    """
 
     session_id: str | None
     since: float
@@ -86,16 +89,16 @@ class CallStats:
 
 class SessionFileRequests(Sender):
     async def stats(self, *, session_id: str | None = None) -> CallStats:
-        """What was asked and what came of it; without a session, of all of them."""
+        """Return the statistics of a session, or of all sessions if none is named."""
         return msgspec.convert(await self.request("fileops/stats", given(session_id=session_id)), CallStats)
 
     async def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
-        """The agent has seen the whole file by other means, as it stands now."""
+        """Record that the agent has read the whole current file by other means."""
         params = given(file_path=os.fspath(file_path), session_id=session_id)
         return msgspec.convert(await self.request("fileops/recordRead", params), RecordedRead)
 
     async def forget(self, file_path: FilePath, *, session_id: str | None = None) -> bool:
-        """Whether the session had seen the file. From now on it has not."""
+        """Forget that the session has read the file. Return whether it had."""
         params = given(file_path=os.fspath(file_path), session_id=session_id)
         return (await self.request("fileops/forget", params))["forgotten"]
 
@@ -106,10 +109,10 @@ class SessionFileRequests(Sender):
     async def session_files(
         self, *, session_id: str | None = None, limit: int | None = None
     ) -> tuple[SessionFile, ...]:
-        """The most important first: what to read again when an agent's context is rebuilt."""
+        """Return the files to read again when an agent's context is rebuilt, the most important first."""
         answer = await self.request("fileops/sessionFiles", given(session_id=session_id, limit=limit))
         return msgspec.convert(answer["files"], tuple[SessionFile, ...])
 
     async def reset_session(self, *, session_id: str | None = None) -> None:
-        """Forget what the session has seen and done; its approval mode stays."""
+        """Forget what the session has read and done. Its approval mode stays."""
         await self.request("fileops/resetSession", given(session_id=session_id))

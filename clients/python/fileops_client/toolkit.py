@@ -1,7 +1,7 @@
-"""The tools for an agent: whole definitions, bare agent tools, lists for model APIs, and calls by name.
+"""Tools for an agent: definitions, agent tools, lists for model APIs, and calls by name.
 
-Two layers. A `Tool` is the whole: schema, prompt snippet and guidelines, execution, rendering. `AgentTool`, derived
-from it, is what an agent's loop needs: a name, a description, a schema and a function.
+There are two layers. A `Tool` has everything: schema, prompt snippet and guidelines, execution, rendering. `AgentTool`,
+derived from it, has what an agent's loop needs: a name, a description, a schema and a function.
 """
 
 import json
@@ -21,7 +21,10 @@ ToolFormat = Literal["openai", "openai-responses", "anthropic", "gemini", "bedro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool:
-    """execute: arguments as the model gave them, a mapping or JSON text. It answers bad arguments with a result."""
+    """A tool for an agent's loop.
+
+    execute: takes the model's arguments, a mapping or JSON text. Invalid arguments give a result and no exception.
+    """
 
     name: str
     description: str
@@ -38,11 +41,11 @@ class ToolRequests(ViewRequests):
 
     async def tools(
         self,
-        format: ToolFormat | None = None,  # noqa: A002 - the word for it at the call
+        format: ToolFormat | None = None,  # noqa: A002 - the natural keyword for callers
         *,
         enabled: Collection[str] | None = None,
     ) -> tuple[ToolDefinition, ...] | list[dict[str, Any]]:
-        """The definitions, or with `format` the list that a model API takes. enabled: names; all by default."""
+        """Return the definitions, or with `format` the list for a model API. `enabled`: names, by default all."""
         answer = await self.request("fileops/tools", given(enabled=None if enabled is None else list(enabled)))
         definitions = msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
         return definitions if format is None else tool_list(definitions, format)
@@ -50,7 +53,7 @@ class ToolRequests(ViewRequests):
     async def toolbox(
         self, *, enabled: Collection[str] | None = None, session_id: str | None = None
     ) -> "tuple[Tool, ...]":
-        """The tools bound to this client and session."""
+        """Return the tools bound to this client and session."""
         return tuple(Tool(self, definition, session_id) for definition in await self.tools(enabled=enabled))
 
     async def call(
@@ -63,8 +66,8 @@ class ToolRequests(ViewRequests):
     ) -> ToolResult:
         """Execute a model's call by the tool's name.
 
-        A name that no tool has, or arguments that do not fit, are answered with code invalid_params, for the model to
-        read. Raises: what `request` raises.
+        An unknown name, or invalid arguments, give a result with code invalid_params for the model to
+        read. Raises: the errors of `request`.
         """
         definitions = {definition.name: definition for definition in await self.tools()}
         if name not in definitions:
@@ -92,11 +95,11 @@ class ToolRequests(ViewRequests):
     async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
         answer = await self.request(method, params, timeout_s=timeout_s)
         result = msgspec.convert({**answer, "details": {}}, ToolResult)
-        return replace(result, details=answer.get("details") or {})  # as it came, with keys we do not know
+        return replace(result, details=answer.get("details") or {})  # unchanged, with unknown keys
 
 
 class Tool:
-    """One tool, whole: what a model and its prompt are told, how it is executed, how it is shown."""
+    """One tool with its definition for models and prompts, its execution and its rendering."""
 
     def __init__(self, requests: ToolRequests, definition: ToolDefinition, session_id: str | None = None) -> None:
         self.definition = definition
@@ -107,7 +110,7 @@ class Tool:
         return await self._requests.execute(self.definition, arguments, session_id=self._session_id)
 
     async def render_call(self, arguments: Arguments, *, is_partial: bool = False) -> str:
-        """One line, also while the arguments stream in."""
+        """Return one line for the call, also while the arguments stream in."""
         view = await self._requests.render(self.definition.method, arguments, is_partial=is_partial)
         return view.call
 
@@ -115,7 +118,7 @@ class Tool:
         return await self._requests.render(self.definition.method, arguments, result=result, expanded=expanded)
 
     def agent_tool(self) -> AgentTool:
-        """Without what is for prompts and people."""
+        """Return the tool without the parts for prompts and users."""
         return AgentTool(
             name=self.definition.name,
             description=self.definition.description,
@@ -124,11 +127,11 @@ class Tool:
         )
 
 
-# --- what model APIs take ------------------------------------------------------------------------------------
+# --- lists for model APIs ------------------------------------------------------------------------------------
 
 
 def tool_list(definitions: Iterable[ToolDefinition], format: ToolFormat) -> list[dict[str, Any]]:  # noqa: A002
-    """Raises: ValueError (no such format)."""
+    """Return the tools in the format of a model API. Raises: ValueError, if the format is unknown."""
     if format not in _FUNCTIONS:
         raise ValueError(f"no format {format}; there are {', '.join(_FUNCTIONS)}")
     functions = [_FUNCTIONS[format](tool) for tool in definitions]
@@ -152,7 +155,7 @@ _FUNCTIONS: dict[str, Callable[[ToolDefinition], dict[str, Any]]] = {
 
 
 def _for_gemini(schema: Any) -> Any:
-    """Without the keys that its subset of OpenAPI does not know."""
+    """Return the schema without the keys that Gemini's subset of OpenAPI lacks."""
     if isinstance(schema, dict):
         known = cast("dict[str, Any]", schema)
         return {
@@ -162,7 +165,7 @@ def _for_gemini(schema: Any) -> Any:
 
 
 def system_prompt(definitions: Iterable[ToolDefinition]) -> str:
-    """The tools' lines of a system prompt; guidelines speak of the tools in the list only."""
+    """Return the lines of a system prompt about the tools. Guidelines mention only tools in the list."""
     tools = tuple(definitions)
     lines = ["Available tools:", *(f"- {tool.name}: {tool.prompt_snippet}" for tool in tools)]
     guidelines = [f"- {line}" for tool in tools for line in tool.prompt_guidelines]
@@ -177,7 +180,7 @@ class _BadArguments(Exception):
 
 
 def _arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dict[str, Any]:
-    """What the schema knows and nothing else: a model must not set our other parameters. Raises: _BadArguments."""
+    """Return the arguments, limited to the schema: a model must not set other parameters. Raises: _BadArguments."""
     given_arguments: Any = arguments
     if isinstance(arguments, str):
         try:

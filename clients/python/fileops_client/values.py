@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolError:
-    """code: one of docs/PROTOCOL.md's "Error codes". message: one sentence for a person."""
+    """A failure. `code` is one of docs/PROTOCOL.md's "Error codes"; `message` is one sentence for the user."""
 
     code: str
     message: str
@@ -63,9 +63,9 @@ class Nearest(TypedDict):
 
 
 class EditStepDetails(TypedDict, total=False):
-    """What came of one step of a multi edit; of a failed one only `index` and `status`.
+    """The outcome of one step of a multi edit. A failed step has only `index` and `status`.
 
-    status: "ok", "failed" or "not_tried"; after a failure nothing was written, whatever stands here. match_lines:
+    status: "ok", "failed" or "not_tried"; after a failure nothing was written, even for "ok". match_lines:
     1-based, in the text that the step saw.
     """
 
@@ -100,7 +100,7 @@ class LineRange(TypedDict):
 
 
 class UndoneFile(TypedDict):
-    """ui_extra: as UiExtra, as JSON."""
+    """An undone file. `ui_extra` is a UiExtra as JSON."""
 
     file_path: str
     undone: list[str]
@@ -111,7 +111,7 @@ class UndoneFile(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """The structured facts of an answer; which of them stand depends on the request and its outcome."""
+    """The structured facts of a result. The request and its outcome determine which of them are set."""
 
     # of a read
     start_line: int
@@ -178,7 +178,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """output: exactly the text for the model."""
+    """The result of a tool. `output` is exactly the text for the model."""
 
     status: Literal["success", "error"]
     output: str
@@ -211,7 +211,7 @@ class TrackedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """One tool as a model is told of it. method: the request that executes it."""
+    """The definition of a tool for a model. `method` is the request that executes it."""
 
     name: str
     method: str

@@ -11,7 +11,7 @@ from fileops_client.values import ToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """line: 1-based, None where none is known."""
+    """A place in a file. `line` is 1-based, None if not known."""
 
     path: str
     line: int | None = None
@@ -50,7 +50,7 @@ class DiffView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """n_more: lines or rows that are not shown; `more` is a line that says so."""
+    """The view of a call. `n_more` counts hidden lines or rows; `more` is a line that says so."""
 
     call: str
     state: Literal["pending", "success", "error"]
@@ -62,7 +62,10 @@ class View:
 
 class ViewRequests(Sender):
     async def describe(self, method: str, arguments: Arguments) -> Description:
-        """method: "edit", "fileops/edit" or a tool's name. arguments: as far as they have come."""
+        """Return the title and locations of a call.
+
+        method: "edit", "fileops/edit" or a tool's name. arguments: those received so far.
+        """
         answer = await self.request("fileops/describe", {"method": method_of(method), "arguments": dict(arguments)})
         return msgspec.convert(answer, Description)
 
