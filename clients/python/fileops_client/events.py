@@ -1,4 +1,4 @@
-"""Who hears of what: listeners and subscriptions by name. Delivers on the loop, in the order of arrival."""
+"""Listeners and subscriptions to notifications by name. Delivers on the event loop, in the order of arrival."""
 
 import asyncio
 import inspect
@@ -24,14 +24,14 @@ DOCUMENTED_NAMES = {"file:read": DidRead.METHOD, "file:edited": DidEdit.METHOD, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventContext:
-    """What a listener under a documented name is given. data: the notification's params."""
+    """The argument of a listener under a documented name. `data` is the params of the notification."""
 
     name: str
     data: dict[str, Any]
 
 
 class Subscription:
-    """Collects events from the moment it is made. Iterate it, or take one after the other with `next`.
+    """Collects events from its creation on. Iterate over it, or take them one by one with `next`.
 
     Iteration ends when the subscription or the client is closed; a daemon that dies raises ConnectionLost.
     """
@@ -44,7 +44,7 @@ class Subscription:
         self._lost: ConnectionLost | None = None
 
     async def next(self, *, timeout_s: float | None = None, where: Callable[[Any], bool] | None = None) -> Any:
-        """The next event, with `where` the next that it is true for (those before it are dropped).
+        """Return the next event, or the next for which `where` is true (earlier ones are dropped).
 
         Raises: TimeoutError, ConnectionLost, StopAsyncIteration (closed).
         """
@@ -62,7 +62,7 @@ class Subscription:
                 await self._changed.wait()
 
     def arrived(self) -> list[Event]:
-        """Take all that has arrived, without waiting."""
+        """Return all events that have arrived, without waiting."""
         events = list(self._waiting)
         self._waiting.clear()
         return events

@@ -42,7 +42,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UiExtra:
-    """A change for a pane. diff: as `patch` takes it, where `exact` and not `truncated`."""
+    """A change for display. If it is `exact` and not `truncated`, `patch` accepts the diff."""
 
     diff: str
     exact: bool
@@ -77,7 +77,7 @@ class EditStepDetails(TypedDict, total=False):
 
 
 class CorrectedStep(TypedDict):
-    """The words that `correct_edit` proposed and that were used."""
+    """The strings that `correct_edit` proposed and that were used."""
 
     edit_index: int
     old_string: str
@@ -85,7 +85,7 @@ class CorrectedStep(TypedDict):
 
 
 class CommitDetails(TypedDict):
-    """How the change reached its place, in the words of docs/PROTOCOL.md. reason: why not in the usual way."""
+    """How the change was committed, as in docs/PROTOCOL.md. `reason` says why not in the usual way."""
 
     method: str
     durability: str
@@ -93,7 +93,7 @@ class CommitDetails(TypedDict):
 
 
 class LineRange(TypedDict):
-    """1-based, both ends included."""
+    """A range of lines: 1-based, both ends included."""
 
     start_line: int
     end_line: int
