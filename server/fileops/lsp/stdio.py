@@ -4,8 +4,8 @@ import asyncio
 
 from fileops.lsp.parent import ParentWatch
 from fileops.lsp.server import LspServer
-from fileops.rpc.session import BROKEN, Ended, StreamSession
-from fileops.rpc.standard_io import serve_standard_io
+from fileops.rpc.session import StreamSession
+from fileops.rpc.standard_io import BROKEN, Ended, serve_standard_io
 
 
 def serve_stdio(server: LspServer, *, watch_parent: bool = True) -> int:

@@ -1,4 +1,4 @@
-"""What a session is told of changes that others made to files it has read: once per content, within bounds."""
+"""Notices of changes that others made to files a session has read: once per content, within bounds."""
 
 from collections.abc import Sequence
 
@@ -14,17 +14,17 @@ _MEANT = "That is usually meant: take the file as it is now, and do not revert i
 
 
 class Notices:
-    """Remembers per session what it was told. Belongs to the event loop."""
+    """Remembers per session which contents were reported. Belongs to the event loop."""
 
     def __init__(self) -> None:
-        self._told: dict[str, dict[str, bytes | None]] = {}  # session -> canonical path -> digest of what was told
+        self._told: dict[str, dict[str, bytes | None]] = {}  # session -> canonical path -> digest of the content
 
     def next(
         self, session_id: str, changes: Sequence[ForeignChange], refused: ForeignChange | None = None
     ) -> list[str]:
         """Return the texts for the session's next result. What does not fit waits for another one.
 
-        Args: changes: all that stand out at the moment. refused: of an edit that failed for this change, which is
+        Args: changes: all that there are at the moment. refused: of an edit that failed for this change, which is
         described again even if it was before.
         """
         before = self._told.get(session_id, {})

@@ -58,7 +58,7 @@ class InitializeParams(_Params, frozen=True, kw_only=True):
 
 
 class CallParams(_Params, frozen=True, kw_only=True):
-    """input_responses, request_state: of a modern call that is made again with a person's decision."""
+    """Params of `tools/call`. input_responses, request_state: of a modern call that brings a person's decision."""
 
     name: str
     arguments: JsonObject | None = None

@@ -21,7 +21,7 @@ _VERSION = "v1"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """digest: of the question that was put. approved: digests of those that were approved before, in the same call."""
+    """What a person is asked. digest: of the question. approved: digests of those approved before, in the same call."""
 
     digest: str
     approved: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class StateSeal:
         self._used: dict[str, float] = {}  # nonce -> expiry
 
     def seal(self, call: str, asked: Asked) -> str:
-        """call: what the state is bound to, see `digest_of_call`."""
+        """Return the state for a question. call: what it is bound to, see `digest_of_call`."""
         payload = _Payload(nonce=secrets.token_hex(16), expiry=self._now() + VALID_S, asked=asked)
         body = base64.urlsafe_b64encode(msgspec.json.encode(payload)).decode("ascii")
         return f"{_VERSION}.{body}.{self._mac(call, body)}"

@@ -30,7 +30,7 @@ class _Nearest(Struct, frozen=True):
 
 
 def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) -> JsonObject:
-    """file_path: as the caller gave it. more: further texts, after the output and the image."""
+    """Make the result of `tools/call`. file_path: as the caller gave it. more: texts after the output and the image."""
     attachments = [] if isinstance(result.attachments, UnsetType) else result.attachments
     images = [{"type": "image", "data": image.data, "mimeType": image.mime_type} for image in attachments]
     return {

@@ -123,7 +123,7 @@ class McpServer:
         return self.service.n_elsewhere
 
     def flush(self) -> None:
-        """Nothing waits: all that a client is told is part of an answer."""
+        """Nothing waits: a client is notified of nothing but progress."""
 
     def close_service(self) -> None:
         self.service.close()

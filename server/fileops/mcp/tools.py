@@ -73,7 +73,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """method: the name under which calls are measured."""
+    """What a tool takes and does. method: the name under which calls are measured."""
 
     method: str
     arguments: type[Arguments]

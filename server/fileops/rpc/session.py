@@ -10,11 +10,10 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-from msgspec import Struct
-
 from fileops.rpc.connection import Connection
 from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken, lsp_frame
 from fileops.rpc.reader import MessageReader, Parser
+from fileops.rpc.standard_io import BROKEN, Ended
 from fileops.rpc.writer import FrameWriter
 
 log = logging.getLogger(__name__)
@@ -30,16 +29,6 @@ MAX_WORKING = 128
 # Together with those that wait for an editor, a mapped host or a plugin, and those after them: they must not keep the
 # server from the next message, which may be the very answer or the cancel that they wait for.
 MAX_WAITING = 1024
-
-BROKEN = 1  # exit status of an end that the client did not ask for
-
-
-class Ended(Struct, frozen=True):
-    """How a session ended. n_stuck: requests that could not be ended, because the disk does not answer."""
-
-    status: int
-    n_stuck: int = 0
-    is_closed: bool = True  # whether the service's threads have ended
 
 
 class Server(Protocol):
@@ -63,7 +52,7 @@ class Server(Protocol):
 
 
 class StreamSession:
-    """Serves one client. Create it on the event loop, then await `serve`."""
+    """See standard_io.Session. Serves one client. Create it on the event loop."""
 
     def __init__(
         self,

@@ -10,13 +10,36 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import Protocol
 
-from fileops.rpc.session import BROKEN, StreamSession
+from msgspec import Struct
 
 log = logging.getLogger(__name__)
 
+BROKEN = 1  # exit status of an end that the client did not ask for
 
-def serve_standard_io(session: Callable[[int, int], StreamSession]) -> int:
+
+class Ended(Struct, frozen=True):
+    """How a session ended. n_stuck: requests that could not be ended, because the disk does not answer."""
+
+    status: int
+    n_stuck: int = 0
+    is_closed: bool = True  # whether the service's threads have ended
+
+
+class Session(Protocol):
+    """One client, served from its first message to its last."""
+
+    async def serve(self) -> Ended:
+        """Serve until the client is done, is gone, or `end` is called."""
+        ...
+
+    def end(self, status: int, reason: str | None = None) -> None:
+        """Begin to end. The first call counts."""
+        ...
+
+
+def serve_standard_io(session: Callable[[int, int], Session]) -> int:
     """Serve one client on stdin and stdout; returns the exit status.
 
     Args: session: makes the session on the event loop, from the descriptors to read and to write.
@@ -29,7 +52,7 @@ def serve_standard_io(session: Callable[[int, int], StreamSession]) -> int:
     return asyncio.run(_serve(session, for_reading, for_writing))
 
 
-async def _serve(make_session: Callable[[int, int], StreamSession], for_reading: int, for_writing: int) -> int:
+async def _serve(make_session: Callable[[int, int], Session], for_reading: int, for_writing: int) -> int:
     session = make_session(for_reading, for_writing)
     signals = _Signals(asyncio.get_running_loop(), lambda number: session.end(128 + number, f"signal {number}"))
     ended = await session.serve()
