@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # else it lays out a help text
     demo = commands.add_parser(
         "demo",
-        help="show the daemon at work",
+        help="show what the daemon does",
         description="Start the daemon, read, edit, be refused, read again; nothing of yours is changed.",
     )
     demo.add_argument(
@@ -151,7 +151,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument("--tools", metavar="+undo", default="", help="further tools, separated by commas: +undo")
     mcp.add_argument(
         "--notices", choices=("on", "off"), default="on",
-        help="tell the agent what changed in files that it has read (default: on)",
+        help="report to the agent what changed in files that it has read (default: on)",
     )  # fmt: skip
     mcp.add_argument(
         "--max-read-bytes", metavar="N", type=int,

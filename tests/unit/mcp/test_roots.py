@@ -1,0 +1,73 @@
+"""Which folders are roots, in which order they are looked for, and what sessions are called."""
+
+from pathlib import Path
+
+import pytest
+
+from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer
+from fileops.mcp.session_names import SessionNames
+
+
+@pytest.mark.parametrize(
+    ("given", "project", "roots"),
+    [
+        (["/a", "/b"], "/c", ["/a", "/b"]),
+        ([], "/c", ["/c"]),
+        ([], "c", None),
+        ([], None, None),
+    ],
+)
+def test_roots_are_the_options_or_the_project_of_claude(
+    given: list[str], project: str | None, roots: list[str] | None
+) -> None:
+    assert fixed_roots(given, {} if project is None else {"CLAUDE_PROJECT_DIR": project}) == roots
+
+
+ANSWERS: list[tuple[object, list[str] | None]] = [
+    ({"roots": [{"uri": "file:///w/a%20b", "name": "a"}, {"uri": "file:///w/c"}]}, ["/w/a b", "/w/c"]),
+    ({"roots": [{"uri": "https://host/w"}, {"uri": "file:///w"}]}, ["/w"]),
+    ({"roots": [{"uri": "https://host/w"}]}, None),
+    ({"roots": []}, None),
+    ({"roots": [{}]}, None),
+    ({}, None),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("answer", "roots"), ANSWERS)
+def test_answer_of_the_client_names_folders_of_this_machine(answer: object, roots: list[str] | None) -> None:
+    assert roots_of_answer(answer) == roots
+
+
+def test_home_what_contains_it_and_links_to_it_are_not_usable(tmp_path: Path) -> None:
+    home = tmp_path / "home" / "ada"
+    (home / "project").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home)
+    environ = {"HOME": str(home)}
+    usable = [str(home / "project"), str(tmp_path / "link" / "project"), str(tmp_path / "home" / "adalbert")]
+    unusable = ["/", str(home), str(home.parent), str(tmp_path / "link"), f"{home}/project/.."]
+    assert [is_usable(folder, environ) for folder in usable] == [True] * 3
+    assert [is_usable(folder, environ) for folder in unusable] == [False] * 5
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "host", "meta", "name"),
+    [
+        (None, {}, None, {}, "mcp-1"),
+        (None, {}, "Claude Code!", {}, "claude-code-1"),
+        (None, {}, "x" * 100, {}, "x" * 24 + "-1"),
+        (None, {}, "???", {}, "mcp-1"),
+        (None, {"CLAUDE_CODE_SESSION_ID": "af9f"}, "claude-code", {}, "claude-code:af9f"),
+        ("mine", {"CLAUDE_CODE_SESSION_ID": "af9f"}, "claude-code", {}, "claude-code:mine"),
+        ("mine", {}, "codex", {"threadId": "t1"}, "codex:t1"),
+        (None, {}, "codex", {"threadId": 3}, "codex-1"),
+    ],
+)
+def test_session_is_named_after_its_host_and_its_id(
+    given: str | None, environ: dict[str, str], host: str | None, meta: dict[str, object], name: str
+) -> None:
+    names = SessionNames(given, environ)
+    names.note_host(host)
+    assert names.session_of(meta) == name
+    names.note_host("another")
+    assert names.session_of(meta) == name
