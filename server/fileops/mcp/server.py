@@ -231,22 +231,25 @@ class McpServer:
             result = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
             result = failure_result(error, "edit", path or "")
-        if _was_cancelled() and not tool.is_read and result.status == "success":
-            self._applied_after_cancel.setdefault(session_id, []).append(path or "several files")
-            return {}
         is_undo = isinstance(arguments, UndoArguments)
-        return results.tool_result(result, path, await self._more(result, None if is_undo else path, session_id))
+        try:
+            _check_cancelled()
+            more = await self._more(result, None if is_undo else path, session_id)
+        except asyncio.CancelledError:  # too late: the commit had begun, and this answer is dropped
+            if not tool.is_read and result.status == "success":
+                self._applied_after_cancel.setdefault(session_id, []).append(path or "several files")
+            raise
+        return results.tool_result(result, path, more)
 
     async def _more(self, result: ToolResult, path: str | None, session_id: str) -> list[str]:
         """The texts beside the output. path: of the file that the call was about."""
+        refused = None if path is None else results.refused_change(result, path)
+        is_on = self._options.notices == "on"
+        changes = await self.service.foreign_changes(session_id) if is_on else ()
         more = [texts.applied_after_cancel(file) for file in self._applied_after_cancel.pop(session_id, [])]
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
-        if self._options.notices == "on":
-            refused = None if path is None else results.refused_change(result, path)
-            changes = await self.service.foreign_changes(session_id)
-            more += self._notices.next(session_id, changes, refused)
-        return more
+        return [*more, *self._notices.next(session_id, changes, refused)] if is_on else more
 
     @property
     def _max_output_bytes(self) -> int | None:
@@ -332,7 +335,8 @@ def _bound_to(session_id: str, params: CallParams) -> str:
     return digest_of_call(session_id, params.name, params.arguments)
 
 
-def _was_cancelled() -> bool:
-    """Whether the present request was cancelled too late: its commit had begun."""
+def _check_cancelled() -> None:
+    """Raises: CancelledError, if the present request was cancelled while a commit could not be stopped any more."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
