@@ -27,6 +27,10 @@ ABOUT_MCP = """\
 Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdin and stdout. An agent's host starts it;
 `mcp config HOST` prints what the host's configuration needs."""
 
+ABOUT_MCP_CONFIG = """\
+Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
+comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes."""
+
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
@@ -160,10 +164,20 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument("--private", action="store_true", help="serve from this process alone")
     mcp_commands = mcp.add_subparsers(dest="mcp_command", metavar="COMMAND", prog="fileops-server mcp")
     config = mcp_commands.add_parser(
-        "config", help="print a host's configuration", description="Print what a host's configuration needs."
+        "config",
+        help="print or write a host's configuration",
+        description=ABOUT_MCP_CONFIG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_mcp_config_options(config)
+    hook = mcp_commands.add_parser(
+        "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
+    )
+    hook.add_argument("host", metavar="HOST", choices=HOOK_HOSTS, help=", ".join(HOOK_HOSTS))
+
+
+def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     config.add_argument("host", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
-    config.add_argument("--write", action="store_true", help="write it to the host's files, after showing the change")
     config.add_argument(
         "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
     )
@@ -171,10 +185,15 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--command", metavar="PATH", default="fileops-server", dest="server_command",
         help="the program that the host starts (default: fileops-server, found on the host's PATH)",
     )  # fmt: skip
-    hook = mcp_commands.add_parser(
-        "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
+    config.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
+    config.add_argument("--yes", action="store_true", help="with --write: do not ask; needed without a terminal")
+    config.add_argument(
+        "--replace", action="store_true", help="with --write: replace values that differ; without it they are an error"
     )
-    hook.add_argument("host", metavar="HOST", choices=HOOK_HOSTS, help=", ".join(HOOK_HOSTS))
+    config.add_argument(
+        "--directory", metavar="DIR", default="",
+        help="with --write: where the files of a project or a plugin go (default: the current folder)",
+    )  # fmt: skip
 
 
 def _log_to(log_file: str | None, level: str) -> None:

@@ -1,0 +1,212 @@
+"""JSON with comments and trailing commas: parsed with positions, and changed without touching other bytes.
+
+Editors and hosts allow comments in their settings. The maintained parsers for Python drop them, and the one that keeps
+them has had no release since 2024. A change here is an insertion or a replacement at a position, so that comments,
+order and layout remain.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fileops.mcp.config.changes import Add, Append, Change, KeyPath
+from fileops.mcp.config.documents import to_json
+
+TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+REST_OF_LINE = re.compile(r"(?:[ \t]+|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?")
+LITERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+MAX_DEPTH = 100
+
+
+class JsonError(ValueError):
+    """The text is no JSON with comments; the message names the line."""
+
+
+@dataclass(frozen=True)
+class Node:
+    start: int
+    end: int  # after the last character
+    value: Any
+    members: dict[str, "Node"] = field(default_factory=dict[str, "Node"])  # of an object
+    items: list["Node"] = field(default_factory=list["Node"])  # of an array
+    comma: int | None = None  # position after a trailing comma
+
+    @property
+    def children(self) -> list["Node"]:
+        return [*self.members.values(), *self.items]
+
+
+def parse(text: str) -> Node:
+    """Return the root of a document."""
+    parser = _Parser(text)
+    root = parser.value(parser.skip(0), 0)
+    if parser.skip(root.end) != len(text):
+        raise parser.error("extra text", root.end)
+    return root
+
+
+def apply(text: str, changes: list[Change]) -> str:
+    """Return the text in which the changes are carried out; an empty text is an empty object."""
+    if not text.strip():
+        text = "{}\n"
+    root, layout = parse(text), _Layout.of(text)
+    splices = [splice for change in _grouped(changes) for splice in _splices(text, root, layout, change)]
+    for start, end, new in sorted(splices, key=lambda splice: splice[0], reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+@dataclass(frozen=True)
+class _Insertion:
+    """New children of one object or array."""
+
+    path: KeyPath
+    children: list[tuple[str | None, object]]  # (key of a member or None, value)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    step: str
+    newline: str
+
+    @classmethod
+    def of(cls, text: str) -> "_Layout":
+        indent = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+        return cls(indent[1] if indent else "  ", "\r\n" if "\r\n" in text else "\n")
+
+
+def _grouped(changes: list[Change]) -> Iterator[_Insertion | Change]:
+    """Yield one insertion for all members that are added to one object."""
+    added: dict[KeyPath, list[tuple[str | None, object]]] = {}
+    for change in changes:
+        if isinstance(change, Add):
+            added.setdefault(change.path[:-1], []).append((change.path[-1], change.value))
+        elif isinstance(change, Append):
+            yield _Insertion(change.path, [(None, item) for item in change.items])
+        else:
+            yield change
+    for path, members in added.items():
+        yield _Insertion(path, members)
+
+
+def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Change) -> Iterator[tuple[int, int, str]]:
+    node = root
+    for key in change.path:
+        node = node.members[key]
+    if not isinstance(change, _Insertion):
+        assert not isinstance(change, Add | Append)
+        yield node.start, node.end, to_json(change.value, _indent_at(text, node.start), layout.step, layout.newline)
+        return
+    outer = _indent_at(text, node.start)
+    is_spread = not node.children or layout.newline in text[node.start : node.children[-1].start]
+    inner = _indent_at(text, node.children[0].start) if is_spread and node.children else outer + layout.step
+    parts = [_child(key, value, inner, layout) for key, value in change.children]
+    if not node.children:
+        inside = text[node.start + 1 : node.end - 1].rstrip()
+        start = node.start + 1 + len(inside)
+        lines = "".join(f"{layout.newline}{inner}{part}" for part in _separated(parts))
+        yield start, node.end - 1, lines + layout.newline + outer
+        return
+    last = node.comma or node.children[-1].end
+    if not is_spread:
+        yield last, last, ("" if node.comma else ",") + " " + ", ".join(parts)
+        return
+    rest = REST_OF_LINE.match(text, last)  # a comment after the last child belongs to it
+    at = rest.end() if rest is not None and text[rest.end() : rest.end() + 1] in {"\r", "\n"} else last
+    lines = "".join(f"{layout.newline}{inner}{part}" for part in _separated(parts))
+    if node.comma is not None:
+        yield at, at, lines + ","
+    elif at == last:
+        yield at, at, "," + lines
+    else:
+        yield last, last, ","
+        yield at, at, lines
+
+
+def _separated(parts: list[str]) -> list[str]:
+    return [f"{part}," for part in parts[:-1]] + parts[-1:]
+
+
+def _child(key: str | None, value: object, indent: str, layout: _Layout) -> str:
+    name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
+    return name + to_json(value, indent or layout.step, layout.step, layout.newline)
+
+
+def _indent_at(text: str, position: int) -> str:
+    """Return the blanks at the start of the line that holds a position."""
+    line = text[max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1 : position]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._decoder = json.JSONDecoder()
+
+    def error(self, what: str, position: int) -> JsonError:
+        return JsonError(f"{what} in line {self.text.count(chr(10), 0, position) + 1}")
+
+    def skip(self, position: int) -> int:
+        found = TRIVIA.match(self.text, position)
+        return found.end() if found is not None else position
+
+    def value(self, position: int, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise self.error("too many levels", position)
+        match self.text[position : position + 1]:
+            case "{":
+                return self._object(position, depth)
+            case "[":
+                return self._array(position, depth)
+            case '"':
+                text, end = self._string(position)
+                return Node(position, end, text)
+            case _:
+                literal = LITERAL.match(self.text, position)
+                if literal is None:
+                    raise self.error("no value", position)
+                return Node(position, literal.end(), json.loads(literal[0]))
+
+    def _string(self, position: int) -> tuple[str, int]:
+        if self.text[position : position + 1] != '"':
+            raise self.error("no string", position)
+        try:
+            text, end = self._decoder.raw_decode(self.text, position)
+        except ValueError:
+            raise self.error("a string without end, or with a character that is not allowed", position) from None
+        return str(text), end
+
+    def _object(self, start: int, depth: int) -> Node:
+        members: dict[str, Node] = {}
+        position, comma = self.skip(start + 1), None
+        while self.text[position : position + 1] != "}":
+            if members and comma is None:
+                raise self.error("no comma", position)
+            key, end = self._string(position)
+            if key in members:
+                raise self.error(f"a second {json.dumps(key)}", position)
+            position = self.skip(end)
+            if self.text[position : position + 1] != ":":
+                raise self.error("no colon", position)
+            members[key] = self.value(self.skip(position + 1), depth + 1)
+            position, comma = self._comma(members[key].end)
+        return Node(start, position + 1, {key: node.value for key, node in members.items()}, members, comma=comma)
+
+    def _array(self, start: int, depth: int) -> Node:
+        items: list[Node] = []
+        position, comma = self.skip(start + 1), None
+        while self.text[position : position + 1] != "]":
+            if items and comma is None:
+                raise self.error("no comma", position)
+            items.append(self.value(position, depth + 1))
+            position, comma = self._comma(items[-1].end)
+        return Node(start, position + 1, [node.value for node in items], items=items, comma=comma)
+
+    def _comma(self, end: int) -> tuple[int, int | None]:
+        """Return where the next child or the end is, and the position after a comma before it."""
+        position = self.skip(end)
+        if self.text[position : position + 1] != ",":
+            return position, None
+        return self.skip(position + 1), position + 1

@@ -1,0 +1,35 @@
+"""TOML, changed without losing comments, order and layout."""
+
+import tomllib
+from typing import Any, cast
+
+import tomlkit
+
+from fileops.mcp.config.changes import Append, Change
+
+
+class TomlError(ValueError):
+    """The text is no TOML; the message names the line."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return the data of a document."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TomlError(str(error)) from None
+
+
+def apply(text: str, changes: list[Change]) -> str:
+    """Return the text in which the changes are carried out."""
+    document = tomlkit.parse(text)
+    for change in changes:
+        parent = cast("dict[str, Any]", document)
+        for key in change.path[:-1]:
+            parent = parent[key]
+        if isinstance(change, Append):
+            parent[change.path[-1]].extend(change.items)
+        else:
+            parent[change.path[-1]] = change.value
+    changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    return changed.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else changed

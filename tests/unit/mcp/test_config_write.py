@@ -1,0 +1,216 @@
+"""`mcp config HOST --write`, as a process: what is in the user's files remains, and is never half written."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fileops.cli import MCP_HOSTS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project").mkdir()
+    return tmp_path / "home"
+
+
+def command(host: str, *options: str) -> list[str]:
+    return [sys.executable, "-m", "fileops", "mcp", "config", host, "--write", *options]
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "CODEX_HOME"}
+    return kept | {"HOME": str(home)}
+
+
+def write(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(host, *options), cwd=home.parent / "project", env=environment(home), stdin=subprocess.DEVNULL,
+        capture_output=True, check=False, text=True, timeout=50,
+    )  # fmt: skip
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("host", MCP_HOSTS)
+def test_config_is_written_once(home: Path, host: str) -> None:
+    first = write(home, host, "--yes")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "+++ " in first.stdout
+    before = snapshot(home.parent)
+    assert before != {}
+    second = write(home, host, "--yes")
+    assert second.returncode == 0
+    assert {line.rpartition(": ")[2] for line in second.stdout.splitlines()} == {"already configured"}
+    assert snapshot(home.parent) == before
+
+
+CODEX = """\
+# my settings
+model = "gpt-5.5"  # the good one
+
+[mcp_servers.other]
+command = "other"
+
+[features]
+# on purpose
+web_search = true
+"""
+
+
+def test_toml_of_the_user_remains_with_its_comments(home: Path) -> None:
+    (home / ".codex").mkdir()
+    config = home / ".codex" / "config.toml"
+    config.write_text(CODEX, encoding="utf-8")
+    config.chmod(0o600)
+    done = write(home, "codex", "--read-only-sandbox", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    text = config.read_text(encoding="utf-8")
+    assert [line for line in CODEX.splitlines() if line not in text.splitlines()] == []
+    parsed = tomllib.loads(text)
+    assert parsed["sandbox_mode"] == "read-only"
+    assert parsed["mcp_servers"]["other"] == {"command": "other"}
+    assert parsed["mcp_servers"]["fileops"]["command"] == "fileops-server"
+    assert parsed["features"]["web_search"] is True
+    assert parsed["features"]["code_mode"]["enabled"] is False
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_json_of_the_user_remains_with_its_comments(home: Path) -> None:
+    settings = home.parent / "project" / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    mine = '{\n  // mine\n  "permissions": {\n    "deny": ["Write", "WebFetch"] // no net\n  }\n}\n'
+    settings.write_text(mine, encoding="utf-8")
+    assert write(home, "claude", "--yes").returncode == 0
+    text = settings.read_text(encoding="utf-8")
+    assert "// mine" in text
+    assert '"deny": ["Write", "WebFetch", "Edit", "NotebookEdit"], // no net' in text
+
+
+def test_other_value_of_the_user_is_a_conflict_until_replace(home: Path) -> None:
+    settings = home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"tools": {"truncateToolOutputThreshold": 9}}', encoding="utf-8")
+    before = snapshot(home.parent)
+    done = write(home, "gemini", "--yes")
+    assert done.returncode == 1
+    assert "another value for tools.truncateToolOutputThreshold" in done.stderr
+    assert snapshot(home.parent) == before
+    assert write(home, "gemini", "--yes", "--replace").returncode == 0
+    assert json.loads(settings.read_text(encoding="utf-8"))["tools"] == {"truncateToolOutputThreshold": 200000}
+
+
+def make_broken(path: Path) -> None:
+    path.write_text('{"mcp": ', encoding="utf-8")
+
+
+def make_list(path: Path) -> None:
+    path.write_text("[]", encoding="utf-8")
+
+
+def make_latin(path: Path) -> None:
+    path.write_bytes(b'{"name": "\xe9"}')
+
+
+def make_link(path: Path) -> None:
+    (path.parent / "dotfiles.json").write_text("{}", encoding="utf-8")
+    path.symlink_to("dotfiles.json")
+
+
+def make_dangling_link(path: Path) -> None:
+    path.symlink_to("nowhere.json")
+
+
+def make_hard_link(path: Path) -> None:
+    (path.parent / "dotfiles.json").write_text("{}", encoding="utf-8")
+    path.hardlink_to(path.parent / "dotfiles.json")
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_foreign(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give a file away")
+    path.write_text("{}", encoding="utf-8")
+    os.chown(path, 65534, 65534)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        make_broken, make_list, make_latin, make_link, make_dangling_link, make_hard_link, make_folder, make_fifo,
+        make_foreign,
+    ],
+)  # fmt: skip
+def test_file_that_cannot_be_merged_is_left_alone(home: Path, make: object) -> None:
+    assert callable(make)
+    path = home.parent / "project" / "opencode.json"
+    make(path)
+    before, names = snapshot(home.parent), sorted(os.listdir(path.parent))
+    done = write(home, "opencode", "--yes", "--replace")
+    assert done.returncode == 1
+    assert done.stderr.startswith("fileops-server mcp config: ")
+    assert "opencode.json" in done.stderr
+    assert (snapshot(home.parent), sorted(os.listdir(path.parent))) == (before, names)
+
+
+def test_one_bad_file_keeps_the_others_from_being_written(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("{", encoding="utf-8")
+    assert write(home, "codex", "--yes").returncode == 1
+    assert not (home / ".codex" / "config.toml").exists()
+
+
+def test_without_terminal_and_without_yes_nothing_is_written(home: Path) -> None:
+    done = write(home, "opencode")
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert '+  "mcp"' in done.stdout
+    assert snapshot(home.parent) == {}
+
+
+@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
+def test_on_a_terminal_the_user_is_asked(home: Path, answer: str, is_written: bool) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        with subprocess.Popen(
+            command("opencode"), cwd=home.parent / "project", env=environment(home), stdin=theirs,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            shown = b""
+            while b"[y/N] " not in shown:
+                assert select.select([process.stdout], [], [], 50)[0]
+                chunk = os.read(process.stdout.fileno(), 65536)
+                assert chunk, shown
+                shown += chunk
+            os.write(ours, answer.encode())
+            process.communicate(timeout=50)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert b'+  "mcp"' in shown
+    assert process.returncode == (0 if is_written else 1)
+    assert (home.parent / "project" / "opencode.json").exists() == is_written
+
+
+def test_codex_home_is_where_codex_looks(home: Path) -> None:
+    where = {**environment(home), "CODEX_HOME": str(home / "elsewhere")}
+    subprocess.run(command("codex", "--yes"), env=where, cwd=home, check=True, capture_output=True, timeout=50)
+    assert sorted(os.listdir(home / "elsewhere")) == ["config.toml", "hooks.json"]
+    assert not (home / ".codex").exists()
