@@ -85,6 +85,7 @@ def test_config_of_codex_holds_the_hook() -> None:
     config = parsed["~/.codex/config.toml"]
     assert "sandbox_mode" not in config
     assert config["mcp_servers"]["fileops"]["default_tools_approval_mode"] == "approve"
+    assert config["mcp_servers"]["fileops"]["required"] is True
     assert config["features"]["code_mode"]["direct_only_tool_namespaces"] == ["mcp__fileops"]
     [entry] = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
     assert entry["hooks"] == [{"type": "command", "command": "fileops-server mcp hook codex"}]

@@ -134,12 +134,15 @@ def _claude_plugin(command: str) -> list[Document]:
     ]
 
 
+# `required`: otherwise the first turn may begin before the server has answered, and then has none of its tools.
+# `direct_only_tool_namespaces`: otherwise models find the tools only by searching for them.
 CODEX = """\
 {sandbox}[mcp_servers.fileops]
 command = {command}
 args = {args}
 default_tools_approval_mode = "approve"
 tool_timeout_sec = {timeout}
+required = true
 
 [features.code_mode]
 enabled = false
