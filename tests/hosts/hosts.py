@@ -1,0 +1,246 @@
+"""How each agent host is started: its command line, its environment, and where its configuration goes.
+
+The configuration is what `fileops-server mcp config HOST` prints, plus what points the host at the scripted model.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from hosts.scripted_model import CallOfHost, Patch, Step
+
+PREFIX = Path(os.environ.get("FILEOPS_HOSTS") or Path.home() / ".cache" / "fileops-hosts")
+PROGRAMS = Path(os.environ.get("FILEOPS_HOSTS_SERVER") or Path(sys.executable).parent)  # `fileops-server` is here
+PROMPT = "Please edit a.txt"
+
+
+def missing(what: str) -> NoReturn:
+    reason = f"{what} is not installed: run tests/hosts/install.sh"
+    if os.environ.get("FILEOPS_REQUIRE_HOSTS"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def program(host: str, pattern: str) -> str:
+    found = sorted((PREFIX / host).glob(pattern))
+    return str(found[0]) if found else missing(host)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a host runs: a home with its settings, and a project."""
+
+    home: Path
+    project: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def put(self, documents: dict[str, str]) -> None:
+        for name, text in documents.items():
+            path = self.home / name[2:] if name.startswith("~/") else self.project / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {
+            "HOME": str(self.home),
+            "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "NO_PROXY": "127.0.0.1,localhost",
+            **more,
+        }
+
+
+@dataclass(frozen=True)
+class Start:
+    arguments: list[str]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host: how it is started, and how it would edit without fileops-server."""
+
+    name: str
+    start: Callable[[Place, list[str]], Start]
+    own_edit: Callable[[Path], Step]
+    options: tuple[str, ...] = ()
+    reads_whole: bool = True  # 60,000 characters, as configured
+    refusal: str = ""  # what the model reads when it calls the host's own edit tool
+
+
+def printed_config(host: str, *options: str) -> dict[str, str]:
+    """Return the documents that `mcp config` prints, by the files that they are for."""
+    command = [str(PROGRAMS / "fileops-server"), "mcp", "config", host, *options]
+    text = subprocess.run(command, capture_output=True, check=True, text=True, timeout=50).stdout
+    documents: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("// ", "# ")):
+            name = line.split(" ", 1)[1].strip()
+        else:
+            documents[name] = documents.get(name, "") + line
+    return documents
+
+
+def _with_settings(document: str, settings: dict[str, Any]) -> str:
+    content = json.loads(document)
+    assert settings.keys().isdisjoint(content)
+    return json.dumps(settings | content)
+
+
+CODEX_TOP = """\
+model = "gpt-5.5"
+model_provider = "mock"
+approval_policy = "on-request"
+check_for_update_on_startup = false
+"""
+CODEX_TABLES = """
+[analytics]
+enabled = false
+
+[model_providers.mock]
+name = "mock"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+supports_websockets = false
+requires_openai_auth = false
+"""
+
+
+def _start_codex(place: Place, options: list[str]) -> Start:
+    codex = program("codex", "vendor/*/bin/codex")
+    documents = printed_config("codex", *options)
+    name = "~/.codex/config.toml"
+    tables = CODEX_TABLES.format(url=place.url)
+    # The sandbox may write, so that the hook alone keeps apply_patch out.
+    documents[name] = CODEX_TOP + 'sandbox_mode = "workspace-write"\n' + documents[name] + tables
+    place.put(documents)
+    return _codex_exec(codex, place, "--dangerously-bypass-hook-trust")  # a person trusts the hook once
+
+
+def _start_written_codex(place: Place, options: list[str]) -> Start:
+    """Merge the configuration into a file that exists, as `mcp config --write` does."""
+    codex = program("codex", "vendor/*/bin/codex")
+    place.put({"~/.codex/config.toml": CODEX_TOP + CODEX_TABLES.format(url=place.url)})
+    write = [str(PROGRAMS / "fileops-server"), "mcp", "config", "codex", *options, "--write", "--yes"]
+    subprocess.run(write, env=place.environment(), cwd=place.project, capture_output=True, check=True, timeout=50)
+    return _codex_exec(codex, place)
+
+
+def _codex_exec(codex: str, place: Place, *options: str) -> Start:
+    arguments = [codex, "exec", "--skip-git-repo-check", "--json", *options, PROMPT]
+    return Start(arguments, place.environment(CODEX_HOME=str(place.home / ".codex")))
+
+
+def _start_opencode(place: Place, options: list[str]) -> Start:
+    opencode = program("opencode", "bin/opencode")
+    limits = {"context": 200_000, "output": 4096}
+    modalities = {"input": ["text", "image"], "output": ["text"]}
+    fake = {"name": "fake", "tool_call": True, "attachment": True, "modalities": modalities, "limit": limits}
+    connection = {"baseURL": f"{place.url}/v1", "apiKey": "k"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "mock", "options": connection, "models": {"fake": fake}}
+    settings = {
+        "model": "mock/fake",
+        "small_model": "mock/fake",
+        "autoupdate": False,
+        "share": "disabled",
+        "enabled_providers": ["mock"],
+        "provider": {"mock": provider},
+    }
+    documents = printed_config("opencode", *options)
+    place.put({"opencode.json": _with_settings(documents["opencode.json"], settings)})
+    quiet = {
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    }
+    return Start([opencode, "run", "--format", "json", PROMPT], place.environment(**quiet))
+
+
+def _start_gemini(place: Place, options: list[str]) -> Start:
+    bundle = program("gemini", "bundle/gemini.js")
+    installed = PREFIX / "node" / "bin" / "node"  # only where the system's is too old
+    node = str(installed) if installed.exists() else shutil.which("node") or missing("node")
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+    }
+    documents = printed_config("gemini", *options)
+    name = "~/.gemini/settings.json"
+    place.put({**documents, name: _with_settings(documents[name], settings)})
+    environment = place.environment(GEMINI_API_KEY="fake", GOOGLE_GEMINI_BASE_URL=place.url)
+    return Start([node, bundle, "-m", "gemini-2.5-pro", "--output-format", "stream-json", "-p", PROMPT], environment)
+
+
+def _start_claude(place: Place, options: list[str]) -> Start:
+    claude = shutil.which("claude")
+    if claude is None:
+        pytest.skip("Claude Code is not installed; it is proprietary, so that nothing installs it")
+    place.put(printed_config("claude", *options))
+    environment = place.environment(
+        CLAUDE_CONFIG_DIR=str(place.home / ".claude"),
+        ANTHROPIC_BASE_URL=place.url,
+        ANTHROPIC_API_KEY="sk-fake",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        DISABLE_AUTOUPDATER="1",
+        DISABLE_TELEMETRY="1",
+        DISABLE_ERROR_REPORTING="1",
+    )
+    # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
+    given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
+    return Start([claude, "-p", PROMPT, *given, "--output-format", "stream-json", "--verbose"], environment)
+
+
+def _edit_of_host(tool: str, **names: str) -> Callable[[Path], Step]:
+    def edit(path: Path) -> Step:
+        values = {"path": str(path), "old": "hello", "new": "built-in"}
+        return CallOfHost(tool, {name: values.get(value, value) for name, value in names.items()})
+
+    return edit
+
+
+def _patch(path: Path) -> Step:
+    return Patch(f"*** Begin Patch\n*** Update File: {path}\n@@\n-hello again\n+built-in again\n*** End Patch\n")
+
+
+HOSTS = [
+    Host("codex", _start_codex, _patch, reads_whole=False, refusal="Use mcp__fileops__Edit."),
+    Host(
+        "codex",
+        _start_written_codex,
+        _patch,
+        ("--read-only-sandbox",),
+        reads_whole=False,
+        refusal="blocked by read-only sandbox",
+    ),
+    Host(
+        "opencode",
+        _start_opencode,
+        _edit_of_host("edit", filePath="path", oldString="old", newString="new"),
+        reads_whole=False,
+        refusal="unavailable tool 'edit'",
+    ),
+    Host(
+        "gemini",
+        _start_gemini,
+        _edit_of_host("replace", file_path="path", instruction="change", old_string="old", new_string="new"),
+        refusal='Tool "replace" not found',
+    ),
+    Host("claude", _start_claude, _edit_of_host("Edit", file_path="path", old_string="old", new_string="new")),
+]

@@ -1,0 +1,216 @@
+"""Real agent hosts with a scripted model, configured exactly as `mcp config` prints it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hosts.hosts import HOSTS, Host, Place
+from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, name_of_tool, serving
+from support.patience import PATIENCE_S
+from support.pictures import picture
+
+pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
+
+REFUSED = "File has been modified externally. Either by user or a linter. Read it first before writing to it."
+TOOLS = ("Read", "Edit", "MultiEdit")
+N_CHARACTERS = 60_000
+
+
+@dataclass(frozen=True)
+class Story:
+    """What the model was offered and got, and what the files were at the end."""
+
+    host: Host
+    tools: list[str]
+    results: dict[str, Result]
+    text: str
+    output: str
+
+
+@contextmanager
+def running(host: Host, place: Place) -> Generator[tuple[subprocess.Popen[bytes], Path]]:
+    start = host.start(place, list(host.options))
+    log = place.home / "host.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            start.arguments,
+            cwd=place.project,
+            env=start.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            yield process, log
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextmanager
+def placed(folder: Path, model: ScriptedModel) -> Generator[Place]:
+    with serving(model):
+        place = Place(folder / "home", folder / "project", model.port)
+        place.home.mkdir(exist_ok=True)
+        place.project.mkdir(exist_ok=True)
+        yield place
+
+
+def steps(project: Path, host: Host) -> dict[str, Step]:
+    hello = project / "a.txt"
+    hello.write_text("hello x\n", encoding="utf-8")
+    lines = "".join(f"line {n:054d}\n" for n in range(N_CHARACTERS // 60))
+    assert len(lines) == N_CHARACTERS
+    (project / "long.txt").write_text(lines, encoding="utf-8")
+    (project / "picture.png").write_bytes(picture("PNG"))
+    path = str(hello)
+    return {
+        "read": Call("Read", {"file_path": path}),
+        "edit": Call("Edit", {"file_path": path, "old_string": "hello x", "new_string": "hello y"}),
+        "refused edit": Call(
+            "Edit",
+            {"file_path": path, "old_string": "hello y", "new_string": "hello z"},
+            before=lambda: (hello.write_text("hello foreign\n", encoding="utf-8"), None)[1],
+        ),
+        "second read": Call("Read", {"file_path": path}),
+        "second edit": Call("Edit", {"file_path": path, "old_string": "hello foreign", "new_string": "hello again"}),
+        "long read": Call("Read", {"file_path": str(project / "long.txt")}),
+        "image": Call("Read", {"file_path": str(project / "picture.png")}),
+        "own edit": host.own_edit(hello),
+        "end": Say("ALL-DONE"),
+    }
+
+
+@pytest.fixture(scope="module", params=HOSTS, ids=lambda host: "".join((host.name, *host.options)))
+def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Story]:
+    """One conversation with a host, from which each test reads its part."""
+    host: Host = request.param
+    folder = tmp_path_factory.mktemp("host")
+    (folder / "project").mkdir()
+    script = steps(folder / "project", host)
+    model = ScriptedModel(list(script.values()))
+    with placed(folder, model) as place, running(host, place) as (process, log):
+        process.wait(PATIENCE_S)
+        output = log.read_text(encoding="utf-8", errors="replace")
+        assert len(model.results) == len(script) - 1, f"the conversation ended early: {output[-3000:]}"
+        results = dict(zip(script, model.results, strict=False))
+        text = (place.project / "a.txt").read_text(encoding="utf-8")
+        yield Story(host, model.tools_at_first, results, text, output)
+
+
+def test_host_offers_all_tools_at_once(story: Story) -> None:
+    offered = [tool for tool in TOOLS if name_of_tool(story.tools, tool) in story.tools]
+    assert offered == list(TOOLS), story.tools
+
+
+def test_host_passes_a_read_and_an_edit_on(story: Story) -> None:
+    assert "1→hello x" in story.results["read"].text
+    assert "has been updated" in story.results["edit"].text
+    assert "1→hello y" in story.results["edit"].text
+
+
+def test_edit_after_foreign_change_is_refused_and_reports_the_change(story: Story) -> None:
+    refusal = story.results["refused edit"].text
+    assert REFUSED in refusal
+    notice = refusal[refusal.index(REFUSED) + len(REFUSED) :]
+    assert "changed on disk since you last read it" in notice
+    assert "hello foreign" in notice
+
+
+def test_agent_reads_again_and_edits_what_the_other_wrote(story: Story) -> None:
+    assert "1→hello foreign" in story.results["second read"].text
+    assert "1→hello again" in story.results["second edit"].text
+
+
+def test_long_file_arrives_whole_or_is_refused(story: Story) -> None:
+    text = story.results["long read"].text
+    lines = [line for line in text.splitlines() if "→line 0" in line]
+    if story.host.reads_whole:
+        assert len(lines) == N_CHARACTERS // 60
+    else:
+        assert lines == []
+        assert "exceeds maximum allowed" in text
+
+
+def test_image_arrives_as_an_image(story: Story) -> None:
+    assert story.results["image"].has_image
+
+
+def test_own_edit_tool_of_host_changes_nothing(story: Story) -> None:
+    assert story.text == "hello again\n"
+    assert story.host.refusal in story.results["own edit"].text
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: "".join((host.name, *host.options)))
+def test_server_ends_when_its_host_is_killed(host: Host, tmp_path: Path) -> None:
+    reached, killed = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        reached.set()
+        killed.wait(PATIENCE_S)
+
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a.txt").write_text("hello x\n", encoding="utf-8")
+    read = {"file_path": str(tmp_path / "project" / "a.txt")}
+    model = ScriptedModel([Call("Read", read), Call("Read", read, before=hold), Say("ALL-DONE")])
+    with placed(tmp_path, model) as place, running(host, place) as (process, log):
+        try:
+            assert reached.wait(PATIENCE_S), log.read_text(encoding="utf-8", errors="replace")[-3000:]
+            family = descendants(process.pid)
+            servers = {pid for pid in family if is_server(pid)}
+            assert servers != set()
+            for pid in {process.pid, *family} - servers:
+                kill(pid)
+            process.wait()
+            wait_for_end(servers)
+        finally:
+            killed.set()
+
+
+def descendants(pid: int) -> set[int]:
+    parents = {int(entry): parent_of(int(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
+    found: set[int] = set()
+    generation = {pid}
+    while generation:
+        generation = {child for child, parent in parents.items() if parent in generation}
+        found |= generation
+    return found
+
+
+def parent_of(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def is_server(pid: int) -> bool:
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return b"--freshness" in arguments and any(part.endswith(b"fileops-server") for part in arguments)
+
+
+def kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it ended with another one
+        os.kill(pid, signal.SIGKILL)
+
+
+def wait_for_end(pids: set[int]) -> None:
+    """Wait until none of the processes runs; a bound in place of the second that a quiet machine needs."""
+    deadline = time.monotonic() + PATIENCE_S
+    while alive := {pid for pid in pids if is_server(pid)}:
+        assert time.monotonic() < deadline, f"orphans: {alive}"
+        time.sleep(0.02)
