@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fileops.cli import MCP_HOSTS
+from fileops.mcp.config import settings_file
 
 
 @pytest.fixture
@@ -214,3 +215,29 @@ def test_codex_home_is_where_codex_looks(home: Path) -> None:
     subprocess.run(command("codex", "--yes"), env=where, cwd=home, check=True, capture_output=True, timeout=50)
     assert sorted(os.listdir(home / "elsewhere")) == ["config.toml", "hooks.json"]
     assert not (home / ".codex").exists()
+
+
+def test_file_that_another_program_changes_in_between_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}", encoding="utf-8")
+    file = settings_file.read(str(path))
+    path.write_text('{"theirs": 1}', encoding="utf-8")
+    with pytest.raises(settings_file.UnusableFile, match="changed by another program"):
+        settings_file.replace(file, '{"ours": 1}')
+    assert snapshot(tmp_path) == {str(path): b'{"theirs": 1}'}
+
+
+def test_file_that_another_program_creates_in_between_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    file = settings_file.read(str(path))
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(settings_file.UnusableFile, match="changed by another program"):
+        settings_file.replace(file, '{"ours": 1}')
+    assert snapshot(tmp_path) == {str(path): b"{}"}
+
+
+def test_byte_order_mark_remains(home: Path) -> None:
+    path = home.parent / "project" / "opencode.json"
+    path.write_bytes(b'\xef\xbb\xbf{"theme": "x"}\n')
+    assert write(home, "opencode", "--yes").returncode == 0
+    assert path.read_bytes().startswith(b'\xef\xbb\xbf{"theme": "x", "mcp": {')
