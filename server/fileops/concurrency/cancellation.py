@@ -1,7 +1,7 @@
-"""The one race of a cancel with a commit, decided once, and what every commit does under it.
+"""Cancellation: decides the race of a cancel with a commit, once, and ties commits to it.
 
-Until the commit begins, a cancel wins and nothing is written; from then on the commit wins and the caller gets its
-true result. Where the file moved between look and commit, everything is tried again from the look.
+Until the commit begins, a cancel wins and nothing is written; after that the commit wins and the caller gets its
+result. If the file changes between the read and the commit, the work is tried again from the read.
 """
 
 import threading
@@ -30,7 +30,7 @@ class CancelToken:
         self._state: Literal["open", "cancelled", "committing"] = "open"
 
     def cancel(self) -> bool:
-        """Whether the cancel came in time. One that did not may still withdraw the commit: then the worker says so."""
+        """Whether the cancel is in time. A late one may still withdraw the commit; then the worker reports that."""
         with self._lock:
             if self._state != "committing":
                 self._state = "cancelled"
@@ -41,7 +41,7 @@ class CancelToken:
         return False
 
     def on_late_cancel(self, withdraw: Callable[[], None]) -> None:
-        """The commit that has begun waits for another, who can be asked to give up. `withdraw` must not block."""
+        """Register how to withdraw a commit that has begun and waits for an editor. `withdraw` must not block."""
         with self._lock:
             self._withdraw, was_late = withdraw, self._was_late
         if was_late:
@@ -53,23 +53,23 @@ class CancelToken:
             raise Cancelled
 
     def prepare(self) -> None:
-        """From here on something may stand in a folder that goes again where no commit comes. Raises: Cancelled.
+        """From here on there may be a temp file, which is removed if no commit follows. Raises: Cancelled.
 
-        A cancel still comes in time, but nothing has happened only once the worker thread has cleared up.
+        A cancel is still in time, but the folder is clean only after the worker thread has ended its work.
         """
         with self._lock:
             self.check()
             self.leaves_traces = True
 
     def begin_commit(self) -> None:
-        """From here on a cancel comes too late. Raises: Cancelled."""
+        """From here on a cancel is too late. Raises: Cancelled."""
         with self._lock:
             if self._state == "cancelled":
                 raise Cancelled
             self._state = "committing"
 
     def abandon_commit(self) -> None:
-        """The commit was not made after all (the file had moved): a cancel counts again."""
+        """The commit was not made, because the file had changed: a cancel is in time again."""
         with self._lock:
             if self._state == "committing":
                 self._state = "open"
@@ -96,9 +96,9 @@ class CommitGuard:
 
 
 def retry_while_stale(token: CancelToken, attempt: Callable[[], T]) -> T:
-    """What the first attempt gives during which the file did not move. Each attempt begins with the look.
+    """The result of the first attempt during which the file did not change. Each attempt begins with a read.
 
-    Raises: Cancelled, IoFailure (the file never rests).
+    Raises: Cancelled, IoFailure (the file keeps changing).
     """
     for _ in range(MAX_TRIES):
         token.check()

@@ -1,31 +1,31 @@
-"""What an answer need not wait for: done by the worker thread that gave it, once it is out.
+"""Deferred cleanup: a worker thread runs these calls after it has delivered its result.
 
-Only what changes nothing that anybody is told of. Elsewhere than in a worker it is done at once.
+Only for work without an observable effect, such as closing a descriptor. Other threads run the calls at once.
 """
 
 import threading
 from collections.abc import Callable
 
-_MAX_PENDING = 8  # an edit puts off one; an undo of a thousand files must not keep a thousand of them open
+_MAX_PENDING = 8  # an edit defers one; an undo of many files must not keep many open
 
 
 class _Pending(threading.local):
-    calls: list[Callable[[], None]] | None = None  # None: nobody comes back to them in this thread
+    calls: list[Callable[[], None]] | None = None  # None: this thread defers nothing
 
 
 _pending = _Pending()
 
 
-def do(call: Callable[[], None]) -> None:
-    """call: never raises."""
+def defer(call: Callable[[], None]) -> None:
+    """Run `call`, which never raises, after the result of this worker thread, or at once in other threads."""
     if _pending.calls is None or len(_pending.calls) >= _MAX_PENDING:
         call()
     else:
         _pending.calls.append(call)
 
 
-def begin() -> None:
-    """From here on what this thread puts off is done by `catch_up`."""
+def enable() -> None:
+    """Defer the calls of this thread from now on; it has to call `run_pending`."""
     _pending.calls = []
 
 
@@ -33,7 +33,7 @@ def is_pending() -> bool:
     return bool(_pending.calls)
 
 
-def catch_up() -> None:
+def run_pending() -> None:
     if _pending.calls:
         calls, _pending.calls = _pending.calls, []
         for call in calls:

@@ -1,8 +1,7 @@
-"""PathLocks at a file: requests for one path are served in the order in which they came.
+"""Fair read/write locks by path: requests for one path are served in the order of their arrival.
 
-Reads of one path run side by side, edits alone. A turn is held while the disk is worked on, never while a person
-thinks. It orders the requests of this process; what keeps a file whole is the compare-and-swap of the filesystem.
-Used on the event loop only.
+Reads of one path run in parallel, edits alone. A lock is held during disk work, never during an approval. It orders
+the requests of this process; the compare-and-swap of the filesystem is what protects a file. Belongs to the event loop.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ class _FairLock:
             self.writing = False
         while self.waiting:
             future, wants_shared = self.waiting[0]
-            if future.done():  # given up while waiting
+            if future.done():  # cancelled while waiting
                 self.waiting.popleft()
                 continue
             if not self.is_free(shared=wants_shared):
@@ -50,7 +49,7 @@ class PathLocks:
         self._locks: dict[str, _FairLock] = {}
 
     def is_free(self, key: str) -> bool:
-        """Whether a shared turn is to be had at once."""
+        """Whether a shared lock is available without a wait."""
         lock = self._locks.get(key)
         return lock is None or (not lock.waiting and lock.is_free(shared=True))
 
@@ -60,20 +59,20 @@ class PathLocks:
 
     @asynccontextmanager
     async def acquire(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
-        """Wait for the turn at `key`, first come first served; `shared` turns in a row run together."""
+        """Hold the lock of `key`, after all earlier requests for it; neighbouring `shared` ones hold it together."""
         lock = self._locks.get(key)
         if lock is None:
             lock = self._locks[key] = _FairLock()
         if lock.waiting or not lock.is_free(shared=shared):
-            turn = asyncio.get_running_loop().create_future()
-            lock.waiting.append((turn, shared))
+            granted = asyncio.get_running_loop().create_future()
+            lock.waiting.append((granted, shared))
             try:
-                await turn
+                await granted
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():  # the turn came together with the cancel: pass it on
+                if granted.done() and not granted.cancelled():  # acquired together with the cancel: pass it on
                     self._leave(key, lock, shared=shared)
                 else:
-                    turn.cancel()
+                    granted.cancel()
                 raise
         else:
             lock.enter(shared=shared)

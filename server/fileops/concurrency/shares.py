@@ -1,8 +1,8 @@
-"""Who may be waited for in this thread: the disk always, anybody else only in a worker thread of that one's share.
+"""Shares of worker threads: a thread may wait for the disk, and for an editor, host or plugin only in its own share.
 
-An editor that does not answer, a host that hangs and a plugin that blocks each keep threads busy. So that they keep no
-others from the files of this machine, code that is about to wait for one of them says so, before anything has happened:
-in a thread of another share this raises `NeedsShare`, and the work is begun anew in the right one (workers.py).
+An editor that does not answer, a host that hangs and a plugin that blocks each keep threads busy. They must not block
+work on local files. So code that is about to wait for one of them calls `require`, before it has any effect: in a
+thread of another share this raises `NeedsShare`, and the work starts again in the right share (workers.py).
 """
 
 import threading
@@ -14,18 +14,18 @@ from fileops.model.errors import FileOpsError
 EDITOR, PLUGIN = "editor", "plugin"
 
 Share = str
-LOCAL: frozenset[Share] = frozenset()  # of work that waits for nobody but the disk
+LOCAL: frozenset[Share] = frozenset()  # of work that waits for the disk only
 
 
 def mapped(prefix: str) -> Share:
-    """Of the filesystem that is mapped to this prefix."""
+    """The share of the filesystem that is mapped to this prefix."""
     return f"mapped {prefix}"
 
 
 class NeedsShare(BaseException):
-    """The work cannot go on in this thread. Nothing has happened yet.
+    """The work cannot continue in this thread. It has had no effect yet.
 
-    No Exception: what is caught around another package's code must not take it for a failure of that.
+    Not an Exception: handlers around the code of other packages must not catch it.
     """
 
     def __init__(self, share: Share) -> None:
@@ -34,7 +34,7 @@ class NeedsShare(BaseException):
 
 
 class _Here(threading.local):
-    allowed: frozenset[Share] | None = None  # None: no worker thread, or one in which everybody may be waited for
+    allowed: frozenset[Share] | None = None  # None: this thread may wait for all of them
     full: frozenset[Share] = LOCAL
 
 
@@ -42,9 +42,9 @@ _here = _Here()
 
 
 def require(share: Share, refusal: Callable[[], FileOpsError]) -> None:
-    """Before waiting, and before the first step that is not to be done twice.
+    """Call before a wait, and before the first step that must not be repeated.
 
-    Raises: NeedsShare; `refusal()` where too many wait there already.
+    Raises: NeedsShare; `refusal()` if too many calls wait in that share already.
     """
     if _here.allowed is None or share in _here.allowed:
         return
@@ -54,13 +54,13 @@ def require(share: Share, refusal: Callable[[], FileOpsError]) -> None:
 
 
 def enter(allowed: frozenset[Share] | None) -> None:
-    """Make this thread one of this share, or of these together."""
+    """Make this thread one of these shares together."""
     _here.allowed = allowed
 
 
 @contextmanager
 def refusing(full: frozenset[Share]) -> Generator[None]:
-    """Inside, what needs one of these fails."""
+    """Inside, a `require` of one of these shares fails."""
     _here.full = full
     try:
         yield

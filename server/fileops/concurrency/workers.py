@@ -1,7 +1,7 @@
-"""A few threads for disk work, and the shortest way there and back. Apart from them, some for each whom work waits for.
+"""Worker threads for disk work, and further ones for work that waits for an editor, a host or a plugin.
 
-Leaner than an executor of asyncio, whose futures take three turns of the loop for one answer: a small read costs
-less than they do. Threads start when they are needed and stay.
+Faster than an executor of asyncio, whose futures take three iterations of the loop for one result: a small read takes
+less time than that. Threads start when they are needed and remain.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 N_LOCAL = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
 N_OF_A_SHARE = 8  # an editor, a mapped host, an undo: more at once would not be served faster
-N_FOR_PLUGINS = 4  # each may keep a process of its own
+N_FOR_PLUGINS = 4  # each may keep a process
 MAX_QUEUED = 256  # of one share; further ones fail at once
 CLEAR_UP_S = 4.0  # for what a cancelled job has made: many syncs of a busy disk; less than the end of a daemon waits
 
@@ -40,32 +40,32 @@ class _Job(Generic[T]):
         self._waiter: asyncio.Future[None] | None = None
 
     def run(self, *, is_wanted: bool) -> None:
-        """In a worker thread. `tell` has to follow."""
+        """Run in a worker thread; `deliver` has to follow."""
         try:
             if not is_wanted:
                 raise Cancelled
             self._token.check()  # it may have been cancelled while it was queued
             self._result = self._work()
-        except BaseException as failure:  # noqa: BLE001 - whatever it is belongs to him who waits
+        except BaseException as failure:  # noqa: BLE001 - the waiting caller gets every failure
             self._failure = failure
 
-    def tell(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._settle)
+    def deliver(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._finish)
 
-    def _settle(self) -> None:
+    def _finish(self) -> None:
         self._is_done = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def wait(self) -> None:
-        """Cancelling the wait leaves the job alone; it can be waited for again."""
+        """A cancel of the wait does not affect the job; it can be waited for again."""
         if not self._is_done:
             self._waiter = self._loop.create_future()
             await self._waiter
 
     async def wait_in_any_case(self, timeout_s: float) -> None:
-        """However often the caller is cancelled; not longer than that."""
+        """Wait even if the caller is cancelled, but not longer than `timeout_s`."""
         until = self._loop.time() + timeout_s
         while not self._is_done and (rest_s := until - self._loop.time()) > 0:
             with suppress(TimeoutError, asyncio.CancelledError):
@@ -79,7 +79,7 @@ class _Job(Generic[T]):
 
 
 class WorkerPool:
-    """allowed: who may be waited for in these threads; None: everybody."""
+    """Threads for jobs that wait for the disk and for the `allowed` shares (None: for all)."""
 
     def __init__(self, n_threads: int, allowed: frozenset[Share] | None = LOCAL) -> None:
         self._n_max = n_threads
@@ -92,9 +92,9 @@ class WorkerPool:
         self.is_closed = False
 
     async def run(self, token: CancelToken, work: Callable[[], T]) -> T:
-        """The result of `work` from a worker thread; a cancel either prevents its commit or is overtaken by it.
+        """The result of `work` from a worker thread. A cancel either prevents its commit or is too late for it.
 
-        What a prevented one has made by then is gone when this returns, unless the disk takes longer than CLEAR_UP_S.
+        If it prevents the commit, temp files are removed before this returns, unless that takes longer than CLEAR_UP_S.
         Raises: CancelledError, and what `work` raises.
         """
         job = _Job(asyncio.get_running_loop(), token, work)
@@ -108,7 +108,7 @@ class WorkerPool:
                     if token.leaves_traces:
                         await job.wait_in_any_case(CLEAR_UP_S)
                     raise
-                # Too late: the commit has begun, and its true result is what the caller gets.
+                # Too late: the commit has begun, and the caller gets its result.
             except Cancelled:
                 raise asyncio.CancelledError from None
 
@@ -118,7 +118,7 @@ class WorkerPool:
         return self._jobs.qsize()
 
     def close(self) -> None:
-        """Finish what has begun; what is still queued is cancelled. Blocks."""
+        """Finish the jobs that have begun and cancel the queued ones. Blocks."""
         with self._lock:
             self.is_closed = True
             threads = list(self._threads)
@@ -141,17 +141,17 @@ class WorkerPool:
         self._jobs.put(job)  # pyright: ignore[reportArgumentType] - a job of T is a job of object to the queue
 
     def _work(self) -> None:
-        deferred.begin()
+        deferred.enable()
         shares.enter(self._allowed)
         while (job := self._jobs.get()) is not None:
             job.run(is_wanted=not self.is_closed)
             is_through = not deferred.is_pending()
             if is_through:
-                self._count_idle()  # before the answer is told: the next job may come at once
-            job.tell()
-            del job  # a result may be large, and the next job may be long in coming
-            if not is_through:  # it may be long as well, and the next job is another thread's
-                deferred.catch_up()
+                self._count_idle()  # before the result: the next job may follow at once
+            job.deliver()
+            del job  # a result may be large, and this thread may stay idle
+            if not is_through:  # the next job is for another thread
+                deferred.run_pending()
                 self._count_idle()
 
     def _count_idle(self) -> None:
@@ -160,11 +160,11 @@ class WorkerPool:
 
 
 class SharedWorkers:
-    """Worker threads by whom their work waits for: nobody but the disk, an editor, a mapped host, a plugin.
+    """Worker threads by share: for work that waits for the disk only, for an editor, a mapped host, a plugin.
 
-    Work begins among those for the disk. Where it finds that it needs somebody else (`shares.require`), it is begun
-    anew in a share of that one's; where it needs two, in a share of both. Belongs to the event loop. on_moved: called
-    when work has left the threads for the disk.
+    Work starts in a thread for the disk. If it needs another share (`shares.require`), it starts again in a thread of
+    that share; if it needs two, in one of both. Belongs to the event loop. on_moved: called when work has left the
+    threads for the disk.
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class SharedWorkers:
         self.on_moved: set[Callable[[], None]] = set()
 
     async def run(self, token: CancelToken, work: Callable[[], T], place: str = "") -> T:
-        """See WorkerPool.run. place: where others may wait in turn behind this work."""
+        """See WorkerPool.run. place: the key under which `n_elsewhere` counts this work."""
         try:
             return await self._pool(LOCAL).run(token, work)
         except NeedsShare as found:
@@ -183,7 +183,7 @@ class SharedWorkers:
             return await self._run_elsewhere(first, token, work)
 
     async def run_apart(self, token: CancelToken, work: Callable[[], T]) -> T:
-        """For work that cannot be begun anew half-way: in threads of its own, where it may wait for everybody."""
+        """Run work that cannot start again half-way in separate threads, which may wait for every share."""
         with self._counted(""):
             return await self._pool(None).run(token, work)
 
@@ -212,7 +212,7 @@ class SharedWorkers:
                 del self._elsewhere[place]
 
     def n_elsewhere(self, n_behind: Callable[[str], int]) -> int:
-        """Jobs that wait for somebody else, and what waits behind them: `n_behind` of each one's place."""
+        """The number of jobs that have left the threads for the disk, plus `n_behind` of each one's place."""
         return self._elsewhere.total() + sum(map(n_behind, self._elsewhere))
 
     def close(self) -> None:

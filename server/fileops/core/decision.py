@@ -1,7 +1,7 @@
-"""Splices of a user's decision on a proposed edit.
+"""Applies a user's decision to a plan.
 
-Pure: knows no client. The user's own text and a choice of hunks both become splices over the snapshot of the plan, so
-bytes that the user did not touch are kept.
+Pure: knows no client. A text that the user has modified and a choice of hunks both become splices over the same
+snapshot, so that the bytes outside them survive here too.
 """
 
 import codecs

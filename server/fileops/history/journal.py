@@ -1,7 +1,7 @@
-"""What was applied and how to take it back: the journal of edits, bounded by bytes, the oldest forgotten first.
+"""The journal of applied edits and how to undo them, bounded by bytes; the oldest edits are dropped first.
 
-An edit is kept as reverse splices. The content that the newest edit of a file left is kept whole; those of earlier
-ones follow from it splice by splice, and are kept themselves (compressed) only where an outsider came in between.
+An edit is kept as reverse splices. The content after the newest edit of a file is kept whole. Those after earlier edits
+follow from it splice by splice; they are kept themselves (compressed) only if another program wrote in between.
 Thread-safe.
 """
 
@@ -25,13 +25,13 @@ from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
 MAX_CONTENT_BYTES = 8 << 20  # of a file whose content is kept; edits of larger ones undo only from where they left it
-ENTRY_BYTES = 900  # what an entry costs besides its texts
+ENTRY_BYTES = 900  # of an entry besides its texts
 MAX_SUMMARY_CHARS = 80
 
 
 @dataclass(slots=True)
 class _FileHistory:
-    """edits: oldest first. latest: the content after the newest one; contents: those after others, compressed."""
+    """The edits of one file, oldest first. latest: the content after the newest; contents: after others, compressed."""
 
     edits: OrderedDict[str, AppliedEdit] = field(default_factory=OrderedDict[str, AppliedEdit])
     latest: bytes | None = None
@@ -95,7 +95,7 @@ class History:
             self._store.append(edit, content)
 
     def _add(self, edit: AppliedEdit, content: bytes | None, compressed: bytes | None) -> None:
-        """content: after the edit, or the same compressed."""
+        """Add an edit, and the content after it, plain or compressed."""
         history = self._files.setdefault(edit.path, _FileHistory())
         last = next(reversed(history.edits.values()), None)
         if last is not None and history.latest is not None and last.after != edit.before:
@@ -107,7 +107,7 @@ class History:
         history.edits[edit.edit_id] = edit
         self._edits[edit.edit_id] = edit
         self._n_bytes += _cost(edit)
-        self._mark(edit)
+        self._link_undo(edit)
         while self._n_bytes > self._max_bytes and len(self._edits) > 1:
             self._forget_oldest()
 
@@ -115,8 +115,8 @@ class History:
         history.contents[edit_id] = compressed
         self._n_bytes += len(compressed)
 
-    def _mark(self, edit: AppliedEdit) -> None:
-        """What it took back is undone; what those had taken back themselves stands again."""
+    def _link_undo(self, edit: AppliedEdit) -> None:
+        """Mark the edits that this one undid; if they were undos, the edits that they undid are in force again."""
         for edit_id in edit.undoes:
             undone = self._edits.get(edit_id)
             if undone is not None:
@@ -129,8 +129,8 @@ class History:
         self._files[edit.path].edits[edit.edit_id] = self._edits[edit.edit_id] = edit
 
     def _forget_oldest(self) -> None:
-        """The oldest of all, so also of its file."""
-        _, edit = self._edits.popitem(last=False)  # each edit pays this once the journal is full: never a walk
+        """Drop the oldest edit of all, which is also the oldest of its file."""
+        _, edit = self._edits.popitem(last=False)  # constant time: a full journal does this for each edit
         history = self._files[edit.path]
         del history.edits[edit.edit_id]
         self._n_bytes -= _cost(edit) + len(history.contents.pop(edit.edit_id, b""))
@@ -142,7 +142,7 @@ class History:
         if self._store is not None:
             self._store.close()
 
-    # --- asking ------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------
 
     @property
     def n_bytes(self) -> int:
@@ -153,7 +153,7 @@ class History:
             return self._edits.get(edit_id)
 
     def is_of_session(self, edit: AppliedEdit, session_id: str) -> bool:
-        """The default session is another one with each connection; other names are the clients' to give."""
+        """Whether the edit is of this session. The default session is a new one in each process; other ids persist."""
         return edit.session_id == session_id and (session_id != DEFAULT_SESSION or edit.edit_id not in self._earlier)
 
     def edits(
@@ -169,29 +169,29 @@ class History:
         return tuple(found[::-1][:limit])
 
     def contents(self, path: str) -> "Contents":
-        """What the edits of a file left, as far as that is known now. path: canonical."""
+        """The contents after the edits of a file, as far as they are known now. path: canonical."""
         with self._lock:
             history = self._files.get(path) or _FileHistory()
             return Contents(tuple(history.edits.values()), history.latest, dict(history.contents))
 
     def content_after(self, edit_id: str) -> bytes | None:
-        """What the edit left; None where it is not known (any more)."""
+        """The content after the edit; None if it is not known (any more)."""
         edit = self.edit(edit_id)
         return None if edit is None else self.contents(edit.path).after(edit_id)
 
 
 class Contents:
-    """What the edits of one file left. Who asks for the newest first pays for one walk, however many he asks for."""
+    """The contents after the edits of one file. Queries from the newest to the oldest cost one walk together."""
 
     def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
-        """edits: oldest first. latest: after the newest. kept: contents after others, compressed, by edit id."""
+        """Take edits, oldest first, the content after the newest, and (`kept`) compressed contents by edit id."""
         self._edits, self._kept = edits, kept
         self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
         self._start = (len(edits) - 1, latest)
         self._at, self._content = self._start
 
     def after(self, edit_id: str) -> bytes | None:
-        """None where it is not known."""
+        """The content after this edit; None if it is not known."""
         number = self._numbers.get(edit_id)
         if number is None:
             return None
@@ -202,7 +202,7 @@ class Contents:
         return content if content is not None and content_digest(content) == self._edits[number].after else None
 
     def _walk(self, number: int) -> None:
-        steps: list[tuple[Splice, ...]] = []  # back from the content; composed, for the content may be large
+        steps: list[tuple[Splice, ...]] = []  # reverse; composed, since the content may be large
         content = self._content if self._content is not None else self._kept_after(self._at)
         for at in range(self._at, number, -1):
             edit = self._edits[at]
@@ -223,7 +223,7 @@ class Contents:
             return None
         try:
             return zlib.decompressobj().decompress(compressed, MAX_CONTENT_BYTES)
-        except zlib.error:  # it comes from a file; then the content is not known
+        except zlib.error:  # it was read from a damaged file
             return None
 
 
@@ -240,7 +240,7 @@ def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[S
 
 
 def _summary(kind: EditKind, change: Change, undoes: tuple[str, ...]) -> str:
-    """One line for a list."""
+    """One line for a list of edits."""
     if undoes:
         return f"undo of {len(undoes)} edit{'s' if len(undoes) > 1 else ''}"
     counts = f"+{change.n_added} -{change.n_removed}"

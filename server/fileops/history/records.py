@@ -1,7 +1,7 @@
-"""How an applied edit is a record of the history on disk: bytes with their length and checksum in front.
+"""Records of applied edits in the history on disk: bytes after their length and checksum.
 
-What is read here was written by some daemon, of whatever version, or by something else. A record is an edit only if
-every field is what an edit can have.
+What is read here may come from a daemon of another version, or from another program. A record is an edit only if every
+field has a value that an edit can have.
 """
 
 import math
@@ -22,7 +22,7 @@ _KINDS: dict[str, EditKind] = {"create": "create", "modify": "modify", "delete":
 
 
 class DamagedRecord(Exception):
-    """Its checksum is right, and it is no edit: no crash makes such a file."""
+    """A record with a valid checksum that is not an edit: no crash produces one."""
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
@@ -46,14 +46,14 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
 
 
 def packed(edit: AppliedEdit, content: bytes | None) -> bytes:
-    """content: after the edit."""
+    """The record of the edit and of the content after it."""
     compressed = None if content is None else zlib.compress(content, 1)
     payload = msgspec.msgpack.encode(_record_of(edit, compressed))
     return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 def unpacked(file: BinaryIO) -> Iterator[tuple[AppliedEdit, bytes | None]]:
-    """Edits and contents (compressed), up to the first record that is not whole: there a crash cut it short.
+    """Edits and contents (compressed), up to the first incomplete record, which a crash has cut off.
 
     Raises: DamagedRecord, OSError.
     """

@@ -1,10 +1,10 @@
 """The history of edits on disk: one append-only file per daemon, each record with its length and checksum.
 
-A record is on the disk when `append` returns; what a crash cut short is recognised and ends its file. Files are
-private, die of age, and the oldest go first where all together are too large. Several daemons share the folder.
+A record is on the disk when `append` returns; a record that a crash has cut off is recognised and ends its file. Files
+are private and expire; if all together are too large, the oldest are removed. Several daemons share the folder.
 
-Nothing in the folder is believed unseen: what this user's daemons cannot have written is put aside, and the client
-hears of it. While nothing can be written (a full disk), the client hears of that, and again when it works.
+The folder is not trusted: a file that this user's daemons cannot have written is renamed, and the client is notified.
+The client is also notified when nothing can be written (a full disk), and again when that works.
 """
 
 import errno
@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 MAX_AGE_S = 30 * 24 * 3600
 MAX_BYTES = 256 << 20
-MAX_FILE_BYTES = 16 << 20  # then a new one is begun, so that old records can go
+MAX_FILE_BYTES = 16 << 20  # then a new file begins, so that old ones can be removed
 MAX_LOADED_BYTES = 64 << 20  # what the history holds in memory
-_LOCK_WAIT_S = 1.0  # another daemon's look at whether a file is in use takes microseconds
+_LOCK_WAIT_S = 1.0  # another daemon holds the lock for microseconds
 _SUFFIX = ".edits"
 _ASIDE = ".damaged"
 
@@ -44,9 +44,9 @@ def default_folder() -> str:
 
 
 class DiskHistoryStore:
-    """See ports.HistoryStore. folder: made, for the user alone, when there is something to keep.
+    """See ports.HistoryStore. folder: created when there is something to keep, accessible to the user only.
 
-    tell: gets sentences for the client, in whatever thread is at work.
+    `tell` gets sentences for the client, in the thread that calls the store.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class DiskHistoryStore:
         return list({edit.edit_id: (edit, content) for edit, content in reversed(loaded)}.values())[::-1]
 
     def _loaded_from(self, path: str) -> Loaded:
-        """Nothing of a file that is put aside."""
+        """The records of one file; none if it is renamed instead."""
         try:
             with os.fdopen(open_private(path), "rb") as file:
                 return list(unpacked(file))
@@ -129,7 +129,7 @@ class DiskHistoryStore:
             self._end_file()
 
     def _write(self, record: bytes) -> None:
-        if self._fd >= 0 and not os.fstat(self._fd).st_nlink:  # somebody has cleared the folder
+        if self._fd >= 0 and not os.fstat(self._fd).st_nlink:  # the folder was cleared
             self._end_file()
         if self._fd < 0 or self._n_bytes + len(record) > MAX_FILE_BYTES:
             self._begin_file()
@@ -137,12 +137,12 @@ class DiskHistoryStore:
             sync.write_all(self._fd, record)
             os.fsync(self._fd)
         except OSError:
-            self._take_back()
+            self._truncate()
             raise
         self._n_bytes += len(record)
 
-    def _take_back(self) -> None:
-        """Half a record would end the file for all that follow."""
+    def _truncate(self) -> None:
+        """Remove an incomplete record, which would end the file for all later ones."""
         try:
             os.ftruncate(self._fd, self._n_bytes)
         except OSError:
@@ -156,10 +156,10 @@ class DiskHistoryStore:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
         try:
-            lock_between_processes(fd, _LOCK_WAIT_S)  # tells other daemons that it is in use
+            lock_between_processes(fd, _LOCK_WAIT_S)  # other daemons see that it is in use
         except OSError:
             descriptors.close(fd)
-            with suppress(OSError):  # an empty file harms nobody
+            with suppress(OSError):  # an empty file is harmless
                 os.unlink(path)
             raise
         self._fd, self._n_bytes = fd, 0
@@ -170,7 +170,7 @@ class DiskHistoryStore:
             self._fd = -1
 
     def _require_own_folder(self) -> None:
-        """Raises: OSError, also where others could put files there."""
+        """Raises: OSError, also if other users could put files there."""
         status = os.stat(self._folder)
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
@@ -188,7 +188,7 @@ class DiskHistoryStore:
         return [os.path.join(self._folder, name) for name in names if name.endswith(suffix)]
 
     def _newest(self) -> list[str]:
-        """As many of the newest files as are worth reading at the start."""
+        """The newest files, as many as are read at the start."""
         chosen: list[str] = []
         n_bytes = 0
         for path in reversed(self._files()):

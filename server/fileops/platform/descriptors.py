@@ -29,4 +29,4 @@ def unlock_and_close_later(fd: int) -> None:
     except OSError:
         close(fd)  # also releases the lock
     else:
-        deferred.do(partial(close, fd))
+        deferred.defer(partial(close, fd))

@@ -54,7 +54,7 @@ class UndoFailed(Exception):
 
 
 class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
-    """by_session: the session that undoes, None for a user. plan: plans the undo of edits of one file."""
+    """Writes changes for a session (`by_session`, None for a user). plan: plans the undo of edits of one file."""
 
     committer: Committer
     freshness: Freshness

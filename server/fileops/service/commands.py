@@ -1,6 +1,6 @@
-"""Shell commands for an agent: asked for where a person wants to be asked, bounded in time and output, then gone.
+"""Runs shell commands for an agent: approved if the user wants that, and bounded in time and output.
 
-Knows the order of steps; where a command runs is the executor's business. No state is kept between commands.
+Owns the order of steps; the executor decides where a command runs. No state is kept between commands.
 """
 
 import asyncio
@@ -23,15 +23,16 @@ from fileops.service.sessions import OpenSessions
 
 N_COMMANDS = 8  # at once; further ones wait
 STREAM_S = 0.1  # between two reports of new output
-MAX_REPORT_BYTES = 32 * 1024  # of one report; the answer has more
+MAX_REPORT_BYTES = 32 * 1024  # of one report; the result has more
 
 Say = Callable[[str], None]
 
 
 class CommandRunner:
-    """executor_at: which executor serves a working directory, and what that directory is called there.
+    """Runs up to N_COMMANDS commands at once.
 
-    folders: the workspace's; the first is where commands run. recheck: looks again at all tracked files.
+    executor_at: the executor that serves a working directory, and the directory's path there. folders: of the
+    workspace; commands run in the first. recheck: checks all tracked files.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class CommandRunner:
         self._granted: set[tuple[str, str, str]] = set()
 
     async def run(self, request: CommandRequest, say: Say | None = None) -> CommandResult:
-        """say: told of new output, on the loop, while the command runs."""
+        """Run the command. `say` gets new output, on the loop, while it runs."""
         cwd = request.cwd or next(iter(self._folders()), self._default_cwd)
         clipped, began = HeadTailBuffer(), time.monotonic()
         code: int | None = None
@@ -80,7 +81,7 @@ class CommandRunner:
         )
 
     def forget(self, session_id: str) -> None:
-        """The commands that this session was granted for good."""
+        """Drop the permanent approvals of this session."""
         self._granted = {grant for grant in self._granted if grant[0] != session_id}
 
     def close(self) -> None:
@@ -133,7 +134,7 @@ class CommandRunner:
                 self._running.discard(running)
                 self._recheck()
 
-        async with self._slots:  # a cancel ends the wait for one at once: nothing has been started
+        async with self._slots:  # a cancel of this wait has nothing to end
             done = loop.run_in_executor(self._threads, work)
             try:
                 return await asyncio.shield(done)
@@ -141,7 +142,7 @@ class CommandRunner:
                 is_cancelled.set()
                 for running in started:
                     running.kill()
-                while not done.done():  # it is over before the caller is told, however often it cancels
+                while not done.done():  # it has ended before the caller gets the cancel
                     with suppress(asyncio.CancelledError):
                         await asyncio.wait([done])
                 raise
@@ -151,7 +152,7 @@ class CommandRunner:
 
 
 class _Stream:
-    """New output, passed on now and then. Fed in a thread; speaks on the loop."""
+    """Reports new output in intervals. Fed in a worker thread; calls `say` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, say: Say) -> None:
         self._loop, self._say = loop, say

@@ -1,7 +1,7 @@
-"""The second way to correct an edit: its client is asked, whose own model may propose other strings.
+"""Correction of an edit by its client, whose own model may propose other strings.
 
-What is proposed has to stand in the file exactly, like anything else; where it does not, the edit fails as it would
-have without a question. Nothing is held while the client thinks.
+The proposed text has to occur in the file exactly, like any other; if it does not, the edit fails as it would have
+without a question. Nothing is locked during the question.
 """
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from fileops.model.approval import Correction, CorrectionRequest
 from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest
 
-MAX_QUESTIONS = 10  # of one multi edit: whoever misquotes more steps had better read the file again
+MAX_QUESTIONS = 10  # of one multi edit: after more of them the file should be read again
 
 
 class NeedsCorrection(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class NeedsCorrection(Struct, frozen=True, kw_only=True):
 
 
 def unmatched(request: EditRequest, error: NoMatch) -> NeedsCorrection | None:
-    """None where this step is not to be asked about: it has been, or it is not looked for literally."""
+    """The question about a step; None if there was one already, or if its text is not matched literally."""
     edit = request.edits[error.edit_index]
     if edit.is_proposed or edit.strategy != EXACT or len(request.no_matches) == MAX_QUESTIONS:
         return None
@@ -41,7 +41,7 @@ def unmatched(request: EditRequest, error: NoMatch) -> NeedsCorrection | None:
 
 
 def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) -> EditRequest:
-    """The same wish in the proposed words; what was wrong with the caller's is kept."""
+    """The request with the proposed strings; it keeps the failure of the caller's."""
     edits = list(request.edits)
     edits[error.edit_index] = replace(
         edits[error.edit_index], old_string=proposal.old_string, new_string=proposal.new_string, is_proposed=True
@@ -50,6 +50,6 @@ def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) ->
 
 
 def original_error(request: EditRequest, error: FileOpsError) -> FileOpsError:
-    """The failure of the caller's own words, where it is a proposal that failed."""
+    """The failure of the caller's own strings, if `error` is that of a proposal."""
     index = getattr(error, "edit_index", None)
     return next((own for own in request.no_matches if own.edit_index == index), error)

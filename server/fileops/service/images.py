@@ -1,8 +1,7 @@
-"""Images that a model can look at: known by their first bytes, made to fit, never trusted.
+"""Images for a model: recognised by their first bytes, scaled to the limits, never trusted.
 
-Knows pictures, not files: bytes in, a picture out. Pillow is imported when the first image is read. One image is
-worked on at a time, and its memory is given back before the next one, so that what is needed is that of one, whatever
-an agent asks for in parallel.
+Bytes in, an image out; knows no files. Pillow is imported when the first image is read. One image is decoded at a time,
+and its memory is freed before the next one, so that parallel requests need no more memory than one.
 """
 
 import base64

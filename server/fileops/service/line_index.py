@@ -1,7 +1,7 @@
-"""Where lines begin in a large file: a sparse index that reads build as they go.
+"""A sparse index of the lines of a large file, which reads build as they stream it.
 
-One per content identity (see `LineIndexes`). It always covers a prefix of the file, so a read anywhere in that prefix
-begins at most a chunk before its line. Thread-safe.
+One per content identity (see `LineIndexes`). It always covers a prefix of the file, so a read in that prefix begins at
+most one chunk before its line. Thread-safe.
 """
 
 import threading
@@ -19,7 +19,7 @@ Identity = tuple[int, int, int, int, int]
 
 
 class LineIndex:
-    """total_lines: None until a read has seen the end."""
+    """Line starts of one file. total_lines: None until a read has reached the end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,13 +28,13 @@ class LineIndex:
         self.total_lines: int | None = None
 
     def point_before(self, line: int) -> tuple[int, int]:
-        """(line, byte offset) of the last known line start that is not behind `line`; (1, 0) at worst."""
+        """(line, byte offset) of the last known line start up to `line`; (1, 0) if no other is known."""
         with self._lock:
             at = bisect_right(self._lines, line) - 1
             return self._lines[at], self._offsets[at]
 
     def note(self, line: int, offset_bytes: int) -> None:
-        """`line` begins at this offset. What is not behind the last known point is known already."""
+        """Record that `line` begins at this offset. Points up to the last known one are known already."""
         with self._lock:
             if offset_bytes > self._offsets[-1] and len(self._offsets) < MAX_POINTS:
                 self._offsets.append(offset_bytes)
@@ -42,14 +42,14 @@ class LineIndex:
 
 
 class LineIndexes:
-    """The indexes of the files that were read last, by what stat says of their content."""
+    """The indexes of the most recently read files, by content identity (from their stamp)."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._indexes: OrderedDict[Identity, LineIndex] = OrderedDict()
 
     def of(self, stamp: Stamp, taken_ns: int) -> LineIndex | None:
-        """None where the stamp is too young to be an identity: the same one could soon mean other lines."""
+        """The index; None if the stamp is too young for an identity: other content could get the same one."""
         if is_racy(stamp, taken_ns):
             return None
         identity = (stamp.dev, stamp.ino, stamp.size_bytes, stamp.mtime_ns, stamp.ctime_ns)

@@ -46,7 +46,7 @@ def main(memory_mb: int, timeout_s: float) -> None:
 
 
 def _answered(request: dict[str, Any]) -> dict[str, object]:
-    """As `places` or `reason` what came of it, as `failed` what was raised, as `odd` the type of what is no answer."""
+    """The result as `places` or `reason`, an exception as `failed`, the type of any other result as `odd`."""
     try:
         plugin = EntryPoint(request["name"], request["value"], request["group"]).load()
         answer: object = plugin(*request["arguments"])
@@ -56,7 +56,7 @@ def _answered(request: dict[str, Any]) -> dict[str, object]:
         return {"reason": answer} if answer is None or isinstance(answer, str) else {"odd": type(answer).__name__}
     except MemoryError:
         return {"failed": "MemoryError: it needs more memory than plugins are given", "is_last": True}
-    except BaseException as error:  # noqa: BLE001 - foreign code: whatever it raises is one failure
+    except BaseException as error:  # noqa: BLE001 - foreign code: all that it raises is a failure
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
@@ -68,7 +68,7 @@ def _limit_cpu(timeout_s: float) -> None:
 
 
 def _read_all(fd: int, put: Callable[[bytes], None]) -> None:
-    """In a thread of its own, so that the end of the daemon is heard while a plugin runs."""
+    """Run in a separate thread, so that the process ends with the daemon while a plugin runs."""
     while header := _read(fd, LENGTH.size):
         put(_read(fd, *LENGTH.unpack(header)))
     os._exit(0)

@@ -32,7 +32,7 @@ _START = (
 
 
 class PluginProcesses:
-    """timeout_s: of one call. memory_mb: of one process, address space."""
+    """Processes with limits: `timeout_s` for one call, `memory_mb` of address space for one process."""
 
     def __init__(self, timeout_s: float = TIMEOUT_S, memory_mb: float = MEMORY_MB) -> None:
         self.timeout_s, self.memory_mb = timeout_s, int(memory_mb)
@@ -115,7 +115,7 @@ class PluginProcesses:
 
 
 class _Process:
-    """One child, with all that it starts in a group of its own. Used by one thread at a time, `kill` apart."""
+    """One child process, which leads a process group. Used by one thread at a time, except `kill`."""
 
     def __init__(self, memory_mb: int, timeout_s: float) -> None:
         """Raises: PluginFailed."""

@@ -1,7 +1,7 @@
-"""What other packages bring, by entry point: strategies and validators. Found by name; loaded at their first use.
+"""Plugins: strategies and validators of other packages, by entry point. Found by name; loaded at their first use.
 
-Their code runs in processes of their own (plugin_process.py): one that blocks, loops or eats memory is ended, costs its
-edit, and is named in the answer.
+Their code runs in separate processes (plugin_process.py): one that blocks, loops or uses too much memory is killed; its
+edit fails and names it.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""What a session knows of its files, beside the tools: seen elsewhere, forgotten, changed since, worked on.
+"""Requests about the files of a session: record a read, forget a file, list conflicts and files.
 
-Belongs to the event loop; the disk is looked at in worker threads.
+Belongs to the event loop; the disk is read in worker threads.
 """
 
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class SessionFiles:
     # --- requests --------------------------------------------------------------------------------------------
 
     async def record_read(self, request: ReadRequest, roots: Roots | None) -> ReadResult:
-        """The agent saw the whole file by other means, as it stands now."""
+        """Record that the agent has seen the whole present file by other means."""
         token = CancelToken()
         async with self.path_locks.acquire(request.file_path, shared=True):
             return await self.workers.run(
@@ -86,13 +86,13 @@ class SessionFiles:
         return await self.workers.run(CancelToken(), look)
 
     async def find_line(self, session_id: str, file_path: str, old_string: str, roots: Roots | None) -> int | None:
-        """Where the text first stands, in a file that the session has read and that lies inside the roots."""
+        """The line of the first occurrence, in a file that the session has read and that is inside the roots."""
         return await self.workers.run(
             CancelToken(), lambda: find_line(self.fs, self.freshness, session_id, file_path, old_string, roots)
         )
 
     def unsee(self, session_id: str, file_path: str) -> None:
-        """What a request of a closed session noted after all: whoever has the id now has not seen it."""
+        """Drop what a request of a closed session has recorded: the session that has the id now has not read it."""
         for path in self.freshness.paths_of(session_id, file_path):
             self.freshness.forget(session_id, path)
 
@@ -102,7 +102,7 @@ class SessionFiles:
         self.ledger.drop_session(session_id)
 
     def _canonical(self, file_path: str) -> str:
-        """A name that no file can have stands for itself."""
+        """The canonical path; the given one if no file can have it."""
         try:
             return self.fs.resolve(file_path) if file_path.startswith("/") else file_path
         except FileOpsError:

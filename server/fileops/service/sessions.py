@@ -1,8 +1,8 @@
-"""Which opening of a session a request belongs to. Belongs to the event loop.
+"""Sessions from their first request to their close. Belongs to the event loop.
 
-A session has no beginning of its own: its id is enough. `fileops/closeSession` ends it, and the same id may be used
-again while requests of the closed one still wait for a person, for the client's model or for the disk. What these bring
-about later must not reach the session that has the id now.
+No request opens a session: its first use does. `fileops/closeSession` ends it, and the same id may be used again while
+requests of the closed one still wait for a user, for the client's model or for the disk. Their later effects must not
+reach the session that has the id now.
 """
 
 from weakref import WeakValueDictionary

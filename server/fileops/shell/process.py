@@ -1,8 +1,8 @@
-"""Shell commands as process groups that end, whatever happens: here, or on a host reached by ssh.
+"""Shell commands as process groups that always end: here, or on a host reached by ssh.
 
-A small wrapper runs the command in a session of its own and reads its own stdin, the lifeline, which nobody ever
-writes to. When the lifeline ends, because we close it, because we die, or because the connection is gone, the whole
-group is killed. It is killed too when the command itself has ended: nothing of a command outlives it.
+A small wrapper runs the command in a separate session and reads its stdin, the lifeline, to which nothing is ever
+written. When the lifeline ends, because we close it, because we die, or because the connection is lost, the whole group
+is killed. It is also killed when the command itself has ended: no process of a command outlives it.
 """
 
 import contextlib
@@ -65,10 +65,10 @@ class RunningCommand:
             raise CommandNotStarted(reason="it holds what no command can hold") from error
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
-        """In the calling thread."""
+        """Read output until the end, in the calling thread. See ports.Running."""
         assert self._process.stdout is not None
         output, (woken, waker) = self._process.stdout, os.pipe()
-        waiter = threading.Thread(target=self._tell_end, args=(waker,), name="fileops-command-end", daemon=True)
+        waiter = threading.Thread(target=self._signal_exit, args=(waker,), name="fileops-command-end", daemon=True)
         waiter.start()
         deadline, timed_out = time.monotonic() + timeout_s, False
         try:
@@ -86,7 +86,7 @@ class RunningCommand:
                             self._force()
                         self.kill()
                         deadline, timed_out = time.monotonic() + GRACE_S, True
-            os.set_blocking(output.fileno(), False)  # who left the group may still hold it
+            os.set_blocking(output.fileno(), False)  # a process that left the group may still hold it
             with contextlib.suppress(BlockingIOError):
                 while _pass_on(output.fileno(), on_output):
                     pass
@@ -104,17 +104,17 @@ class RunningCommand:
             self._process.stdin.close()
 
     def _force(self) -> None:
-        """Where the lifeline leads nowhere, as over a dead connection."""
+        """Kill the local processes when the lifeline has no effect, as over a dead connection."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _tell_end(self, waker: int) -> None:
+    def _signal_exit(self, waker: int) -> None:
         self._process.wait()
         os.close(waker)
 
 
 def _exit_code(status: int) -> int:
-    """As a shell has it: 128 + number where a signal ended the process, which Popen tells as -number."""
+    """The exit code as a shell has it: 128 + number if a signal ended the process (-number in Popen)."""
     return 128 - status if status < 0 else status
 
 

@@ -1,4 +1,4 @@
-"""What was asked and what came of it, measured: one value per request, for statistics and telemetry.
+"""Measures requests: one value per request, for statistics and telemetry.
 
 A call holds numbers, names and codes; never a path, and nothing of any file. Belongs to the event loop.
 """
@@ -18,7 +18,7 @@ OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """started_ns: wall clock. duration_ns: without the time for which a person or a client's model thought.
+    """One finished request. started_ns: wall clock. duration_ns: without the time for questions to the client.
 
     code: "ok", an error's code, or how the request ended otherwise. matches: per step of an edit that was applied;
     n_added, n_removed: its lines.
@@ -47,9 +47,9 @@ _current: ContextVar["CallTimer | None"] = ContextVar("measurement", default=Non
 
 
 class CallTimer:
-    """A call in work, as a context manager. Written to as things happen: it costs every request.
+    """Measures one request, as a context manager. Kept small: every request pays for it.
 
-    outcome: of an edit that was applied. is_over: False where it was not served after all and is begun anew.
+    outcome: of an edit that was applied. is_over: False if it was not served and starts again.
     """
 
     __slots__ = (
@@ -108,7 +108,7 @@ class Calls:
         self._sinks = tuple(sinks)
 
     def measured(self, method: str, session_id: str, refusals: type[Exception]) -> CallTimer:
-        """Around the handling of a request. refusals: what is raised where its params cannot be taken."""
+        """A timer around the handling of a request. refusals: what is raised if its params are invalid."""
         return CallTimer(method, session_id, refusals, self._sinks)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Calls:
             sink.close()
 
 
-# --- what the service notes on the call that it is in ------------------------------------------------------------
+# --- what the service records on its present call ----------------------------------------------------------------
 
 
 def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
@@ -131,7 +131,7 @@ def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
 
 @contextmanager
 def excluded() -> Generator[None]:
-    """Around the wait for a person or a client's model: this time is not the daemon's."""
+    """Exclude a question to the client from the duration of the present call."""
     began_ns = time.perf_counter_ns()
     try:
         yield

@@ -1,21 +1,16 @@
-"""Statistics of calls, for the whole connection and for each session, in bounded memory. They stay at home."""
+"""Statistics of calls, for the whole connection and for each session, in bounded memory. They are not sent anywhere."""
 
 import math
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from fileops.telemetry.calls import CallRecord
-
-if TYPE_CHECKING:
-    pass
-
 
 from msgspec import Struct
 
-PER_OCTAVE = 8  # buckets per doubling: a percentile is told at most 9 % too high
+from fileops.telemetry.calls import CallRecord
+
+PER_OCTAVE = 8  # buckets per doubling: a percentile is at most 9 % too high
 CLOSING = "fileops/closeSession"
-MAX_SESSIONS = 1000  # with numbers of their own; the longest silent one goes first
+MAX_SESSIONS = 1000  # the least recently active one is dropped first
 
 
 class Latencies:
@@ -45,7 +40,7 @@ class Latencies:
 
 @dataclass(slots=True)
 class Counters:
-    """calls: by method. outcomes: by code. matches: of the steps of applied edits, by tier."""
+    """Counts of calls by method, of outcomes by code, and of matches (steps of applied edits) by tier."""
 
     calls: Counter[str] = field(default_factory=Counter[str])
     outcomes: Counter[str] = field(default_factory=Counter[str])
@@ -95,9 +90,7 @@ class Statistics:
             self._sessions.popitem(last=False)
 
     def outcome(self, session_id: str | None, n_undone: int) -> "StatsOutcome":
-        """session_id: None for all sessions, closed ones included. n_undone: of the applied edits."""
-        pass
-
+        """Statistics of one session, or (None) of all, closed ones included. n_undone: of the applied edits."""
         numbers = self.total if session_id is None else self._sessions.get(session_id) or Counters()
         return outcome_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 
@@ -134,7 +127,7 @@ class AppliedResult(Struct, frozen=True, kw_only=True):
 
 
 class StatsOutcome(Struct, frozen=True, kw_only=True):
-    """session_id: None for all. since: seconds since the epoch. calls, latency_ms: by method. matches: by tier."""
+    """The answer to `fileops/stats`. session_id: None for all. since: seconds since the epoch. matches: by tier."""
 
     session_id: str | None
     since: float

@@ -36,7 +36,7 @@ async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
 
 async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
     workers, is_answered, was_answered = WorkerPool(1), threading.Event(), list[bool]()
-    await workers.run(CancelToken(), lambda: deferred.do(lambda: was_answered.append(is_answered.wait(20))))
+    await workers.run(CancelToken(), lambda: deferred.defer(lambda: was_answered.append(is_answered.wait(20))))
     is_answered.set()
     await workers.run(CancelToken(), lambda: None)
     workers.close()
@@ -45,7 +45,7 @@ async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
 
 async def test_what_is_put_off_holds_up_neither_the_next_job_nor_is_it_lost_at_the_end() -> None:
     workers, release, done = WorkerPool(2), threading.Event(), list[bool]()
-    await workers.run(CancelToken(), lambda: deferred.do(lambda: done.append(release.wait(20))))
+    await workers.run(CancelToken(), lambda: deferred.defer(lambda: done.append(release.wait(20))))
     async with asyncio.timeout(10):
         assert await workers.run(CancelToken(), lambda: 1) == 1
     closing = asyncio.create_task(asyncio.to_thread(workers.close))
@@ -61,7 +61,7 @@ async def test_what_a_failed_or_cancelled_job_put_off_is_done() -> None:
     workers, done = WorkerPool(1), list[int]()
 
     def put_off_and_fail(failure: Exception) -> None:
-        deferred.do(lambda: done.append(1))
+        deferred.defer(lambda: done.append(1))
         raise failure
 
     for failure, told in ((ValueError(), ValueError), (Cancelled(), asyncio.CancelledError)):
@@ -76,7 +76,7 @@ async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
 
     def put_off(n: int) -> int:
         for i in range(n):
-            deferred.do(lambda i=i: done.append(i))
+            deferred.defer(lambda i=i: done.append(i))
         return len(done)
 
     assert await workers.run(CancelToken(), lambda: put_off(1000)) > 980
@@ -86,7 +86,7 @@ async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
 
 def test_outside_of_workers_nothing_is_put_off() -> None:
     done: list[int] = []
-    deferred.do(lambda: done.append(1))
+    deferred.defer(lambda: done.append(1))
     assert done == [1]
 
 

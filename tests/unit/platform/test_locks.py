@@ -161,7 +161,7 @@ def test_a_lock_that_cannot_be_taken_off_does_not_outlive_the_edit(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def unlock_and_close_later() -> None:
-        deferred.begin()
+        deferred.enable()
         descriptors.unlock_and_close_later(held)
 
     with monkeypatch.context() as patched:

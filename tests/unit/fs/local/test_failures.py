@@ -351,7 +351,7 @@ def test_a_worker_that_writes_many_files_keeps_few_of_them_open(fs: LocalFileSys
         Path(f"{folder}/{n}").write_bytes(OLD)
 
     def work() -> object:
-        deferred.begin()
+        deferred.enable()
         n_before = len(os.listdir("/dev/fd"))
         for n in range(100):
             fs.replace(fs.read(f"{folder}/{n}"), [Splice(0, 0, b"x")], RecordingHooks())
