@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from fileops.concurrency.cancellation import CancelToken
-from fileops.model.errors import Cancelled
+from fileops.concurrency.cancellation import CancelToken, retry_while_stale
+from fileops.model.errors import Cancelled, Stale
 
 
 def test_a_cancel_in_time_stops_the_commit() -> None:
@@ -29,6 +29,20 @@ def test_a_commit_given_up_can_be_cancelled_again() -> None:
     token.begin_commit()
     token.abandon_commit()
     assert token.cancel()
+
+
+def test_cancel_between_a_lost_commit_and_the_next_try_is_in_time() -> None:
+    token, was_in_time = CancelToken(), list[bool]()
+
+    def attempt() -> None:
+        if not was_in_time:
+            was_in_time.append(False)
+            token.begin_commit()
+            raise Stale(path="/f")
+        was_in_time.append(token.cancel())
+
+    retry_while_stale(token, attempt)
+    assert was_in_time == [False, True]
 
 
 def test_of_two_that_race_exactly_one_wins() -> None:

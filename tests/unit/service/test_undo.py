@@ -172,6 +172,32 @@ async def test_where_a_later_file_fails_the_earlier_ones_are_put_back(desk: Desk
     assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
 
 
+async def open_changed_and_created_files(desk: Desk) -> None:
+    """Edits of session a, oldest first: of an open file with unsaved changes, of a closed one, and a creation."""
+    desk.disk.put("/w/g", b"alpha\n")
+    desk.editor.type(desk.editor.open(PATH), "one", "uno")
+    await desk.applied(PATH, "two", "TWO", "a")
+    await desk.applied("/w/g", "alpha", "ALPHA", "a")
+    await desk.applied("/w/new", "", "new\n", "a")
+
+
+async def test_files_are_committed_in_the_order_open_changed_created(desk: Desk):
+    await open_changed_and_created_files(desk)
+    desk.events.published.clear()
+    outcome = await desk.undo(session_id="a")
+    assert [file.file_path for file in outcome.files] == ["/w/new", "/w/g", PATH]
+    committed = [event.file_path for event in desk.events.published if isinstance(event, DidEdit)]
+    assert committed == [PATH, "/w/g", "/w/new"]
+
+
+async def test_created_file_is_never_removed_if_the_editor_refuses(desk: Desk):
+    await open_changed_and_created_files(desk)
+    before = desk.disk.stat("/w/new")
+    desk.editor.before_apply = refuse
+    assert isinstance((await desk.undo(session_id="a")).error, ApplyRefused)
+    assert desk.disk.stat("/w/new") == before
+
+
 async def test_what_cannot_be_put_back_is_named(desk: Desk):
     await two_files(desk)
 

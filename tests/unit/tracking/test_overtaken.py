@@ -1,0 +1,162 @@
+"""Checks and edits that overlap with reads and writes: a newer record wins, and our own write never looks foreign."""
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
+from queue import SimpleQueue
+
+import pytest
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken, CommitGuard
+from fileops.core.tracker import ReadRecord
+from fileops.fs.memory import MemoryFileSystem
+from fileops.model.edits import Splice
+from fileops.model.files import Committed, Stamp
+from fileops.tracking.freshness import Freshness
+from fileops.tracking.monitor import FileMonitor
+from fileops.tracking.registry import TrackerRegistry
+from support.notices import Notices
+from support.patience import PATIENCE_S
+from support.session import AgentSession, WallClock
+
+NEVER_S = 3600.0
+FILE, MARKER = "/w/f", "/w/marker"
+OLD = Stamp(dev=1, ino=1, size_bytes=3, mtime_ns=1, ctime_ns=1, mode=0o644, uid=0, gid=0, n_links=1)
+OBSERVED, NEWER = replace(OLD, mtime_ns=2, ctime_ns=2), replace(OLD, mtime_ns=3, ctime_ns=3)
+
+
+def record_of(stamp: Stamp, given_path: str = FILE) -> ReadRecord:
+    return ReadRecord(given_path=given_path, stamp=stamp, taken_ns=stamp.mtime_ns, read_ns=stamp.mtime_ns)
+
+
+# --- a check that a read overtakes ----------------------------------------------------------------------------
+
+
+class Registry:
+    """A registry over a monitor that reports each check and finds no change by itself."""
+
+    def __init__(self) -> None:
+        self.checked: SimpleQueue[str] = SimpleQueue()
+        self.notices = Notices()
+        self.monitor = FileMonitor(
+            check=self.checked.put, each_sweep=lambda: None, on_health=lambda health: None, open_watch=None,
+            moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S,
+        )  # fmt: skip
+        self.registry = TrackerRegistry(self.monitor, self.notices, WallClock())
+
+    def apply_after_read(self, stamp: Stamp) -> None:
+        """Enter the verdict "modified" on OLD after the session has read the file again, under `stamp`."""
+        self.registry.record("a", MARKER, record_of(OLD, MARKER))
+        old = record_of(OLD)
+        self.registry.record("a", FILE, old)
+        self.registry.record("a", FILE, record_of(stamp))
+        self.registry.apply_verdicts(FILE, {"a": (old, "modified")}, OBSERVED, OBSERVED.mtime_ns)
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    registry = Registry()
+    yield registry
+    registry.monitor.close()
+
+
+@pytest.mark.parametrize("stamp", [OBSERVED, NEWER])
+def test_read_during_a_check_stays_fresh(registry: Registry, stamp: Stamp) -> None:
+    registry.apply_after_read(stamp)
+    record = registry.registry.seen("a", FILE)
+    assert record is not None
+    assert (record.stamp, record.stale) == (stamp, None)
+    assert registry.notices.stale() == []
+
+
+def test_check_that_a_newer_read_has_overtaken_is_repeated(registry: Registry) -> None:
+    registry.apply_after_read(NEWER)
+    assert registry.checked.get(timeout=PATIENCE_S) == FILE
+
+
+def test_check_that_a_read_of_the_same_file_has_overtaken_is_not_repeated(registry: Registry) -> None:
+    registry.apply_after_read(OBSERVED)
+    registry.monitor.hint(MARKER)
+    assert registry.checked.get(timeout=PATIENCE_S) == MARKER
+
+
+def test_read_by_one_session_makes_the_other_stale_without_watcher_and_sweep() -> None:
+    fs, notices = MemoryFileSystem(), Notices()
+    fs.put(FILE, b"one\n")
+    freshness = Freshness(fs, notices, WallClock(), debounce_s=0, sweep_s=NEVER_S)
+    a, b = (AgentSession(freshness, fs, name) for name in "ab")
+    a.read(FILE)
+    fs.put(FILE, b"two\n")
+    b.read(FILE)
+    notices.wait_for(lambda: notices.stale() == [("a", FILE, "modified", "external")])
+    freshness.close()
+
+
+# --- our own write between its commit and its record ----------------------------------------------------------
+
+
+class SlowlyRecordedWrite:
+    """A commit whose hooks wait, inside the file's lock, until `meanwhile` (in another thread) waits for that lock."""
+
+    def __init__(self) -> None:
+        self.fs, self.notices = _LockReporting(), Notices()
+        self.fs.put(FILE, b"one\n")
+        self.freshness = Freshness(self.fs, self.notices, WallClock(), debounce_s=NEVER_S, sweep_s=NEVER_S)
+        AgentSession(self.freshness, self.fs, "a").read(FILE)
+
+    def write(self, meanwhile: Callable[[], None]) -> None:
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            self.fs.watched_thread = threading.get_ident()
+            try:
+                meanwhile()
+            except BaseException as failure:  # noqa: BLE001 - raised again below, in the thread of the test
+                failures.append(failure)
+            finally:
+                self.fs.is_waiting.set()
+
+        thread = threading.Thread(target=run)
+
+        def after(committed: Committed) -> None:
+            thread.start()
+            assert self.fs.is_waiting.wait(PATIENCE_S)
+            self.freshness.note_write("a", FILE, committed)
+
+        snapshot = self.fs.read(FILE)
+        self.fs.replace(snapshot, [Splice(0, len(snapshot.data), b"two\n")], CommitGuard(CancelToken(), after))
+        thread.join(PATIENCE_S)
+        for failure in failures:
+            raise failure
+
+
+class _LockReporting(MemoryFileSystem):
+    """Sets `is_waiting` when the watched thread asks for a lock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watched_thread = 0
+        self.is_waiting = threading.Event()
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        if threading.get_ident() == self.watched_thread:
+            self.is_waiting.set()
+        return super().hold(path)
+
+
+@pytest.fixture
+def writing() -> Generator[SlowlyRecordedWrite]:
+    writing = SlowlyRecordedWrite()
+    yield writing
+    writing.freshness.close()
+
+
+def test_check_during_our_write_does_not_take_it_for_a_foreign_one(writing: SlowlyRecordedWrite) -> None:
+    writing.write(lambda: writing.freshness.check(FILE))
+    assert writing.notices.stale() == []
+
+
+def test_edit_during_our_write_is_not_refused(writing: SlowlyRecordedWrite) -> None:
+    writing.write(lambda: writing.freshness.require_fresh("a", writing.fs.read(FILE)))
+    assert writing.notices.events == []
