@@ -81,10 +81,10 @@ def test_check_that_a_read_of_the_same_file_has_overtaken_is_not_repeated(regist
     assert registry.checked.get(timeout=PATIENCE_S) == MARKER
 
 
-def test_read_by_one_session_makes_the_other_stale_without_watcher_and_sweep() -> None:
+def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> None:
     fs, notices = MemoryFileSystem(), Notices()
     fs.put(FILE, b"one\n")
-    freshness = Freshness(fs, notices, WallClock(), debounce_s=0, sweep_s=NEVER_S)
+    freshness = Freshness(fs, notices, WallClock(), moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S)
     a, b = (AgentSession(freshness, fs, name) for name in "ab")
     a.read(FILE)
     fs.put(FILE, b"two\n")
