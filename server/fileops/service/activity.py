@@ -1,7 +1,7 @@
-"""What each session has done to which files, counted, so that an agent's context can be rebuilt. Bounded.
+"""Log of what each session has done to which files, so that an agent's context can be rebuilt. Bounded.
 
-A record beside the tracker: it decides nothing, and outlives what the tracker forgets when a file is gone. Belongs to
-the event loop. Files are named as the session gave them.
+No decision depends on it, and it keeps files that the tracker drops when they are deleted. Belongs to the event loop.
+Paths are as the session gave them.
 """
 
 from collections.abc import Iterable
@@ -10,13 +10,15 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-MAX_FILES = 10_000  # of one session; the one that was longest untouched goes first
+from fileops.model.bounded import LruDict
+
+MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
 
 State = Literal["fresh", "stale", "untracked"]
 
 
 class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
-    """Times in seconds since the epoch, None for what never happened. Conflicts: edits refused as modified."""
+    """What a session has done to one file. Times in seconds, None for never. Conflicts: edits refused as modified."""
 
     file_path: str
     state: State = "untracked"
@@ -31,7 +33,7 @@ class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
 
 class ActivityLog:
     def __init__(self) -> None:
-        self._sessions: dict[str, dict[str, SessionFile]] = {}  # each: the longest untouched first
+        self._sessions: dict[str, LruDict[str, SessionFile]] = {}
 
     def note_read(self, session_id: str, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -46,13 +48,13 @@ class ActivityLog:
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
     def files(self, session_id: str) -> tuple[SessionFile, ...]:
-        """The longest untouched first."""
+        """The least recently touched first."""
         files = self._sessions.get(session_id)
         return () if files is None else tuple(files.values())
 
     def forget(self, session_id: str, file_path: str) -> None:
         if (files := self._sessions.get(session_id)) is not None:
-            files.pop(file_path, None)
+            files.drop(file_path)
 
     def drop_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
@@ -63,15 +65,14 @@ class ActivityLog:
         return SessionFile(file_path=file_path) if known is None else known
 
     def _put(self, session_id: str, file: SessionFile) -> None:
-        files = self._sessions.setdefault(session_id, {})
-        files.pop(file.file_path, None)
-        files[file.file_path] = file
-        if len(files) > MAX_FILES:
-            del files[next(iter(files))]
+        files = self._sessions.get(session_id)
+        if files is None:
+            files = self._sessions[session_id] = LruDict(MAX_FILES)
+        files.put(file.file_path, file)
 
 
 def merged(one: SessionFile, other: SessionFile) -> SessionFile:
-    """Two names of one file, as one; the later name stays."""
+    """The records of two names of one file as one record, under the name that was used last."""
     newer = max(one, other, key=last_touched)
     return replace(
         newer,
@@ -85,9 +86,9 @@ def merged(one: SessionFile, other: SessionFile) -> SessionFile:
 
 
 def by_relevance(files: Iterable[SessionFile]) -> list[SessionFile]:
-    """What was edited before what was only read; there, what has changed since before what has not; then the latest.
+    """Edited files before files that were only read; in each group changed ones first; then the latest.
 
-    The order that docs/PROTOCOL.md promises.
+    docs/PROTOCOL.md promises this order.
     """
     return sorted(files, key=lambda file: (file.n_edits > 0, _has_changed(file), last_touched(file)), reverse=True)
 
@@ -97,7 +98,7 @@ def last_touched(file: SessionFile) -> float:
 
 
 def _has_changed(file: SessionFile) -> bool:
-    """Under the session's eyes: what it knows of the file is wrong now."""
+    """Whether what the session knows of the file is wrong now."""
     return file.state == "stale" or (file.conflicted_at or 0.0) > max(file.read_at or 0.0, file.edited_at or 0.0)
 
 

@@ -7,9 +7,9 @@ most one chunk before its line. Thread-safe.
 import threading
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict
 
 from fileops.core.stamps import is_racy
+from fileops.model.bounded import LruDict
 from fileops.model.files import Stamp
 
 MAX_POINTS = 1 << 16  # of one file: 1 MB of memory; at a chunk of 256 kB that is 16 GB of file, and then no more
@@ -46,7 +46,7 @@ class LineIndexes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._indexes: OrderedDict[Identity, LineIndex] = OrderedDict()
+        self._indexes: LruDict[Identity, LineIndex] = LruDict(MAX_FILES)
 
     def of(self, stamp: Stamp, taken_ns: int) -> LineIndex | None:
         """The index; None if the stamp is too young for an identity: other content could get the same one."""
@@ -54,11 +54,8 @@ class LineIndexes:
             return None
         identity = (stamp.dev, stamp.ino, stamp.size_bytes, stamp.mtime_ns, stamp.ctime_ns)
         with self._lock:
-            index = self._indexes.get(identity)
+            index = self._indexes.use(identity)
             if index is None:
-                index = self._indexes[identity] = LineIndex()
-                if len(self._indexes) > MAX_FILES:
-                    self._indexes.popitem(last=False)
-            else:
-                self._indexes.move_to_end(identity)
+                index = LineIndex()
+                self._indexes.put(identity, index)
             return index

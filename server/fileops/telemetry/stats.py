@@ -1,11 +1,12 @@
 """Statistics of calls, for the whole connection and for each session, in bounded memory. They are not sent anywhere."""
 
 import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from fileops.model.bounded import LruDict
 from fileops.telemetry.calls import CallRecord
 
 PER_OCTAVE = 8  # buckets per doubling: a percentile is at most 9 % too high
@@ -75,19 +76,17 @@ class Statistics:
     def __init__(self, since_ns: int) -> None:
         self.since_ns = since_ns
         self.total = Counters()
-        self._sessions: OrderedDict[str, Counters] = OrderedDict()
+        self._sessions: LruDict[str, Counters] = LruDict(MAX_SESSIONS)
 
     def record(self, call: CallRecord) -> None:
         self.total.add(call)
         if call.method == CLOSING:  # it belongs to a session that is gone
             return
-        numbers = self._sessions.get(call.session_id)
-        if numbers is None:
-            numbers = self._sessions[call.session_id] = Counters()
-        numbers.add(call)
-        self._sessions.move_to_end(call.session_id)
-        if len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        counters = self._sessions.use(call.session_id)
+        if counters is None:
+            counters = Counters()
+            self._sessions.put(call.session_id, counters)
+        counters.add(call)
 
     def outcome(self, session_id: str | None, n_undone: int) -> "StatsOutcome":
         """Statistics of one session, or (None) of all, closed ones included. n_undone: of the applied edits."""
@@ -95,7 +94,7 @@ class Statistics:
         return outcome_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 
     def drop_session(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+        self._sessions.drop(session_id)
 
     def close(self) -> None:
         pass

@@ -1,0 +1,50 @@
+"""A mapping that drops its least recently used entries."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LruDict(Generic[K, V]):
+    """Keeps the most recently used entries whose costs fit in `max_cost`. Not thread-safe.
+
+    cost_of: by value, 1 by default, so that `max_cost` is a number of entries.
+    """
+
+    __slots__ = ("_cost", "_cost_of", "_items", "_max_cost")
+
+    def __init__(self, max_cost: int, cost_of: Callable[[V], int] = lambda value: 1) -> None:
+        self._items: OrderedDict[K, V] = OrderedDict()
+        self._max_cost, self._cost_of, self._cost = max_cost, cost_of, 0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def get(self, key: K) -> V | None:
+        """The value, without a use of the entry."""
+        return self._items.get(key)
+
+    def use(self, key: K) -> V | None:
+        """The value; the entry is the most recently used one now."""
+        if key not in self._items:
+            return None
+        self._items.move_to_end(key)
+        return self._items[key]
+
+    def put(self, key: K, value: V) -> None:
+        self.drop(key)
+        self._items[key] = value
+        self._cost += self._cost_of(value)
+        while self._cost > self._max_cost and self._items:
+            self._cost -= self._cost_of(self._items.popitem(last=False)[1])
+
+    def drop(self, key: K) -> None:
+        if key in self._items:
+            self._cost -= self._cost_of(self._items.pop(key))
+
+    def values(self) -> Iterator[V]:
+        """Least recently used first."""
+        return iter(self._items.values())
