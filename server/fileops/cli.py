@@ -1,6 +1,6 @@
-"""Command line: options, the log, and which command runs.
+"""Command line: options, log, and the choice of the command to run.
 
-Nothing heavy is imported before it is known to be needed: `--version` and `--help` answer at once.
+Imports are deferred until they are needed, so `--version` and `--help` answer immediately.
 """
 
 import argparse
@@ -13,10 +13,10 @@ from typing import NoReturn
 from fileops import __version__
 
 ABOUT = """\
-A daemon through which AI agents read and edit files beside a person.
+A daemon through which AI agents and people edit the same files at the same time.
 
 Without a command it serves JSON-RPC 2.0 in LSP frames on stdin and stdout, as language servers do; an editor or an
-agent starts it. `demo` shows in a minute what it is good for."""
+agent starts it. `demo` shows its purpose in a minute."""
 
 HELLO = f"""\
 fileops-server {__version__} is waiting for a client on stdin: JSON-RPC 2.0 in LSP frames.
@@ -39,7 +39,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status."""
+    """Run a command; returns the exit status."""
     options = _parser().parse_args(argv)
     if options.command == "demo":
         from fileops.demo.story import run_demo
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="show what the daemon does",
-        description="Start the daemon, read, edit, be refused, read again; nothing of yours is changed.",
+        description="Start the daemon, read, edit, be refused, read again. Your own files are not changed.",
     )
     demo.add_argument(
         "directory",
@@ -211,4 +211,4 @@ def _log_to(log_file: str | None, level: str) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(level.upper())
-    logging.getLogger("pygls").setLevel(max(root.level, logging.WARNING))  # below, it logs whole params: texts, secrets
+    logging.getLogger("pygls").setLevel(max(root.level, logging.WARNING))  # else it logs params with texts and secrets

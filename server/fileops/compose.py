@@ -1,7 +1,4 @@
-"""Composition root: the only place that names concrete adapters.
-
-Nothing heavy is imported before it is known to be needed.
-"""
+"""Composition root: the only module that names concrete adapters. Imports are deferred until they are needed."""
 
 import gc
 import os

@@ -1,9 +1,9 @@
-"""What the service needs of the world, as Protocols. Adapters live in `fs/` and `lsp/`.
+"""Ports: the Protocols between the service and its adapters.
 
-A FileSystem is synchronous and is called from worker threads, `try_open_cached` apart. Every path given to it, but for
-that one and `resolve`, is canonical: absolute, without a symlink in any component. It refuses to follow one
-(`PathMoved`), so what was decided about a canonical path holds for what is opened. OSErrors are translated to
-`FileOpsError`s inside it.
+A FileSystem is synchronous. All of it but `try_open_cached` is called in worker threads. Paths, except those given to
+`try_open_cached` and `resolve`, are canonical: absolute, without a symlink in any component. A FileSystem follows no
+symlink (`PathMoved`), so a decision about a canonical path holds for the file that is opened. It translates OSErrors
+to `FileOpsError`s.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ class ContentStream(Protocol):
 
     @property
     def stamp(self) -> Stamp:
-        """From the open handle, taken before the first byte was read."""
+        """The stamp of the open handle, taken before the first byte was read."""
         ...
 
     @property
@@ -37,7 +37,7 @@ class ContentStream(Protocol):
     def version(self) -> int | None: ...
 
     def read(self, max_bytes: int) -> bytes:
-        """Up to max_bytes, b"" only at the end."""
+        """Read up to max_bytes; b"" only at the end."""
         ...
 
     def seek(self, offset_bytes: int) -> None: ...
@@ -51,38 +51,39 @@ class CommitHooks(Protocol):
     """Called by `replace` inside the file's lock."""
 
     def prepare(self) -> None:
-        """Before each step that others can see and that is taken back where no commit comes: a folder, a temp file.
+        """Called before each visible step that is undone if the commit fails: making a folder or a temp file.
 
-        Never, once or often. Raise to give up unharmed.
+        It may be called any number of times. An exception ends the commit without effect.
         """
         ...
 
     def before(self) -> None:
-        """After the compare, before the first step that cannot be taken back. Raise to give up unharmed."""
+        """Called after the compare, before the first step that cannot be undone. An exception ends the commit."""
         ...
 
     def on_cancel(self, withdraw: Callable[[], None]) -> None:
-        """After `before`, by a commit that somebody else makes: called, on any thread, when the caller gives up.
+        """Take what withdraws a commit that the editor makes. Called after `before`.
 
-        What becomes of it is the commit's to say: it is made, or `replace` raises Cancelled and nothing happened.
+        `withdraw` is called, on any thread, when the request is cancelled. The commit then decides: it is made, or
+        `replace` raises Cancelled and nothing happened.
         """
         ...
 
     def after(self, committed: Committed) -> None:
-        """Directly after the commit. Must not raise."""
+        """Called immediately after the commit. Must not raise."""
         ...
 
 
 class FileSystem(Protocol):
     def resolve(self, path: str) -> str:
-        """The canonical path: symlinks followed, `.` and `..` gone; also for a path that does not exist (yet).
+        """Return the canonical path: symlinks followed, `.` and `..` removed. The file need not exist.
 
         Raises: FileMissing (a name no file can have), IoFailure (more than 40 links).
         """
         ...
 
     def stat(self, path: str) -> Stamp | None:
-        """None where nothing stands. Raises: IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
+        """Return None if there is no file. Raises: IsDirectory, NotRegularFile, PermissionRefused, PathMoved."""
         ...
 
     def open(self, path: str) -> ContentStream:
@@ -90,68 +91,68 @@ class FileSystem(Protocol):
         ...
 
     def try_open_cached(self, path: str) -> ContentStream | None:
-        """`open` for the event loop: without waiting for a disk, a lock or anybody. path: as it was given.
+        """Open on the event loop, without waiting for a disk, a lock or another process. Args: path: as given.
 
-        Where a stream is given, the path is canonical and the content whole. None, and nothing has happened: whatever
-        stands there, `resolve` and `open` it in a worker thread.
+        If a stream is returned, the path is canonical and the content is complete. If None, nothing has happened: use
+        `resolve` and `open` in a worker thread.
         """
         ...
 
     def read(self, path: str) -> Snapshot:
-        """The whole content, from one handle; a missing file gives a snapshot with stamp None.
+        """Read the whole content from one handle. The snapshot of a missing file has no stamp.
 
         Raises: IsDirectory, NotRegularFile, PermissionRefused, PathMoved.
         """
         ...
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        """Compare-and-swap: put the splices in place if the file still is the one in the snapshot.
+        """Compare-and-swap: apply the splices if the file is still the one in the snapshot.
 
-        A snapshot of a missing file creates it (with missing parents), exclusively. Whole or not at all, durable.
-        Raises: Stale (it is another file or content now), AlreadyExists (creation lost), PathMoved, and the
-        FileOpsErrors of writing; then nothing changed. Whatever `hooks.before` raises passes through unharmed.
+        The snapshot of a missing file creates it, and its parents, exclusively. The change is atomic and durable.
+        Raises: Stale (another file or content), AlreadyExists (of a creation), PathMoved, the FileOpsErrors of
+        writing, and what `hooks.before` raises. After an exception nothing has changed.
         """
         ...
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
-        """Compare-and-delete, for taking back a creation. Raises as `replace`."""
+        """Compare-and-delete, to undo a creation. Raises as `replace`."""
         ...
 
     def hold(self, path: str) -> AbstractContextManager[None]:
-        """The file's lock within this process, as `replace` takes it. Reentrant in one thread."""
+        """Lock the file within this process, as `replace` does. Reentrant in one thread."""
         ...
 
 
 class Approver(Protocol):
     @property
     def can_ask(self) -> bool:
-        """Whether there is a person to be asked at all."""
+        """Whether the client can ask its user."""
         ...
 
     async def decide(self, question: Question) -> Decision:
-        """Ask the person. Cancelling the call withdraws the question."""
+        """Ask the user. Cancelling the call withdraws the request."""
         ...
 
 
 class Corrector(Protocol):
     @property
     def can_ask(self) -> bool:
-        """Whether the client has said that it proposes corrections."""
+        """Whether the client proposes corrections."""
         ...
 
     async def correct(self, request: CorrectionRequest) -> Correction | None:
-        """Ask it; None for no proposal, or none in time. Cancelling the call withdraws the question."""
+        """Ask for a proposal; None if there is none in time. Cancelling the call withdraws the request."""
         ...
 
 
 class Events(Protocol):
     def publish(self, event: Event) -> None:
-        """From any thread; order of publication per thread is kept. Never raises, never blocks."""
+        """Publish from any thread. Keeps the order per thread, raises nothing and never blocks."""
         ...
 
 
 class EditJournal(Protocol):
-    """Where applied edits are kept so that they can be listed and undone."""
+    """Records applied edits, so that they can be shown and undone."""
 
     def append(
         self,
@@ -164,25 +165,24 @@ class EditJournal(Protocol):
         timestamp: float,
         undoes: tuple[str, ...] = (),
     ) -> None:
-        """Called after each commit, by the worker thread that made it. Must not raise.
-
-        timestamp: seconds. undoes: ids of the edits that this one undid.
+        """Record a commit, in the worker thread that made it. Must not raise. Args: timestamp: seconds. undoes: ids of the edits
+        that this one undid.
         """
         ...
 
 
 class Running(Protocol):
-    """A shell command at work."""
+    """A running shell command."""
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
-        """Its exit code, once all of it has ended; None if it was killed after timeout_s.
+        """Wait until all its processes have ended, and return the exit code; None if it was killed after timeout_s.
 
-        on_output: gets what it prints, stdout and stderr as they come, in the calling thread.
+        Args: on_output: called in this thread with what it prints, stdout and stderr as they arrive.
         """
         ...
 
     def kill(self) -> None:
-        """End it and all that it started. From any thread, at any time; `wait` returns then."""
+        """End it and all that it started; then `wait` returns. Can be called at any time, from any thread."""
         ...
 
 
@@ -200,28 +200,28 @@ class CommandApprover(Protocol):
     def can_ask(self) -> bool: ...
 
     async def decide(self, request: CommandRequest, cwd: str) -> Decision:
-        """Once, Always (this very command, in this session), Reject or TimedOut. cwd: where it will run."""
+        """Return Once, Always (for this command, in this session), Reject or TimedOut. Args: cwd: where it will run."""
         ...
 
 
 class DirectoryWatch(Protocol):
-    """Watches folders, not recursively; tells of changes through the callbacks it was made with.
+    """Watches folders, not recursively, and reports changes to callbacks, in the watch's thread.
 
-    on_hint(folder, name): something may have happened to folder/name. on_move(folder, name): another file may stand
-    there, or none, where the system tells moves from writes. on_lost(folder): that folder is no longer watched;
-    on_lost(None): events were dropped. All come from a thread of its own.
+    on_hint(folder, name): folder/name may have changed. on_move(folder, name): it may be another file, or gone, if the
+    system distinguishes moves from writes. on_lost(folder): the folder is no longer watched; on_lost(None): events were
+    dropped.
     """
 
     def add(self, folder: str) -> None:
-        """Canonical path. Raises: WatchError."""
+        """Watch a folder, given by its canonical path. Raises: WatchError."""
         ...
 
     def remove(self, folder: str) -> None:
-        """Nothing happens where the folder is not watched."""
+        """Stop watching a folder; no effect if it is not watched."""
         ...
 
     def is_in_place(self, folder: str) -> bool:
-        """Whether the watch is on the folder that stands at that path now."""
+        """Whether the watched folder is still the one at that path."""
         ...
 
     def is_alive(self) -> bool:
@@ -232,14 +232,14 @@ class DirectoryWatch(Protocol):
 
 
 class HistoryStore(Protocol):
-    """Where the history of edits outlives the process."""
+    """Keeps the history of edits beyond the life of the process."""
 
     def load(self) -> Iterable[tuple[AppliedEdit, bytes | None]]:
-        """Oldest first, each with the content after it, zlib-compressed, where that was kept."""
+        """Return the edits, oldest first, each with the content after it, zlib-compressed, if that was kept."""
         ...
 
     def append(self, edit: AppliedEdit, content: bytes | None) -> None:
-        """content: after the edit, not compressed. Must not raise."""
+        """Append an edit. Must not raise. Args: content: after the edit, not compressed."""
         ...
 
     def close(self) -> None: ...
@@ -295,10 +295,10 @@ class Editor(Protocol):
     def apply(
         self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
     ) -> None:
-        """Called in a worker thread.
+        """Have the editor make an edit. Called in a worker thread.
 
-        is_current: whether the editor has told of nothing newer than what the edit is made for; asked last of all.
-        on_cancel: takes what withdraws the edit. Raises: ApplyRefused; Cancelled (withdrawn, and not made);
-        DocumentUnknown (withdrawn, and perhaps made).
+        Args: is_current: whether the document is still the one that the edit is made for; called last, on the event
+        loop. on_cancel: takes what withdraws the edit.
+        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made).
         """
         ...

@@ -39,6 +39,7 @@ class MemoryFileSystem:
     """Files in memory. `clock_ns` is the wall clock; the times of files never repeat even if it does."""
 
     def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        """Args: clock_ns: wall clock. Times of files never repeat, even if the clock does."""
         self._clock_ns = clock_ns
         self._last_ns = 0
         self._last_ino = 1
