@@ -253,7 +253,7 @@ async def test_an_editor_that_tells_of_its_edit_only_when_it_is_idle_is_believed
     editor.apply = answer({"applied": True})
     result = await editor.client.edit(file, "two", "deux")
     assert (result.ok, result.details.get("applied_to")) == (True, "buffer")
-    assert "has not told" in str((result.details.get("commit") or {}).get("reason"))
+    assert "did not send the new text" in str((result.details.get("commit") or {}).get("reason"))
     assert (await editor.client.read(file)).code == "apply_refused"
     assert (await editor.client.edit(file, "deux", "2")).code == "apply_refused"
     editor.type(file, "two", "deux")
