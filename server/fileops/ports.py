@@ -165,8 +165,9 @@ class EditJournal(Protocol):
         timestamp: float,
         undoes: tuple[str, ...] = (),
     ) -> None:
-        """Record a commit, in the worker thread that made it. Must not raise. Args: timestamp: seconds. undoes: ids of the edits
-        that this one undid.
+        """Record a commit, in the worker thread that made it. Must not raise.
+
+        Args: timestamp: seconds. undoes: ids of the edits that this one undid.
         """
         ...
 

@@ -73,7 +73,7 @@ def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> N
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nothing fit", "no text file is in there"),
+        ("nothing fit", "it contains no text file with five different lines"),
         ("missing", "there is no such folder"),
         ("nothing fit/short.txt", "that is not a folder"),
     ],

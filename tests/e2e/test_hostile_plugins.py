@@ -97,7 +97,7 @@ def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_clien
         ("sleeping", STOPPED),
         ("looping", STOPPED),
         ("leaving", "it ended its process (status 3)"),
-        ("odd", "it returned int instead of a reason"),
+        ("odd", "it gave no reason but int"),
     ],
 )
 def test_validator_that_gives_no_answer_refuses_and_is_named(
