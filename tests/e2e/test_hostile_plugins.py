@@ -141,6 +141,32 @@ def test_plugins_that_block_keep_no_worker_while_they_do_nor_afterwards(site: Pa
         assert client.shut_down() == 0
 
 
+def held_by(pid: int) -> tuple[int, int, list[int]]:
+    """Threads, descriptors and child processes."""
+    return len(os.listdir(f"/proc/{pid}/task")), len(os.listdir(f"/proc/{pid}/fd")), descendants_of(pid)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="what a process holds is read from /proc")
+def test_hundred_plugin_calls_that_block_leave_nothing_behind(file: Path, site: Path, tmp_path: Path) -> None:
+    """R-PLUGIN-1. After the first of them, which starts what stays."""
+    with daemon(site, 0.05) as client:
+        client.initialize()
+        client.read(file)
+        require_local_edits(client, tmp_path)
+        before = (0, 0, [0])
+        for n in range(101):
+            result = client.result("fileops/edit", edit_by(file, "sleeping"))
+            assert result["error"]["code"] == "strategy_failed"
+            if n == 0:
+                before = held_by(client.process.pid)
+        threads, descriptors, children = held_by(client.process.pid)
+        assert children == before[2] == []
+        assert threads <= before[0]
+        assert descriptors <= before[1]
+        require_local_edits(client, tmp_path)
+        assert client.shut_down() == 0
+
+
 def begin_blocked(client: RawClient, file: Path) -> tuple[Any, int]:
     """The request, and the process that it keeps busy."""
     client.initialize()
