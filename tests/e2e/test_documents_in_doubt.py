@@ -16,6 +16,7 @@ import pytest
 
 import fileops
 from support.rawclient import PATIENCE_S, RawClient, edit_of, raw_client
+from support.starved import Starved
 
 EDITOR: dict[str, Any] = {
     "textDocument": {"synchronization": {}},
@@ -126,20 +127,6 @@ def test_a_document_that_could_not_be_kept_is_free_once_it_is_closed(
 # --- no descriptors ---------------------------------------------------------------------------------------------
 
 
-class Starved:
-    """The daemon can open no further file inside this."""
-
-    def __init__(self, client: RawClient) -> None:
-        self.pid = client.process.pid
-
-    def __enter__(self) -> None:
-        self.limits = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (0, self.limits[1]))
-
-    def __exit__(self, *exc: object) -> None:
-        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.limits)
-
-
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
 @pytest.mark.parametrize("capabilities", [EDITOR, NO_EDITOR], ids=["editor", "no editor"])
 def test_a_document_that_came_while_there_were_no_descriptors_is_not_taken_for_closed(
@@ -149,7 +136,7 @@ def test_a_document_that_came_while_there_were_no_descriptors_is_not_taken_for_c
     with raw_client() as client:
         client.initialize(capabilities)
         client.read(file)
-        with Starved(client):
+        with Starved(client.process.pid):
             opened(client, file)
             client.call("fileops/approvalMode")  # by then it was taken
         if capabilities == EDITOR:

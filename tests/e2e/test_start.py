@@ -1,14 +1,21 @@
 """The start: a reader does not wait for pygls; what needs it loads it, and nothing is lost or passed by meanwhile."""
 
+import ast
+import importlib.util
 import re
+import resource
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, frame, raw_client
+from fileops.api import requests, sessions, views
+from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, edit_of, frame, raw_client
+from support.sshd import wait_until
+from support.starved import Starved
 
 COUNTING_IMPORTS = (sys.executable, "-X", "importtime", "-m", "fileops")
+TELLING_IMPORTS = (sys.executable, "-v", "-m", "fileops")  # those by importlib as well, without times
 HELLO: list[object] = [
     {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {"capabilities": {}}},
     {"jsonrpc": "2.0", "method": "initialized", "params": {}},
@@ -81,6 +88,57 @@ def test_open_documents_load_no_pygls(file: Path) -> None:
         loaded = _loaded(client)
     assert "fileops.fs.overlay.documents" in loaded
     assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
+
+
+def lazily_imported_by_requests() -> set[str]:
+    """Modules that functions of the request table import."""
+    names: set[str] = set()
+    for module in (requests, sessions, views):
+        tree = ast.parse(Path(module.__file__ or "").read_text())
+        for function in (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom) and node.module is not None:
+                    inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                    names |= {name for name in inner if find_spec(node.module, name)} or {node.module}
+    return names
+
+
+def find_spec(package: str, name: str) -> bool:
+    """Whether the name is a module of the package."""
+    found = importlib.util.find_spec(package)
+    if found is None or found.submodule_search_locations is None:
+        return False
+    return importlib.util.find_spec(name) is not None
+
+
+def imported(client: RawClient) -> set[str]:
+    return set(re.findall(r"^import '([\w.]+)' #", client.stderr, re.MULTILINE))
+
+
+def test_modules_that_only_some_requests_need_are_loaded_after_the_first_answer(file: Path) -> None:
+    with raw_client(TELLING_IMPORTS) as client:
+        client.initialize()
+        assert imported(client).isdisjoint(requests.DEFERRED_MODULES)
+        client.read(file)
+        wait_until(lambda: imported(client).issuperset(requests.DEFERRED_MODULES))
+        assert lazily_imported_by_requests() <= imported(client)
+        assert client.shut_down() == 0
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
+def test_requests_are_served_without_descriptors_once_one_was_answered(file: Path) -> None:
+    """Those that touch no file need none."""
+    with raw_client(TELLING_IMPORTS) as client:
+        client.initialize()
+        client.read(file)
+        wait_until(lambda: imported(client).issuperset(requests.DEFERRED_MODULES))
+        with Starved(client.process.pid):
+            assert client.result("fileops/history")["edits"] == []
+            assert client.result("fileops/stats")
+            assert client.result("fileops/undo", {"edit_id": "none"})["error"]["code"] == "undo_conflict"
+            assert client.result("fileops/describe", {"method": "fileops/edit", "arguments": edit_of(file)})
+            assert client.result("fileops/tools")["tools"]
+        assert client.shut_down() == 0
 
 
 def test_read_behind_the_first_didopen_sees_the_document(file: Path) -> None:

@@ -3,6 +3,7 @@
 The server announces these tables at `initialize`.
 """
 
+import importlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -135,3 +136,25 @@ NOTIFICATIONS: tuple[str, ...] = (
     "fileops/watcherHealth",
     "fileops/approvalMode",
 )
+
+
+# Loaded by the requests that need them, and all of them after the first answer.
+DEFERRED_MODULES: tuple[str, ...] = (
+    "fileops.wire.tools",
+    "fileops.wire.history",
+    "fileops.wire.stats",
+    "fileops.wire.correction",
+    "fileops.core.matching.nearest",
+)
+
+
+def load_deferred() -> None:
+    """Load what only some requests need, so that no later shortage of descriptors fails one.
+
+    Raises: ImportError, OSError.
+    """
+    from fileops.wire import tools
+
+    tools.tool_definitions()  # it reads a file, and keeps what is in it
+    for module in DEFERRED_MODULES:
+        importlib.import_module(module)

@@ -8,13 +8,14 @@ import asyncio
 import gc
 import importlib
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request, load_deferred
 from fileops.core.uris import path_of, scheme_of
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
+LOAD_DEFERRED_AFTER_S = 0.1  # a client's first requests come together, and share no interpreter with the imports
 
 
 class ClientContext(Struct, frozen=True, kw_only=True):
@@ -71,6 +73,7 @@ class LspServer:
         self._listeners: list[Callable[[Event], None]] = []
         self._features: dict[str, Feature] = {}
         self._folders: dict[str, str] = {}
+        self._has_deferred = True  # modules that are neither loaded nor being loaded
         self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
@@ -92,7 +95,9 @@ class LspServer:
                 service.calls.measured(request.method, session_id, InvalidParams),
                 self._progress.reporting(params.work_done_token, request.method) as say,
             ):
-                return await request.handle(service, params, *([say] if request.streams_output else []))
+                result = await request.handle(service, params, *([say] if request.streams_output else []))
+            self._load_deferred_soon()
+            return result
 
         try_sync = request.try_sync
 
@@ -162,6 +167,25 @@ class LspServer:
             gc.freeze()
             gc.enable()
         return protocol.load(self.connection, self._features, self.client.capabilities)
+
+    def _load_deferred_soon(self) -> None:
+        if self._has_deferred:
+            self._has_deferred = False
+            asyncio.get_running_loop().call_later(LOAD_DEFERRED_AFTER_S, self._load_deferred)
+
+    def _load_deferred(self) -> None:
+        def load() -> None:
+            try:
+                load_deferred()
+            except (ImportError, OSError) as fault:
+                log.warning("a module could not be loaded yet: %s", fault)
+                self._has_deferred = True  # the next answer tries again
+
+        try:
+            threading.Thread(target=load, name="fileops-load", daemon=True).start()
+        except RuntimeError as fault:  # no thread is available
+            log.warning("modules could not be loaded yet: %s", fault)
+            self._has_deferred = True
 
     def _context(self, decoded: DecodedOptions, events: Events) -> ClientContext:
         return ClientContext(
