@@ -59,6 +59,16 @@ def enter(allowed: frozenset[Share] | None) -> None:
 
 
 @contextmanager
+def waiting_for_nobody() -> Generator[None]:
+    """Inside, in a thread that may wait for everybody (the event loop's), nobody but the disk is waited for."""
+    _here.allowed = LOCAL
+    try:
+        yield
+    finally:
+        _here.allowed = None
+
+
+@contextmanager
 def refusing(full: frozenset[Share]) -> Generator[None]:
     """Inside, a `require` of one of these shares fails."""
     _here.full = full

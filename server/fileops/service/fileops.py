@@ -5,6 +5,7 @@ needs a decision or a correction, it returns a question. The client is asked whi
 leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.concurrency import shares
 from fileops.concurrency.cancellation import CancelToken
-from fileops.core.roots import Roots
+from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import Always, Decision, Question, SomeHunks
 from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged, DidRead
@@ -90,7 +92,9 @@ class FileOps:
         self._sessions = OpenSessions()
         self.files = SessionFiles(fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks)
         self._roots: Roots | None = None  # None: nothing is confined
-        self._canonical_folders: dict[str, str] = {}  # as given -> canonical, of the folders that are open
+        # As given -> canonical, of the folders that are open; None while a mapped host is asked where one leads.
+        self._canonical_folders: dict[str, str | None] = {}
+        self._resolving: set[asyncio.Task[None]] = set()
         self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = _nothing
@@ -112,7 +116,7 @@ class FileOps:
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
         """The result of `read` if neither a path lock nor the disk has to be waited for, else None."""
-        if not self._path_locks.is_free(request.file_path):
+        if not self._path_locks.is_free(request.file_path) or self._unresolved_above(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
         if result is not None:
@@ -121,6 +125,7 @@ class FileOps:
 
     async def read(self, request: ReadRequest) -> ReadResult:
         token, session = CancelToken(), self._sessions.get(request.session_id)
+        await self._resolve_above(request.file_path)
         roots, path = self._read_roots, request.file_path
         async with self._path_locks.acquire(path, shared=True):
             result = await self._workers.run(token, lambda: self._reader.read(request, roots, token), path)
@@ -150,6 +155,7 @@ class FileOps:
     async def edit(self, request: EditRequest) -> EditResult:
         """Both `edit` and `multi_edit`."""
         token, session = CancelToken(), self._sessions.get(request.session_id)
+        await self._resolve_above(request.file_path)
         step = partial(self._editor.start, request)
         while True:
             policy = self._policy(request.session_id, session)
@@ -207,12 +213,14 @@ class FileOps:
     async def record_read(self, request: ReadRequest) -> ReadResult:
         """Record that the agent has seen the whole present file by other means."""
         session = self._sessions.get(request.session_id)
+        await self._resolve_above(request.file_path)
         result = await self.files.record_read(request, self._read_roots)
         self._note_read(request, result, session)
         return result
 
     async def find_line(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """The line of the first occurrence, in a file that the session has read and may edit."""
+        await self._resolve_above(file_path)
         return await self.files.find_line(session_id, file_path, old_string, self._edit_roots)
 
     # --- history -------------------------------------------------------------------------------------------
@@ -281,15 +289,49 @@ class FileOps:
         """Set the folders that are open from now on (absolute paths); the `roots` of the settings always count.
 
         Confinement never loosens: once there was a folder, having none leaves everything outside. A folder is
-        resolved when it is opened and not later, since it may have been replaced by a link by then.
+        resolved when it is opened and not later, since it may have been replaced by a link by then. A
+        folder of a mapped host contains nothing until the host has answered.
         """
         folders = (*workspace_folders, *self.settings.roots)
         before = self._canonical_folders
-        self._canonical_folders = {folder: before.get(folder) or self._canonical(folder) for folder in folders}
-        canonical = self._canonical_folders.values()
-        if folders or self._roots is not None:
+        self._canonical_folders = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
+        self._folders_resolved()
+        for folder in (folder for folder, canonical in self._canonical_folders.items() if canonical is None):
+            task = asyncio.get_running_loop().create_task(self._resolve(folder))
+            self._resolving.add(task)  # the loop alone would let it go
+            task.add_done_callback(self._resolving.discard)
+
+    def _folders_resolved(self) -> None:
+        canonical = [folder for folder in self._canonical_folders.values() if folder is not None]
+        if self._canonical_folders or self._roots is not None:
             self._roots = Roots.of(canonical)
-        self.folders = tuple(dict.fromkeys((*folders, *canonical)))
+        self.folders = tuple(dict.fromkeys((*self._canonical_folders, *canonical)))
+
+    def _canonical_at_once(self, folder: str) -> str | None:
+        """None if a mapped host has to be asked."""
+        try:
+            with shares.waiting_for_nobody():
+                return self._canonical(folder)
+        except shares.NeedsShare:
+            return None
+
+    async def _resolve(self, folder: str) -> None:
+        canonical = await self._workers.run(CancelToken(), lambda: self._canonical(folder), folder)
+        if self._canonical_folders.get(folder, "") is None:  # neither closed nor resolved meanwhile
+            self._canonical_folders[folder] = canonical
+            self._folders_resolved()
+
+    def _unresolved_above(self, file_path: str) -> list[str]:
+        return [
+            folder
+            for folder, canonical in self._canonical_folders.items()
+            if canonical is None and is_inside(folder, file_path)
+        ]
+
+    async def _resolve_above(self, file_path: str) -> None:
+        """A request sees the folders that were opened before it. It needs the same host, so nobody else waits."""
+        for folder in self._unresolved_above(file_path):
+            await self._resolve(folder)
 
     def _canonical(self, folder: str) -> str:
         """The folder, resolved if possible. Otherwise it contains nothing, but the client still gets confinement."""
