@@ -227,7 +227,7 @@ def compose(
 ) -> "FileOps":
     """Build a service over files as the user sees them. Args: folders: absolute paths of the workspace."""
     from fileops.service.fileops import ClientAdapters, FileOps
-    from fileops.service.plugins import register_plugins
+    from fileops.service.plugins.registry import register_plugins
     from fileops.service.workspace import Workspace
     from fileops.tracking.freshness import Freshness
     from fileops.watch import factory, stat_scan

@@ -23,7 +23,7 @@ from fileops.rpc.decode import InvalidParams
 from fileops.rpc.decode import decode as decode_params
 from fileops.rpc.json import MAX_DIGITS, dumps, loads
 from fileops.rpc.messages import Malformed, Notification, Reply, Request, parse
-from fileops.service.plugins import register_plugins
+from fileops.service.plugins.registry import register_plugins
 from fileops.wire import convert
 from fileops.wire import types as wire
 from support.core_models import (

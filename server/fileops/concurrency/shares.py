@@ -60,7 +60,7 @@ def enter(allowed: frozenset[Share] | None) -> None:
 
 @contextmanager
 def waiting_for_nobody() -> Generator[None]:
-    """Inside, in a thread that may wait for everybody (the event loop's), nobody but the disk is waited for."""
+    """Wait for the disk only inside the block, in a thread that may otherwise wait for anything (the event loop's)."""
     _here.allowed = LOCAL
     try:
         yield

@@ -317,7 +317,7 @@ class FileOps:
 
     async def _resolve(self, folder: str) -> None:
         canonical = await self._workers.run(CancelToken(), lambda: self._canonical(folder), folder)
-        if self._canonical_folders.get(folder, "") is None:  # neither closed nor resolved meanwhile
+        if self._canonical_folders.get(folder, "") is None:  # neither closed nor resolved since
             self._canonical_folders[folder] = canonical
             self._folders_resolved()
 
@@ -329,7 +329,7 @@ class FileOps:
         ]
 
     async def _resolve_above(self, file_path: str) -> None:
-        """A request sees the folders that were opened before it. It needs the same host, so nobody else waits."""
+        """Resolve the folders that were opened before this request, which needs the same host anyway."""
         for folder in self._unresolved_above(file_path):
             await self._resolve(folder)
 

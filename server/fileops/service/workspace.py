@@ -14,7 +14,7 @@ from fileops.service.edit_history import EditHistory
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
-    from fileops.service.plugins import Plugins
+    from fileops.service.plugins.registry import Plugins
 
 
 class Workspace:

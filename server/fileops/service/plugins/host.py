@@ -1,4 +1,4 @@
-"""The process in which plugins run: requests on stdin, answers on stdout, one at a time. Started by plugin_process.py.
+"""The process in which plugins run: requests on stdin, answers on stdout, one at a time. Started by process.py.
 
 It imports nothing of the daemon. What a plugin does to it, the daemon survives: its memory is limited, what it prints
 goes to stderr, and it ends with the pipe it reads from, however the daemon ended. Frames are a length in four bytes and

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from fileops.model.errors import PluginFailed
-from fileops.service.plugin_host import LENGTH, MAX_ANSWER_BYTES
+from fileops.service.plugins.host import LENGTH, MAX_ANSWER_BYTES
 
 START_S = 30.0  # for the interpreter to start; what a plugin imports is its own time
 TIMEOUT_S = 10.0
@@ -26,7 +26,7 @@ TIMEOUT_VARIABLE, MEMORY_VARIABLE = "FILEOPS_PLUGIN_TIMEOUT_S", "FILEOPS_PLUGIN_
 
 # The daemon's own search path, and not the folder that it happens to be in.
 _START = (
-    "import sys; sys.path[:] = sys.argv[3:]; from fileops.service.plugin_host import main; "
+    "import sys; sys.path[:] = sys.argv[3:]; from fileops.service.plugins.host import main; "
     "main(int(sys.argv[1]), float(sys.argv[2]))"
 )
 
@@ -49,7 +49,7 @@ class PluginProcesses:
         )
 
     def call(self, request: dict[str, object]) -> dict[str, Any]:
-        """See plugin_host. Raises: PluginFailed, where no answer came in time."""
+        """See host.py. Raises: PluginFailed, where no answer came in time."""
         process = self._taken()
         try:
             answer = process.answer_to(json.dumps(request).encode("ascii"), self.timeout_s)

@@ -1,6 +1,6 @@
 """Plugins: strategies and validators of other packages, by entry point. Found by name; loaded at their first use.
 
-Their code runs in separate processes (plugin_process.py): one that blocks, loops or uses too much memory is killed; its
+Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its
 edit fails and names it.
 """
 
@@ -19,7 +19,7 @@ from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
 from fileops.model.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
 
 if TYPE_CHECKING:
-    from fileops.service.plugin_process import PluginProcesses
+    from fileops.service.plugins.process import PluginProcesses
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Plugins:
 
     def _started(self) -> "PluginProcesses":
         if self._processes is None:
-            from fileops.service.plugin_process import PluginProcesses
+            from fileops.service.plugins.process import PluginProcesses
 
             try:
                 processes = PluginProcesses.limited_by(os.environ)
@@ -85,7 +85,7 @@ def _strategy(entry: EntryPoint) -> StrategyPlugin:
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
-        return answer["places"]  # pyright: ignore[reportReturnType] - made so by plugin_host, and checked by the caller
+        return answer["places"]  # pyright: ignore[reportReturnType] - made so by host.py, and checked by the caller
 
     return find
 
