@@ -11,6 +11,7 @@ settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The editors' tests come one after the other: windows that are not in front get their keys late."""
     for item in items:
