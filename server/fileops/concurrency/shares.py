@@ -59,7 +59,7 @@ def enter(allowed: frozenset[Share] | None) -> None:
 
 
 @contextmanager
-def waiting_for_nobody() -> Generator[None]:
+def waiting_for_disk_only() -> Generator[None]:
     """Wait for the disk only inside the block, in a thread that may otherwise wait for anything (the event loop's)."""
     _here.allowed = LOCAL
     try:

@@ -6,7 +6,7 @@ Hosts ask by themselves before a tool is called. So by default a person is asked
 import logging
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 from fileops.mcp.diffs import cut_diff
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
@@ -40,14 +40,15 @@ class InputRequired(Exception):
         self.asked = asked
 
 
-class Dialogue:
-    """How the present call reaches a person. `decide` as in ports.Approver."""
+class Dialogue(Protocol):
+    """The way in which one call reaches the user."""
 
     async def decide(self, question: Question) -> Decision:
-        raise NotImplementedError
+        """See ports.Approver. Raises: ConsentUnavailable, InputRequired."""
+        ...
 
 
-class NoDialogue(Dialogue):
+class NoDialogue:
     """The client cannot ask. allows: whether edits of protected files are applied then."""
 
     def __init__(self, *, allows: bool) -> None:
@@ -62,7 +63,7 @@ class NoDialogue(Dialogue):
 Ask = Callable[[str, object, float], Awaitable[object]]
 
 
-class LegacyDialogue(Dialogue):
+class LegacyDialogue:
     """Asks while the call waits. ask: method, params, seconds; returns the client's result."""
 
     def __init__(self, ask: Ask, host: str, on_wait: Callable[[], None]) -> None:
@@ -80,7 +81,7 @@ class LegacyDialogue(Dialogue):
         return decision_of(answer)
 
 
-class ModernDialogue(Dialogue):
+class ModernDialogue:
     """Asks by ending the call; a repeated call brings the answer. asked: of the opened state, None without one.
 
     is_forged: a state was given that does not open. Each question in it is rejected.

@@ -310,7 +310,7 @@ class FileOps:
     def _canonical_at_once(self, folder: str) -> str | None:
         """None if a mapped host has to be asked."""
         try:
-            with shares.waiting_for_nobody():
+            with shares.waiting_for_disk_only():
                 return self._canonical(folder)
         except shares.NeedsShare:
             return None
