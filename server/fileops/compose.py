@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Approver,
         CommandApprover,
         Corrector,
-        Events,
+        EventSink,
         Executor,
         ExecutorChoice,
         FileSystem,
@@ -133,7 +133,7 @@ class NoEditor:
 
 
 class NoEvents:
-    """See ports.Events: the client is notified of nothing, since no host shows notifications to its model."""
+    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
 
     def publish(self, event: "Event") -> None:
         pass
@@ -216,7 +216,7 @@ def compose(
     settings: "Settings",
     folders: Sequence[str],
     *,
-    events: "Events",
+    events: "EventSink",
     files: "OverlayFileSystem",
     approver: "Approver",
     history: "History",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model.approval import Correction, CorrectionRequest, Decision, Question
+from fileops.model.approval import ApprovalRequest, Correction, CorrectionRequest, Decision
 from fileops.model.documents import BufferEdit, DocumentChange
 from fileops.model.edits import Plan, Splice
 from fileops.model.events import Event
@@ -118,7 +118,7 @@ class FileSystem(Protocol):
         """Compare-and-delete, to undo a creation. Raises as `replace`."""
         ...
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
+    def lock(self, path: str) -> AbstractContextManager[None]:
         """Lock the file within this process, as `replace` does. Reentrant in one thread."""
         ...
 
@@ -129,7 +129,7 @@ class Approver(Protocol):
         """Whether the client can ask its user."""
         ...
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         """Ask the user. Cancelling the call withdraws the request."""
         ...
 
@@ -145,7 +145,7 @@ class Corrector(Protocol):
         ...
 
 
-class Events(Protocol):
+class EventSink(Protocol):
     def publish(self, event: Event) -> None:
         """Publish from any thread. Keeps the order per thread, raises nothing and never blocks."""
         ...
@@ -172,7 +172,7 @@ class EditJournal(Protocol):
         ...
 
 
-class Running(Protocol):
+class RunningProcess(Protocol):
     """A running shell command."""
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
@@ -188,7 +188,7 @@ class Running(Protocol):
 
 
 class Executor(Protocol):
-    def start(self, command: str, cwd: str) -> Running:
+    def start(self, command: str, cwd: str) -> RunningProcess:
         """Raises: CommandNotStarted."""
         ...
 

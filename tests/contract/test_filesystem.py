@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contract.recording import RecordingHooks
-from contract.worlds import World
+from contract.worlds import FileSystemWorld
 from fileops.core.stamps import same_stamp
 from fileops.model.edits import Splice
 from fileops.model.errors import (
@@ -45,7 +45,7 @@ from fileops.model.errors import (
         ("//", "/"),
     ],
 )
-def test_resolve_gives_the_canonical_path(world: World, given: str, expected: str) -> None:
+def test_resolve_gives_the_canonical_path(world: FileSystemWorld, given: str, expected: str) -> None:
     world.put(f"{world.folder}/f", b"x")
     world.make_folder(f"{world.folder}/a")
     links = {
@@ -62,18 +62,18 @@ def test_resolve_gives_the_canonical_path(world: World, given: str, expected: st
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\0", "n" * 300, "\ud800"])
-def test_a_name_that_no_file_can_have_is_missing(world: World, name: str) -> None:
+def test_a_name_that_no_file_can_have_is_missing(world: FileSystemWorld, name: str) -> None:
     with pytest.raises(FileMissing):
         world.fs.resolve(f"{world.folder}/{name}")
 
 
 @pytest.mark.parametrize("path", ["", "f", "./f", "~/f"])
-def test_a_relative_path_is_refused(world: World, path: str) -> None:
+def test_a_relative_path_is_refused(world: FileSystemWorld, path: str) -> None:
     with pytest.raises(NotAbsolute):
         world.fs.resolve(path)
 
 
-def test_forty_links_are_followed_and_no_more(world: World) -> None:
+def test_forty_links_are_followed_and_no_more(world: FileSystemWorld) -> None:
     world.put(f"{world.folder}/l0", b"x")
     for i in range(1, 42):
         world.link(f"{world.folder}/l{i}", f"l{i - 1}")
@@ -88,7 +88,7 @@ def test_forty_links_are_followed_and_no_more(world: World) -> None:
 # --- looking and reading --------------------------------------------------------------------------------------
 
 
-def test_read_gives_bytes_and_stamp(world: World) -> None:
+def test_read_gives_bytes_and_stamp(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     data = bytes(range(256)) * 5000
     world.put(path, data)
@@ -99,7 +99,7 @@ def test_read_gives_bytes_and_stamp(world: World) -> None:
     assert snapshot.stamp.size_bytes == len(data)
 
 
-def test_open_streams_from_one_handle(world: World) -> None:
+def test_open_streams_from_one_handle(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"0123456789")
     with world.fs.open(path) as stream:
@@ -113,7 +113,7 @@ def test_open_streams_from_one_handle(world: World) -> None:
         assert (stream.version is None) == (world.source == "disk")
 
 
-def test_nothing_there(world: World) -> None:
+def test_nothing_there(world: FileSystemWorld) -> None:
     path = f"{world.folder}/no/such"
     assert world.fs.stat(path) is None
     snapshot = world.fs.read(path)
@@ -122,13 +122,13 @@ def test_nothing_there(world: World) -> None:
         world.fs.open(path)
 
 
-def test_a_path_through_a_file_is_missing(world: World) -> None:
+def test_a_path_through_a_file_is_missing(world: FileSystemWorld) -> None:
     world.put(f"{world.folder}/f", b"x")
     assert world.fs.stat(f"{world.folder}/f/x") is None
 
 
 @pytest.mark.parametrize("verb", ["stat", "open", "read"])
-def test_a_folder_is_refused(world: World, verb: str) -> None:
+def test_a_folder_is_refused(world: FileSystemWorld, verb: str) -> None:
     world.make_folder(f"{world.folder}/d")
     with pytest.raises(IsDirectory):
         getattr(world.fs, verb)(f"{world.folder}/d")
@@ -136,7 +136,7 @@ def test_a_folder_is_refused(world: World, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["stat", "open", "read"])
 @pytest.mark.parametrize("place", ["link", "tolink/f"])
-def test_a_link_is_never_followed_but_in_resolve(world: World, verb: str, place: str) -> None:
+def test_a_link_is_never_followed_but_in_resolve(world: FileSystemWorld, verb: str, place: str) -> None:
     world.put(f"{world.folder}/d/f", b"x")
     world.link(f"{world.folder}/link", "d/f")
     world.link(f"{world.folder}/tolink", "d")
@@ -144,7 +144,7 @@ def test_a_link_is_never_followed_but_in_resolve(world: World, verb: str, place:
         getattr(world.fs, verb)(f"{world.folder}/{place}")
 
 
-def test_a_write_moves_the_stamp(world: World) -> None:
+def test_a_write_moves_the_stamp(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"one")
     before = world.fs.stat(path)
@@ -158,7 +158,7 @@ def test_a_write_moves_the_stamp(world: World) -> None:
 # --- replacing ------------------------------------------------------------------------------------------------
 
 
-def test_replace_puts_splices_in_place(world: World) -> None:
+def test_replace_puts_splices_in_place(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"0123456789")
     hooks = RecordingHooks()
@@ -172,7 +172,7 @@ def test_replace_puts_splices_in_place(world: World) -> None:
     assert world.names(world.folder) == ["f"]
 
 
-def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: World) -> None:
+def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"a")
     snapshot = world.fs.read(path)
@@ -181,7 +181,7 @@ def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: World) -> None:
     assert world.get(path) == b"43210a"
 
 
-def test_no_net_effect_writes_nothing(world: World) -> None:
+def test_no_net_effect_writes_nothing(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"abc")
     before = world.fs.stat(path)
@@ -193,7 +193,7 @@ def test_no_net_effect_writes_nothing(world: World) -> None:
     assert world.fs.stat(path) == before
 
 
-def test_a_moved_file_is_not_written_over(world: World) -> None:
+def test_a_moved_file_is_not_written_over(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -206,7 +206,7 @@ def test_a_moved_file_is_not_written_over(world: World) -> None:
     assert world.names(world.folder) == ["f"]
 
 
-def test_the_same_bytes_under_a_new_time_are_the_same_file(world: World) -> None:
+def test_the_same_bytes_under_a_new_time_are_the_same_file(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -215,7 +215,7 @@ def test_the_same_bytes_under_a_new_time_are_the_same_file(world: World) -> None
     assert world.get(path) == b"seen!"
 
 
-def test_a_deleted_file_is_stale(world: World) -> None:
+def test_a_deleted_file_is_stale(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -226,7 +226,7 @@ def test_a_deleted_file_is_stale(world: World) -> None:
 
 
 @pytest.mark.parametrize("error", [Cancelled(), KeyError("mine"), TimeoutError("mine"), KeyboardInterrupt()])
-def test_what_the_hook_raises_passes_through_and_nothing_changed(world: World, error: BaseException) -> None:
+def test_what_the_hook_raises_passes_through_and_nothing_changed(world: FileSystemWorld, error: BaseException) -> None:
     def refuse() -> None:
         raise error
 
@@ -247,7 +247,7 @@ def test_what_the_hook_raises_passes_through_and_nothing_changed(world: World, e
     assert world.get(path) == b"next seen"
 
 
-def test_parallel_replaces_never_lose_one(world: World) -> None:
+def test_parallel_replaces_never_lose_one(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"")
     errors: list[BaseException] = []
@@ -278,7 +278,7 @@ def test_parallel_replaces_never_lose_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"new\n"])
-def test_a_missing_snapshot_creates_with_parents(world: World, data: bytes) -> None:
+def test_a_missing_snapshot_creates_with_parents(world: FileSystemWorld, data: bytes) -> None:
     path = f"{world.folder}/a/b/f"
     hooks = RecordingHooks()
     committed = world.fs.replace(world.fs.read(path), [Splice(0, 0, data)], hooks)
@@ -290,7 +290,7 @@ def test_a_missing_snapshot_creates_with_parents(world: World, data: bytes) -> N
     assert world.names(f"{world.folder}/a/b") == ["f"]
 
 
-def test_a_file_that_appears_meanwhile_wins(world: World) -> None:
+def test_a_file_that_appears_meanwhile_wins(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     for when in ("early", "late"):
         snapshot = world.fs.read(path)
@@ -305,7 +305,7 @@ def test_a_file_that_appears_meanwhile_wins(world: World) -> None:
         world.delete(path)
 
 
-def test_a_failed_creation_takes_its_folders_away(world: World) -> None:
+def test_a_failed_creation_takes_its_folders_away(world: FileSystemWorld) -> None:
     path = f"{world.folder}/a/b/f"
 
     def refuse() -> None:
@@ -316,7 +316,7 @@ def test_a_failed_creation_takes_its_folders_away(world: World) -> None:
     assert world.names(world.folder) == []
 
 
-def test_a_failed_creation_leaves_what_others_put_in_its_folders(world: World) -> None:
+def test_a_failed_creation_leaves_what_others_put_in_its_folders(world: FileSystemWorld) -> None:
     def refuse() -> None:
         world.put(f"{world.folder}/a/theirs", b"x")
         raise Cancelled
@@ -326,7 +326,7 @@ def test_a_failed_creation_leaves_what_others_put_in_its_folders(world: World) -
     assert world.names(f"{world.folder}/a") == ["theirs"]
 
 
-def test_creation_below_a_file_is_refused(world: World) -> None:
+def test_creation_below_a_file_is_refused(world: FileSystemWorld) -> None:
     world.put(f"{world.folder}/f", b"x")
     with pytest.raises(FileOpsError):
         world.fs.replace(world.fs.read(f"{world.folder}/f/g/h"), [Splice(0, 0, b"x")], RecordingHooks())
@@ -337,7 +337,7 @@ def test_creation_below_a_file_is_refused(world: World) -> None:
 # --- removing -------------------------------------------------------------------------------------------------
 
 
-def test_remove_deletes_what_was_seen(world: World) -> None:
+def test_remove_deletes_what_was_seen(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     hooks = RecordingHooks()
@@ -349,7 +349,7 @@ def test_remove_deletes_what_was_seen(world: World) -> None:
     assert world.names(world.folder) == []
 
 
-def test_remove_spares_what_was_not_seen(world: World) -> None:
+def test_remove_spares_what_was_not_seen(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -363,7 +363,7 @@ def test_remove_spares_what_was_not_seen(world: World) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_hold_keeps_others_out_and_lets_its_thread_in(world: World, exists: Any) -> None:
+def test_hold_keeps_others_out_and_lets_its_thread_in(world: FileSystemWorld, exists: Any) -> None:
     path = f"{world.folder}/f"
     if exists:
         world.put(path, b"")
@@ -375,7 +375,7 @@ def test_hold_keeps_others_out_and_lets_its_thread_in(world: World, exists: Any)
         done.set()
 
     thread = threading.Thread(target=write)
-    with world.fs.hold(path), world.fs.hold(path):
+    with world.fs.lock(path), world.fs.lock(path):
         thread.start()
         assert not done.wait(0.1)
         assert not world.get(path)
@@ -384,7 +384,7 @@ def test_hold_keeps_others_out_and_lets_its_thread_in(world: World, exists: Any)
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: World, exists: Any) -> None:
+def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: FileSystemWorld, exists: Any) -> None:
     path = f"{world.folder}/f"
     if exists:
         world.put(path, b"old")
@@ -393,7 +393,7 @@ def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: World, exist
     looked: list[bool] = []
 
     def look() -> None:
-        with world.fs.hold(path):
+        with world.fs.lock(path):
             looked.append(noted.is_set())
 
     looker = threading.Thread(target=look)
@@ -411,7 +411,7 @@ def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: World, exist
 # --- for the event loop ---------------------------------------------------------------------------------------
 
 
-def test_what_is_had_without_waiting_is_what_an_open_gives(world: World) -> None:
+def test_what_is_had_without_waiting_is_what_an_open_gives(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"one\n")
     with world.fs.open(path) as opened:  # a first use may be needed
@@ -424,7 +424,7 @@ def test_what_is_had_without_waiting_is_what_an_open_gives(world: World) -> None
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "link", "./f", "f/", "../{}/f"])
-def test_what_is_no_file_by_its_canonical_path_is_not_had_without_waiting(world: World, name: str) -> None:
+def test_what_is_no_file_by_its_canonical_path_is_not_had_without_waiting(world: FileSystemWorld, name: str) -> None:
     world.put(f"{world.folder}/f", b"one\n")
     world.make_folder(f"{world.folder}/folder")
     if "link" in name:

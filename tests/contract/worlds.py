@@ -1,6 +1,6 @@
 """Where the contract suite runs: a FileSystem, and an outside hand that can do to its files what users do.
 
-To put another FileSystem under the suite, write a World and add it to WORLDS.
+To put another FileSystem under the suite, write a FileSystemWorld and add it to WORLDS.
 """
 
 import os
@@ -24,7 +24,7 @@ from support.fake_editor import FakeEditor
 from support.sshd import Sshd
 
 
-class World(Protocol):
+class FileSystemWorld(Protocol):
     fs: FileSystem
     folder: str  # canonical, exists, empty
     source: Source  # what a file counts as that was put there
@@ -210,8 +210,8 @@ class SftpWorld(DiskWorld):
         return super().names(self._there(folder))
 
 
-SSH_WORLDS: dict[str, Callable[[Path, Sshd], World]] = {"sftp": SftpWorld}
-WORLDS: dict[str, Callable[[Path], World]] = {
+SSH_WORLDS: dict[str, Callable[[Path, Sshd], FileSystemWorld]] = {"sftp": SftpWorld}
+WORLDS: dict[str, Callable[[Path], FileSystemWorld]] = {
     "local-openat2": lambda root: DiskWorld(root, nofollow.best_opener()),
     "local-walk": lambda root: DiskWorld(root, nofollow.OPENERS["walk"]),
     "local-compare": lambda root: DiskWorld(root, nofollow.OPENERS["compare"]),

@@ -59,7 +59,7 @@ IMPOSSIBLE_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ConfinementWorld:
     inside: str
     outside: str
     client: RawClient
@@ -80,7 +80,7 @@ class World:
 
 
 @pytest.fixture
-def world(folder: str, tmp_path: Path) -> Generator[World]:
+def world(folder: str, tmp_path: Path) -> Generator[ConfinementWorld]:
     outside, twin = tmp_path / "out", Path(f"{folder}-twin")
     for place in (outside, twin):
         place.mkdir()
@@ -98,10 +98,10 @@ def world(folder: str, tmp_path: Path) -> Generator[World]:
     with raw_client(command, cwd=str(outside)) as client:
         folders = [{"uri": Path(folder).as_uri(), "name": "w"}]
         client.initialize(workspaceFolders=folders, initializationOptions={"confine": "all"})
-        yield World(folder, os.path.realpath(outside), client, [])
+        yield ConfinementWorld(folder, os.path.realpath(outside), client, [])
 
 
-def named(pattern: str, world: World) -> str:
+def named(pattern: str, world: ConfinementWorld) -> str:
     with open(f"{world.outside}/secret.txt", "rb") as file:
         return (
             pattern.replace("{in}", world.inside)
@@ -130,7 +130,7 @@ def requests_for(path: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE_NAMES, *IMPOSSIBLE_NAMES])
-def test_no_name_leads_out(world: World, name: str) -> None:
+def test_no_name_leads_out(world: ConfinementWorld, name: str) -> None:
     pattern = OUTSIDE_NAMES.get(name) or IMPOSSIBLE_NAMES.get(name, "")
     path = named(pattern, world)
     for method, params in requests_for(path):
@@ -145,7 +145,7 @@ def test_no_name_leads_out(world: World, name: str) -> None:
     assert world.ask("fileops/read", {"file_path": f"{world.inside}/file.txt"})["status"] == "success"
 
 
-def test_what_exists_outside_is_not_told(world: World) -> None:
+def test_what_exists_outside_is_not_told(world: ConfinementWorld) -> None:
     """The same words for a file, a folder, nothing at all and what may not be entered."""
     answers: set[str] = set()
     for place in ("out/secret.txt", "out", "out/nothing", "out/nothing/at/all", "out/secret.txt/below"):
@@ -156,7 +156,7 @@ def test_what_exists_outside_is_not_told(world: World) -> None:
     assert len(answers) == 1, answers
 
 
-def codes_of(world: World, path: str, n_rounds: int = N_ROUNDS) -> set[str]:
+def codes_of(world: ConfinementWorld, path: str, n_rounds: int = N_ROUNDS) -> set[str]:
     """Read, edit and create by this name, again and again; what came of it."""
     codes: set[str] = set()
     for i in range(n_rounds):
@@ -172,7 +172,7 @@ def codes_of(world: World, path: str, n_rounds: int = N_ROUNDS) -> set[str]:
     return codes
 
 
-def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: World) -> None:
+def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: ConfinementWorld) -> None:
     inner = f"{world.inside}/inner"
     os.mkdir(inner)
     Path(f"{inner}/secret.txt").write_text(INSIDE)
@@ -189,7 +189,7 @@ def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: World) -> No
     assert "fileops/read: outside_roots" in codes
 
 
-def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: World) -> None:
+def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: ConfinementWorld) -> None:
     """Renamed away during the call, with a link to the outside put in its place in the same step."""
     door, link = f"{world.inside}/door", f"{world.inside}/link"
     os.mkdir(door)
@@ -202,7 +202,7 @@ def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: World) 
     assert "fileops/read: ok" in codes
 
 
-def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: World) -> None:
+def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: ConfinementWorld) -> None:
     door, link = f"{world.inside}/door.txt", f"{world.inside}/link.txt"
     Path(door).write_text(INSIDE)
     os.symlink(f"{world.outside}/secret.txt", link)
@@ -212,7 +212,7 @@ def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: 
     world.require_untouched()
 
 
-def test_a_workspace_folder_that_is_renamed_is_followed_by_nobody(world: World, tmp_path: Path) -> None:
+def test_a_workspace_folder_that_is_renamed_is_followed_by_nobody(world: ConfinementWorld, tmp_path: Path) -> None:
     """A link of its name leads to the outside now: the name was decided on at the start."""
     os.rename(world.inside, tmp_path / "moved")
     os.symlink(world.outside, world.inside)
@@ -288,7 +288,7 @@ def test_another_folder_that_is_opened_does_not_look_again_where_the_first_leads
     assert os.listdir(outside) == []
 
 
-def test_a_hard_link_inside_is_inside(world: World) -> None:
+def test_a_hard_link_inside_is_inside(world: ConfinementWorld) -> None:
     """Documented: it is that file's own name, and no filesystem knows of another truth."""
     os.link(f"{world.outside}/secret.txt", f"{world.inside}/hard")
     assert SECRET in world.ask("fileops/read", {"file_path": f"{world.inside}/hard"})["output"]

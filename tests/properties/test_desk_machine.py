@@ -32,7 +32,7 @@ from fileops.model.errors import (
     Rejected,
     UndoConflict,
 )
-from support.in_process import Desk
+from support.in_process import Workbench
 
 T = TypeVar("T")
 paths = st.sampled_from(["/w/f", "/w/g"])
@@ -100,17 +100,17 @@ class DeskMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.runner = asyncio.Runner()
-        self.desk = self.run(_new_desk())
+        self.bench = self.run(_new_desk())
         self.models = {path: Model(f"{path}\nmiddle\nend\n") for path in ("/w/f", "/w/g")}
         for path, model in self.models.items():
-            self.desk.disk.put(path, model.disk.encode())
+            self.bench.disk.put(path, model.disk.encode())
         self.n_lines = 0
         self.applied: dict[str, Applied] = {}
         for path in self.models:
             self.open_window(path)
 
     def teardown(self) -> None:
-        self.desk.close()
+        self.bench.close()
         self.runner.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -129,7 +129,7 @@ class DeskMachine(RuleBasedStateMachine):
     def open_window(self, path: str) -> None:
         model = self.models[path]
         if model.buffer is None:
-            self.desk.editor.open(path)
+            self.bench.editor.open(path)
             model.buffer = model.base = model.disk
 
     @rule(path=paths, at=places)
@@ -157,44 +157,44 @@ class DeskMachine(RuleBasedStateMachine):
     def put_in_window(self, path: str, text: str) -> None:
         """Told as the one change that it is."""
         uri = uri_of(path)
-        old = self.desk.editor.documents[uri].text
+        old = self.bench.editor.documents[uri].text
         head = next((n for n, (a, b) in enumerate(zip(old, text, strict=False)) if a != b), min(len(old), len(text)))
         limit = min(len(old), len(text)) - head
         tail = next((n for n in range(limit) if old[-1 - n] != text[-1 - n]), limit)
-        self.desk.editor.splice(uri, head, len(old) - tail, text[head : len(text) - tail])
+        self.bench.editor.splice(uri, head, len(old) - tail, text[head : len(text) - tail])
 
     @rule(path=paths)
     def saves(self, path: str) -> None:
         model = self.models[path]
         if model.buffer is not None:
             model.disk = model.base = model.buffer
-            self.desk.editor.save(uri_of(path))
+            self.bench.editor.save(uri_of(path))
 
     @rule(path=paths)
     def reverts(self, path: str) -> None:
         model = self.models[path]
         if model.buffer is not None:
             model.buffer = model.base = model.disk
-            self.desk.editor.reload(uri_of(path))
+            self.bench.editor.reload(uri_of(path))
 
     @rule(path=paths, at=places)
     def closes(self, path: str, at: int) -> None:
         model = self.models[path]
         if model.buffer is not None and at % 4 == 0:
             model.buffer = model.base = None
-            self.desk.editor.close(uri_of(path))
+            self.bench.editor.close(uri_of(path))
 
     @rule(path=paths, at=places)
     def another_program_writes(self, path: str, at: int) -> None:
         model = self.models[path]
         model.disk = inserted(model.disk, at, self.line("tool"))
-        self.desk.disk.put(path, model.disk.encode())
+        self.bench.disk.put(path, model.disk.encode())
 
     # --- agents --------------------------------------------------------------------------------------------
 
     @rule(path=paths, session=sessions)
     def reads(self, path: str, session: str) -> None:
-        outcome = self.run(self.desk.read(path, session))
+        outcome = self.run(self.bench.read(path, session))
         assert outcome.error is None
         for line in self.models[path].truth.splitlines():
             assert f"→{line}\n" in outcome.output + "\n"
@@ -210,11 +210,11 @@ class DeskMachine(RuleBasedStateMachine):
                 raise ApplyRefused(reason="not now")
             self.type_line(path, typed_at)
 
-        self.desk.editor.before_apply = before_apply
+        self.bench.editor.before_apply = before_apply
         try:
             self.edit(path, session, at, reads_first=True)
         finally:
-            self.desk.editor.before_apply = lambda: None
+            self.bench.editor.before_apply = lambda: None
 
     @rule(path=paths, session=sessions, at=places, answer=st.sampled_from(["once", "reject", "modify"]))
     def edits_with_approval(self, path: str, session: str, at: int, answer: str) -> None:
@@ -234,8 +234,8 @@ class DeskMachine(RuleBasedStateMachine):
             return
         old, new = lines[at % len(lines)], self.line("agent")
         if reads_first:
-            self.run(self.desk.read(path, session))
-        outcome = self.run(self.desk.edit(path, f"{old}\n", f"{new}\n", session))
+            self.run(self.bench.read(path, session))
+        outcome = self.run(self.bench.edit(path, f"{old}\n", f"{new}\n", session))
         if outcome.error is not None:
             assert isinstance(outcome.error, REFUSALS), outcome.error
             return
@@ -255,7 +255,7 @@ class DeskMachine(RuleBasedStateMachine):
         edit_id = list(self.applied)[which % len(self.applied)]
         edit = self.applied[edit_id]
         model = self.models[edit.path]
-        outcome = self.run(self.desk.undo(edit_id))
+        outcome = self.run(self.bench.undo(edit_id))
         if outcome.error is not None:
             assert isinstance(outcome.error, UndoConflict), outcome.error
             assert edit.new not in model.truth.split("\n")
@@ -273,11 +273,11 @@ class DeskMachine(RuleBasedStateMachine):
             if next(n_asked) == refused:
                 raise ApplyRefused(reason="not now")
 
-        self.desk.editor.before_apply = before_apply
+        self.bench.editor.before_apply = before_apply
         try:
-            outcome = self.run(self.desk.undo(session_id=session))
+            outcome = self.run(self.bench.undo(session_id=session))
         finally:
-            self.desk.editor.before_apply = lambda: None
+            self.bench.editor.before_apply = lambda: None
         if outcome.error is not None:
             assert isinstance(outcome.error, (UndoConflict, ApplyRefused)), outcome.error
             assert outcome.files == ()
@@ -294,11 +294,11 @@ class DeskMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_and_nothing_is_written_unasked(self) -> None:
         for path, model in self.models.items():
-            assert self.desk.on_disk(path) == model.disk.encode()
-            document = self.desk.editor.documents.get(uri_of(path))
+            assert self.bench.on_disk(path) == model.disk.encode()
+            document = self.bench.editor.documents.get(uri_of(path))
             assert (document.text if document else None) == model.buffer
             model.look()
-            assert self.desk.editor.buffers.read(path).data == model.truth.encode()
+            assert self.bench.editor.buffers.read(path).data == model.truth.encode()
 
 
 def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], None], work: Callable[[], None]) -> None:
@@ -307,7 +307,7 @@ def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], Non
             return Modify(f"{question.original_text}agent{machine.n_lines} by hand\n")
         return Once() if answer == "once" else Reject()
 
-    person = machine.desk.person
+    person = machine.bench.person
     person.can_ask, person.answer, person.meanwhile = True, decide, meanwhile
     try:
         work()
@@ -315,8 +315,8 @@ def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], Non
         person.can_ask, person.meanwhile = False, lambda: None
 
 
-async def _new_desk() -> Desk:
-    return Desk()
+async def _new_desk() -> Workbench:
+    return Workbench()
 
 
 def test_a_person_and_agents_at_the_same_files() -> None:

@@ -28,7 +28,8 @@ from fileops.service.fileops import ClientAdapters, FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
-from support.in_process import Person, RecordingEvents, SystemClock
+from support.events import EventRecorder
+from support.in_process import Person, SystemClock
 
 NEVER_S = 3600.0
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
@@ -67,7 +68,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.root = Path(self.folder.name).resolve() / "w"
         self.root.mkdir()
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))
-        events, clock = RecordingEvents(), SystemClock()
+        events, clock = EventRecorder(), SystemClock()
         self.freshness = Freshness(
             fs, events, clock, moved=stat_scan.changed_paths, debounce_s=NEVER_S, sweep_s=NEVER_S
         )

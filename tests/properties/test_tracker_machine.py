@@ -15,7 +15,7 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
-from support.notices import Notices
+from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
 NEVER_S = 3600.0
@@ -44,7 +44,7 @@ class TrackerMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         root = Path(self.folder.name).resolve()
         self.fs = LocalFileSystem(state_folder=str(root / "state"))
-        self.notices = Notices()
+        self.notices = EventRecorder()
         self.freshness = Freshness(
             self.fs,
             self.notices,

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fileops.model.errors import UndoConflict
-from support.in_process import Desk
+from support.in_process import Workbench
 
 PATH = "/w/f"
 SESSION = "agent"
@@ -39,11 +39,11 @@ class Shared:
     encoding: str
     bom: bytes
     newline: str
-    desk: Desk = field(default_factory=Desk)
+    bench: Workbench = field(default_factory=Workbench)
     written: set[str] = field(default_factory=set[str])
 
     def text(self) -> str:
-        return self.decoded(self.desk.on_disk(PATH) or b"")
+        return self.decoded(self.bench.on_disk(PATH) or b"")
 
     def decoded(self, data: bytes) -> str:
         assert data.startswith(self.bom)
@@ -52,7 +52,7 @@ class Shared:
     def put(self, text: str) -> None:
         """As a person saves it."""
         self.written.update(WORD.findall(text))
-        self.desk.disk.put(PATH, self.bom + text.replace("\n", self.newline).encode(self.encoding))
+        self.bench.disk.put(PATH, self.bom + text.replace("\n", self.newline).encode(self.encoding))
 
     async def edit(self, new: str) -> str:
         """As an agent: the smallest run of lines that stands once is replaced. The edit's id."""
@@ -65,7 +65,7 @@ class Shared:
         while not window or occurrences(old, window) > 1:
             first, stop, last = max(first - 1, 0), min(stop + 1, len(old_lines)), max(last - 1, 0)
             window = "".join(old_lines[first:stop])
-        edit_id = await self.desk.applied(PATH, window, "".join(new_lines[first : len(new_lines) - last]), SESSION)
+        edit_id = await self.bench.applied(PATH, window, "".join(new_lines[first : len(new_lines) - last]), SESSION)
         assert self.text() == new
         return edit_id
 
@@ -121,12 +121,12 @@ async def test_undo_of_what_a_person_has_put_back_changes_nothing(
     try:
         edit_id = await file.edit(after)
         file.put(before)
-        outcome = await (file.desk.undo(session_id=SESSION) if by_session else file.desk.undo(edit_id))
+        outcome = await (file.bench.undo(session_id=SESSION) if by_session else file.bench.undo(edit_id))
         assert outcome.error is None, outcome.output
         assert outcome.files[0].edit_id is None
         assert file.text() == before
     finally:
-        file.desk.close()
+        file.bench.close()
 
 
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: f"{writing[0]}-{len(writing[1])}-{writing[2]!r}")
@@ -141,11 +141,11 @@ async def test_undo_of_what_a_person_has_put_back_beside_lines_of_their_own_chan
         edit_id = await file.edit(head + after + tail)
         present = "typed before\n" + head + before + tail + "typed behind\n"
         file.put(present)
-        outcome = await file.desk.undo(edit_id)
+        outcome = await file.bench.undo(edit_id)
         assert outcome.error is None, outcome.output
         assert file.text() == present
     finally:
-        file.desk.close()
+        file.bench.close()
 
 
 # --- any history ----------------------------------------------------------------------------------------------------
@@ -170,11 +170,11 @@ def test_edit_that_was_put_back_stays_put_back(
         try:
             edit_id = await file.edit(middle + after + end)
             file.put(present)
-            outcome = await file.desk.undo(edit_id)
+            outcome = await file.bench.undo(edit_id)
             assert outcome.error is None, outcome.output
             assert file.text() == present
         finally:
-            file.desk.close()
+            file.bench.close()
 
     asyncio.run(story())
 
@@ -193,11 +193,11 @@ def test_lines_elsewhere_are_kept_and_the_edit_is_taken_back(
         try:
             edit_id = await file.edit(after + "the middle\n" + elsewhere)
             file.put(after + "the middle\n" + typed)
-            outcome = await file.desk.undo(edit_id)
+            outcome = await file.bench.undo(edit_id)
             assert outcome.error is None, outcome.output
             assert file.text() == before + "the middle\n" + typed
         finally:
-            file.desk.close()
+            file.bench.close()
 
     asyncio.run(story())
 
@@ -269,7 +269,7 @@ def test_no_word_is_made_up_doubled_or_taken_from_the_person(data: st.DataObject
             present = joined(*mine)
             file.put(present)
             typed = set(mine[0]) - {word for state, _ in states for word in state}
-            outcome = await file.desk.undo(session_id=SESSION)
+            outcome = await file.bench.undo(session_id=SESSION)
             result = file.text()
             counted = Counter(WORD.findall(result))
             if outcome.error is not None:
@@ -281,6 +281,6 @@ def test_no_word_is_made_up_doubled_or_taken_from_the_person(data: st.DataObject
             if is_as_it_was:
                 assert result == joined(words, gaps), "a state of the file itself, and not taken back from there"
         finally:
-            file.desk.close()
+            file.bench.close()
 
     asyncio.run(story())

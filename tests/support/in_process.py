@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history.journal import History
-from fileops.model.approval import Decision, Once, Question
+from fileops.model.approval import ApprovalRequest, Decision, Once
 from fileops.model.edits import Edit
-from fileops.model.events import Event
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
@@ -15,6 +14,7 @@ from fileops.model.settings import Settings
 from fileops.service.fileops import ClientAdapters, FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
+from support.events import EventRecorder
 from support.fake_editor import FakeEditor
 
 
@@ -23,30 +23,22 @@ class SystemClock:
         return time.time_ns()
 
 
-class RecordingEvents:
-    def __init__(self) -> None:
-        self.published: list[Event] = []
-
-    def publish(self, event: Event) -> None:
-        self.published.append(event)
-
-
 class Person:
     """An Approver. answer: what he says to a question; meanwhile: what happens before he says it."""
 
     def __init__(self) -> None:
         self.can_ask = False
-        self.questions: list[Question] = []
-        self.answer: Callable[[Question], Decision] = lambda question: Once()
+        self.questions: list[ApprovalRequest] = []
+        self.answer: Callable[[ApprovalRequest], Decision] = lambda question: Once()
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         self.questions.append(question)
         self.meanwhile()
         return self.answer(question)
 
 
-class Desk:
+class Workbench:
     """A disk, an editor over it, a person who may be asked, and the service."""
 
     def __init__(
@@ -59,7 +51,7 @@ class Desk:
         self.disk = disk or MemoryFileSystem()
         self.disk.make_folder("/w")
         self.editor = FakeEditor(self.disk, self.disk.put)
-        self.events, self.person = RecordingEvents(), Person()
+        self.events, self.person = EventRecorder(), Person()
         self.history = history or History()
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)

@@ -141,14 +141,14 @@ class MemoryFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
+    def lock(self, path: str) -> AbstractContextManager[None]:
         return self._locks.of(path)
 
     # --- helpers ----------------------------------------------------------------------------------------------
 
     def _committing(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
         """Compare before and after the hook that may wait, then change."""
-        with self.hold(snapshot.path):
+        with self.lock(snapshot.path):
             with self._guard:
                 self._require_same(snapshot)
             hooks.before()

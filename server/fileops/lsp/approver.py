@@ -8,7 +8,7 @@ from typing import cast
 
 from fileops.lsp.client import Client
 from fileops.lsp.user_prompt import UserPrompt
-from fileops.model.approval import Always, Decision, Modify, Once, Question, Reject, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
@@ -33,7 +33,7 @@ class LspApprover:
     def can_ask(self) -> bool:
         return self._prompt.can_ask
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(f"{question.title}\n{question.description}", yes=APPLY)
         hunk_ids = [hunk.id for hunk in question.change.hunks]

@@ -21,7 +21,7 @@ class _Published:
 
 
 class NotificationQueue:
-    """See ports.Events. Create it on the loop's thread; call `flush` before the connection is closed."""
+    """See ports.EventSink. Create it on the loop's thread; call `flush` before the connection is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Iterable[Event]], None]) -> None:
         self._loop = loop

@@ -27,7 +27,7 @@ from fileops.lsp.progress import ProgressTokens
 from fileops.model.events import Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
-from fileops.ports import Events
+from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.service.catalog import strategy_names, validator_names
 from fileops.wire.convert import notification_of
@@ -49,7 +49,7 @@ class ClientContext(Struct, frozen=True, kw_only=True):
     settings: Settings
     options: Options
     folders: tuple[str, ...]  # absolute paths of the workspace folders
-    events: Events
+    events: EventSink
     client: Client
     progress: ProgressTokens
     add_standard: "Callable[..., None]"  # see LspServer.add_standard
@@ -187,7 +187,7 @@ class LspServer:
             log.warning("modules could not be loaded yet: %s", fault)
             self._has_deferred = True
 
-    def _context(self, decoded: DecodedOptions, events: Events) -> ClientContext:
+    def _context(self, decoded: DecodedOptions, events: EventSink) -> ClientContext:
         return ClientContext(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
             client=self.client, progress=self._progress, add_standard=self.add_standard,

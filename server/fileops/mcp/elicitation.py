@@ -11,7 +11,7 @@ from typing import Literal, Protocol, cast
 from fileops.mcp.diffs import cut_diff
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
-from fileops.model.approval import Always, Decision, Once, Question, Reject, TimedOut
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut
 from fileops.model.digest import content_digest
 from fileops.model.errors import ModifiedExternally
 from fileops.rpc.outgoing import ClientGone, ClientRefused
@@ -34,7 +34,7 @@ class ConsentUnavailable(Exception):
 class InputRequired(Exception):
     """A modern client has to put the question, and then to repeat the call."""
 
-    def __init__(self, question: Question, asked: Asked) -> None:
+    def __init__(self, question: ApprovalRequest, asked: Asked) -> None:
         super().__init__(question.title)
         self.question = question
         self.asked = asked
@@ -43,7 +43,7 @@ class InputRequired(Exception):
 class Dialogue(Protocol):
     """The way in which one call reaches the user."""
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         """See ports.Approver. Raises: ConsentUnavailable, InputRequired."""
         ...
 
@@ -54,7 +54,7 @@ class NoDialogue:
     def __init__(self, *, allows: bool) -> None:
         self._allows = allows
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         if self._allows:
             return Once()
         raise ConsentUnavailable
@@ -69,7 +69,7 @@ class LegacyDialogue:
     def __init__(self, ask: Ask, host: str, on_wait: Callable[[], None]) -> None:
         self._ask, self._host, self._on_wait = ask, host, on_wait
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         self._on_wait()
         try:
             answer = await self._ask(ELICITATION_CREATE, form_of(question, self._host), APPROVAL_TIMEOUT_S)
@@ -90,7 +90,7 @@ class ModernDialogue:
     def __init__(self, asked: Asked | None, answer: object, *, is_forged: bool) -> None:
         self._asked, self._answer, self._is_forged = asked, answer, is_forged
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
         if self._is_forged:
             return Reject()
@@ -120,14 +120,14 @@ class McpApprover:
         """Use the dialogue in the present task."""
         self._dialogue.set(dialogue)
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         return await self._dialogue.get().decide(question)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------------
 
 
-def form_of(question: Question, host: str) -> JsonObject:
+def form_of(question: ApprovalRequest, host: str) -> JsonObject:
     """Params of `elicitation/create`. One property always: a host may accept an empty form by itself."""
     if host == "opencode":
         schema: JsonObject = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
@@ -141,7 +141,7 @@ def form_of(question: Question, host: str) -> JsonObject:
     return {"message": f"{question.title}\n\n{diff}", "requestedSchema": schema}
 
 
-def input_required(question: Question, host: str, state: str) -> JsonObject:
+def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObject:
     request = {"method": ELICITATION_CREATE, "params": {"mode": "form", **form_of(question, host)}}
     return {"resultType": "input_required", "inputRequests": {REQUEST_KEY: request}, "requestState": state}
 
@@ -160,7 +160,7 @@ def decision_of(answer: object) -> Decision:
     return Always() if values.get("decision") == APPLY_ALL else Reject()
 
 
-def question_digest(question: Question) -> str:
+def question_digest(question: ApprovalRequest) -> str:
     path = question.file_path.encode("utf-8", "surrogatepass")
     return content_digest(path + b"\0" + question.original_digest).hex()
 

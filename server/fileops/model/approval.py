@@ -44,7 +44,7 @@ class SomeHunks(Struct, frozen=True):
 Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """A plan that a user approves or rejects. `file_path` is as the caller gave it. A text over 1 MB is None.
 
     `original_digest` is the digest of the content that the plan was made for.

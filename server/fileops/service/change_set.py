@@ -21,7 +21,7 @@ from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.files import Committed
 from fileops.model.history import AppliedEdit
 from fileops.model.results import UndoneFile
-from fileops.ports import Events
+from fileops.ports import EventSink
 from fileops.service.commit import Committer
 from fileops.tracking.freshness import Freshness
 
@@ -58,7 +58,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
 
     committer: Committer
     freshness: Freshness
-    events: Events
+    events: EventSink
     history: History
     by_session: str | None
     plan: Callable[[Sequence[AppliedEdit]], FileChange]

@@ -18,7 +18,7 @@ from fileops.model.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError
 from fileops.model.requests import CommandRequest
 from fileops.model.results import CommandResult
 from fileops.model.settings import ApprovalMode
-from fileops.ports import CommandApprover, ExecutorChoice, Running
+from fileops.ports import CommandApprover, ExecutorChoice, RunningProcess
 from fileops.service.sessions import OpenSessions
 
 N_COMMANDS = 8  # at once; further ones wait
@@ -51,7 +51,7 @@ class CommandRunner:
         self._folders, self._default_cwd, self._recheck = folders, default_cwd, recheck
         self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
-        self._running: set[Running] = set()
+        self._running: set[RunningProcess] = set()
         self._granted: set[tuple[str, str, str]] = set()
 
     async def run(self, request: CommandRequest, say: Say | None = None) -> CommandResult:
@@ -112,7 +112,7 @@ class CommandRunner:
         loop = asyncio.get_running_loop()
         stream = None if say is None else _Stream(loop, say)
         is_cancelled = threading.Event()
-        started: list[Running] = []
+        started: list[RunningProcess] = []
 
         def take(chunk: bytes) -> None:
             clipped.feed(chunk)

@@ -18,7 +18,7 @@ from fileops.core import splices, text, validation
 from fileops.core.decision import apply_decision
 from fileops.core.presentation import outputs
 from fileops.core.roots import Roots
-from fileops.model.approval import Decision, Question
+from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.edits import Plan
 from fileops.model.errors import (
     AlreadyExists,
@@ -45,7 +45,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then."""
 
     plan: Plan
-    question: Question
+    question: ApprovalRequest
 
 
 EditStep = EditResult | Proposal | NeedsCorrection

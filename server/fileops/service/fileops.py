@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from fileops.concurrency import shares
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots, is_inside
-from fileops.model.approval import Always, Decision, Question, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, SomeHunks
 from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged, DidRead
 from fileops.model.history import AppliedEdit
@@ -28,7 +28,7 @@ from fileops.ports import (
     Approver,
     CommandApprover,
     Corrector,
-    Events,
+    EventSink,
     ExecutorChoice,
 )
 from fileops.service.correction import NeedsCorrection, with_proposal
@@ -55,7 +55,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     """The adapters of one client. on_closed: called once the client's part has been closed."""
 
     approver: Approver
-    events: Events
+    events: EventSink
     corrector: Corrector | None = None
     sinks: tuple[Sink, ...] = ()  # of measured calls
     executor_at: ExecutorChoice | None = None
@@ -190,7 +190,7 @@ class FileOps:
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
-    async def _ask(self, question: Question, session_id: str | None, session: OpenSession) -> Decision:
+    async def _ask(self, question: ApprovalRequest, session_id: str | None, session: OpenSession) -> Decision:
         """The user's decision. If it approves the rest too, the session is asked no more."""
         with excluded():
             decision = await self._client.approver.decide(question)

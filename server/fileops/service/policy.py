@@ -5,7 +5,7 @@ from msgspec import Struct
 from fileops.core import text
 from fileops.core.approval import needs_decision
 from fileops.core.roots import Roots
-from fileops.model.approval import Question
+from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Plan
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.settings import ApprovalMode
@@ -25,10 +25,12 @@ class Policy(Struct, frozen=True, kw_only=True):
         return needs_decision(self.mode, snapshot, self.roots, self.can_ask)
 
 
-def question_about(plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str) -> Question:
+def question_about(
+    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str
+) -> ApprovalRequest:
     """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
     title, description = texts
-    return Question(
+    return ApprovalRequest(
         title=title,
         description=description,
         file_path=file_path,

@@ -16,7 +16,7 @@ from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import undo_edits
 from fileops.core.presentation import outputs
 from fileops.history.journal import History
-from fileops.model.approval import Decision, Question
+from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.edits import Change, Plan, Splice
 from fileops.model.errors import BinaryFile, FileOpsError, PathMoved, UndoConflict
 from fileops.model.files import Snapshot
@@ -25,7 +25,7 @@ from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
-from fileops.ports import Events, FileSystem
+from fileops.ports import EventSink, FileSystem
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, to_result
 from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
@@ -37,7 +37,7 @@ class PendingUndo(Struct, frozen=True, kw_only=True):
 
     files: tuple[FileChange, ...]
     waiting: int
-    question: Question
+    question: ApprovalRequest
 
 
 UndoStep = UndoResult | PendingUndo
@@ -46,7 +46,7 @@ UndoStep = UndoResult | PendingUndo
 class UndoOperation(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
-    events: Events
+    events: EventSink
     committer: Committer
     settings: Settings
     history: History
@@ -183,7 +183,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         return _result(request, writer.write(files, token))
 
 
-def _question(request: UndoRequest, file: FileChange) -> Question:
+def _question(request: UndoRequest, file: FileChange) -> ApprovalRequest:
     return question_about(
         file.plan,
         file.undone.content or b"",

@@ -51,7 +51,7 @@ class ShellExecutor:
 
 
 class RunningCommand:
-    """See ports.Running."""
+    """See ports.RunningProcess."""
 
     def __init__(self, argv: Sequence[str], cwd: str | None) -> None:
         try:
@@ -65,7 +65,7 @@ class RunningCommand:
             raise CommandNotStarted(reason="it holds what no command can hold") from error
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
-        """Read output until the end, in the calling thread. See ports.Running."""
+        """Read output until the end, in the calling thread. See ports.RunningProcess."""
         assert self._process.stdout is not None
         output, (woken, waker) = self._process.stdout, os.pipe()
         waiter = threading.Thread(target=self._signal_exit, args=(waker,), name="fileops-command-end", daemon=True)

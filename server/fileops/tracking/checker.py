@@ -65,7 +65,7 @@ class FreshnessChecker:
             if all(verdict_on(record, observation, self._mode) == FRESH for record in records.values()):
                 self._apply(path, records, observation)
                 return
-        with suppress(FileOpsError, PathMoved), self._fs.hold(path):  # our own write is recorded before it unlocks
+        with suppress(FileOpsError, PathMoved), self._fs.lock(path):  # our own write is recorded before it unlocks
             records = self._registry.by_session(path)
             observation = self._observe(path, records)
             if observation is not None:

@@ -16,7 +16,7 @@ from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, 
 from fileops.model.events import DidConflict
 from fileops.model.files import Committed, Snapshot, Source, StaleReason, Stamp
 from fileops.model.results import ForeignChange
-from fileops.ports import Clock, Events, FileSystem
+from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, moved_by_stat, reason_of
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
@@ -51,7 +51,7 @@ class Freshness:
     def __init__(
         self,
         fs: FileSystem,
-        events: Events,
+        events: EventSink,
         clock: Clock,
         *,
         mode: FreshnessMode = "mtime",
@@ -160,7 +160,7 @@ class Freshness:
             raise FileMissing
         seen = self.require_tracked(session_id, path)
         if not self._checker.matches(seen, snapshot):
-            with self._fs.hold(path):  # our own write is recorded before it unlocks
+            with self._fs.lock(path):  # our own write is recorded before it unlocks
                 seen = self.require_tracked(session_id, path)
                 if not self._checker.matches(seen, snapshot):
                     if self._checker.is_outdated(seen, snapshot):

@@ -12,7 +12,7 @@ from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import FileTracker, ReadRecord
 from fileops.model.events import BecameStale
 from fileops.model.files import StaleReason, Stamp
-from fileops.ports import Clock, Events
+from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
 from fileops.tracking.monitor import FileMonitor
 
@@ -21,7 +21,7 @@ Verdicts = Mapping[str, tuple[ReadRecord, StaleReason | None]]
 
 
 class TrackerRegistry:
-    def __init__(self, monitor: FileMonitor, events: Events, clock: Clock) -> None:
+    def __init__(self, monitor: FileMonitor, events: EventSink, clock: Clock) -> None:
         self._monitor, self._events, self._clock = monitor, events, clock
         self._lock = threading.Lock()
         self._trackers: dict[str, FileTracker] = {}

@@ -11,7 +11,7 @@ import msgspec
 from fileops.core.matching.exact import EXACT, STRATEGIES
 from fileops.core.presentation import outputs
 from fileops.model import errors
-from fileops.model.approval import Question
+from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit, Hunk
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
 from fileops.model.files import CommitReport
@@ -231,7 +231,7 @@ def approval_mode_result(session_id: str, mode: ApprovalMode) -> wire.ApprovalMo
     return wire.ApprovalModeResult(session_id=session_id, mode=mode)
 
 
-def confirm_params(question: Question) -> wire.ConfirmEditParams:
+def confirm_params(question: ApprovalRequest) -> wire.ConfirmEditParams:
     change = question.change
     return wire.ConfirmEditParams(
         title=question.title, description=question.description, file_path=question.file_path,

@@ -98,11 +98,11 @@ def test_aliases_share_a_lock(fs: LocalFileSystem, folder: str) -> None:
     got_it = threading.Event()
 
     def hold_twin() -> None:
-        with fs.hold(f"{folder}/twin"):
+        with fs.lock(f"{folder}/twin"):
             got_it.set()
 
     thread = threading.Thread(target=hold_twin)
-    with fs.hold(f"{folder}/f"):
+    with fs.lock(f"{folder}/f"):
         thread.start()
         assert not got_it.wait(0.1)
     thread.join()
@@ -133,7 +133,7 @@ def test_who_comes_by_another_mount_waits_for_the_new_inode_too(folder: str, sta
         looked: list[bool] = []
 
         def look() -> None:
-            with fs.hold(f"{folder}/alias/f"):
+            with fs.lock(f"{folder}/alias/f"):
                 looked.append(noted.is_set())
 
         looker = threading.Thread(target=look)

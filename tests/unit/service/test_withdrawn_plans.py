@@ -17,7 +17,7 @@ from fileops.model.errors import Cancelled, StrategyFailed
 from fileops.model.files import Snapshot
 from fileops.model.requests import EditRequest
 from support.core_models import LIMITS, snapshot_of
-from support.in_process import Desk
+from support.in_process import Workbench
 
 N = 40_000  # places
 PATIENCE_S = 20
@@ -85,20 +85,20 @@ async def test_cancel_of_an_edit_stops_the_planning_thread(monkeypatch: pytest.M
             yield Place(at, at, edit.new_string)
 
     monkeypatch.setitem(STRATEGIES, "watched", FinderStrategy("watched", find))
-    desk = Desk()
+    bench = Workbench()
     try:
-        desk.disk.put("/w/f", b"a" * N)
-        await desk.read("/w/f")
+        bench.disk.put("/w/f", b"a" * N)
+        await bench.read("/w/f")
         request = EditRequest(file_path="/w/f", edits=(replacing("x", "y", "watched"),))
-        work = asyncio.create_task(desk.service.edit(request))
+        work = asyncio.create_task(bench.service.edit(request))
         assert await asyncio.to_thread(has_begun.wait, PATIENCE_S)
         work.cancel()
         await asyncio.wait([work], timeout=PATIENCE_S)
     finally:
         is_cancelled.set()
-        desk.close()  # which waits for the thread
+        bench.close()  # which waits for the thread
     assert n_found <= N_BETWEEN + 1
-    assert desk.on_disk("/w/f") == b"a" * N
+    assert bench.on_disk("/w/f") == b"a" * N
 
 
 def test_regex_of_a_million_places_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history.journal import History
-from fileops.model.approval import Decision, Question, Reject
+from fileops.model.approval import ApprovalRequest, Decision, Reject
 from fileops.model.edits import Edit
 from fileops.model.errors import ModifiedExternally, Rejected
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidEdit, DidRead
@@ -17,7 +17,8 @@ from fileops.model.settings import Settings
 from fileops.service.fileops import ClientAdapters, FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
-from support.in_process import Person, RecordingEvents, SystemClock
+from support.events import EventRecorder
+from support.in_process import Person, SystemClock
 
 FILE = "/w/f"
 
@@ -32,14 +33,14 @@ class RoutedApprover:
     def can_ask(self) -> bool:
         return self.other.can_ask
 
-    async def decide(self, question: Question) -> Decision:
+    async def decide(self, question: ApprovalRequest) -> Decision:
         return await self.other.decide(question)
 
 
 @dataclass
 class Client:
     ops: FileOps
-    events: RecordingEvents
+    events: EventRecorder
     person: Person
 
     async def read(self, session_id: str) -> None:
@@ -54,7 +55,7 @@ class Client:
 @dataclass
 class TwoClients:
     disk: MemoryFileSystem
-    shared_events: RecordingEvents
+    shared_events: EventRecorder
     editor: Client
     agent: Client
 
@@ -62,7 +63,7 @@ class TwoClients:
 @pytest.fixture
 def clients() -> Generator[TwoClients]:
     """An editor with a user, and an agent whose questions are routed to that user."""
-    disk, clock, shared_events = MemoryFileSystem(), SystemClock(), RecordingEvents()
+    disk, clock, shared_events = MemoryFileSystem(), SystemClock(), EventRecorder()
     disk.make_folder("/w")
     disk.put(FILE, b"a b\n")
     freshness = Freshness(disk, shared_events, clock, sweep_s=3600)
@@ -70,7 +71,7 @@ def clients() -> Generator[TwoClients]:
     person = Person()
 
     def client(approver: Person | RoutedApprover) -> Client:
-        events = RecordingEvents()
+        events = EventRecorder()
         ops = FileOps(workspace, ClientAdapters(approver=approver, events=events), Settings(), ["/w"])
         return Client(ops, events, person)
 
@@ -85,7 +86,7 @@ async def test_edit_of_one_client_makes_the_session_of_the_other_stale(clients: 
     await clients.editor.read("mine")
     await clients.agent.read("theirs")
     assert (await clients.agent.edit("theirs", "a", "A")).error is None
-    stale = [event for event in clients.shared_events.published if isinstance(event, BecameStale)]
+    stale = [event for event in clients.shared_events.events if isinstance(event, BecameStale)]
     assert [(event.session_id, event.source) for event in stale] == [("mine", "session:theirs")]
     conflict = (await clients.editor.edit("mine", "b", "B")).error
     assert isinstance(conflict, ModifiedExternally)
@@ -117,9 +118,9 @@ async def test_events_and_modes_of_one_client_do_not_reach_the_other(clients: Tw
     await clients.agent.read("theirs")
     await clients.agent.edit("theirs", "a", "A")
     clients.agent.ops.set_approval_mode("theirs", "yolo")
-    kinds = [type(event) for event in clients.agent.events.published]
+    kinds = [type(event) for event in clients.agent.events.events]
     assert kinds == [DidRead, DidEdit, ApprovalModeChanged]
-    assert clients.editor.events.published == []
+    assert clients.editor.events.events == []
     assert clients.editor.ops.approval_mode("theirs") == "default"
 
 

@@ -12,20 +12,20 @@ from fileops.model.digest import content_digest
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead, Stale
 from fileops.model.events import DidConflict
 from fileops.tracking.freshness import Freshness
-from support.notices import Notices
+from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
 NEVER_S = 3600.0
 
 
 @dataclass
-class World:
+class TrackerWorld:
     mode: Literal["mtime", "content"] = "mtime"
     open_documents: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.fs = MemoryFileSystem()
-        self.notices = Notices()
+        self.notices = EventRecorder()
         self.freshness = Freshness(
             self.fs, self.notices, WallClock(), mode=self.mode, is_open=self.open_documents.__contains__,
             debounce_s=NEVER_S, sweep_s=NEVER_S,
@@ -35,27 +35,27 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
+def world() -> Iterator[TrackerWorld]:
+    world = TrackerWorld()
     yield world
     world.freshness.close()
 
 
 @pytest.fixture
-def by_content() -> Iterator[World]:
-    world = World(mode="content")
+def by_content() -> Iterator[TrackerWorld]:
+    world = TrackerWorld(mode="content")
     yield world
     world.freshness.close()
 
 
-def state(world: World, session_id: str = "a") -> list[tuple[str, str, str | None]]:
+def state(world: TrackerWorld, session_id: str = "a") -> list[tuple[str, str, str | None]]:
     return [(file.file_path, file.state, file.reason) for file in world.freshness.tracked(session_id)]
 
 
 # --- an edit's question ---------------------------------------------------------------------------------------
 
 
-def test_unread_file_is_not_read(world: World) -> None:
+def test_unread_file_is_not_read(world: TrackerWorld) -> None:
     with pytest.raises(NotRead):
         world.a.require_fresh("/w/f")
     with pytest.raises(NotRead):
@@ -63,19 +63,19 @@ def test_unread_file_is_not_read(world: World) -> None:
     assert not world.freshness.is_tracked("a", "/w/f")
 
 
-def test_read_file_may_be_edited(world: World) -> None:
+def test_read_file_may_be_edited(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.a.require_fresh("/w/f")
     assert world.freshness.is_tracked("a", "/w/f")
 
 
-def test_sessions_share_nothing(world: World) -> None:
+def test_sessions_share_nothing(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     with pytest.raises(NotRead):
         world.b.require_fresh("/w/f")
 
 
-def test_foreign_change_is_refused_and_said_to_be_external(world: World) -> None:
+def test_foreign_change_is_refused_and_said_to_be_external(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     with pytest.raises(ModifiedExternally) as refusal:
@@ -85,7 +85,9 @@ def test_foreign_change_is_refused_and_said_to_be_external(world: World) -> None
     assert refusal.value.diff_since_read.endswith("@@ -1 +1 @@\n-one\n+two\n")
 
 
-def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(world: World, by_content: World) -> None:
+def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(
+    world: TrackerWorld, by_content: TrackerWorld
+) -> None:
     for it in (world, by_content):
         it.a.read("/w/f")
         it.fs.put("/w/f", b"one\n")
@@ -96,7 +98,7 @@ def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(w
     assert by_content.notices.stale() == []
 
 
-def test_same_stamp_over_other_bytes_is_refused(world: World) -> None:
+def test_same_stamp_over_other_bytes_is_refused(world: TrackerWorld) -> None:
     """A shared memory mapping on tmpfs may change a file without changing what stat says."""
     world.a.read("/w/f")
     snapshot = world.fs.read("/w/f")
@@ -104,7 +106,7 @@ def test_same_stamp_over_other_bytes_is_refused(world: World) -> None:
         world.freshness.require_fresh("a", replace(snapshot, data=b"two\n"))
 
 
-def test_conflict_is_told_with_both_times_and_sizes(world: World) -> None:
+def test_conflict_is_told_with_both_times_and_sizes(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     seen = world.fs.stat("/w/f")
     world.fs.put("/w/f", b"more\nthan one\n")
@@ -119,7 +121,7 @@ def test_conflict_is_told_with_both_times_and_sizes(world: World) -> None:
     assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
 
 
-def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: World) -> None:
+def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     for _ in range(3):
@@ -129,7 +131,7 @@ def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: World)
     assert len(world.notices.stale()) == 1
 
 
-def test_dry_run_is_refused_alike_and_leaves_no_trace(world: World) -> None:
+def test_dry_run_is_refused_alike_and_leaves_no_trace(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     before = world.freshness.tracked("a")
     world.fs.put("/w/f", b"two\n")
@@ -142,7 +144,7 @@ def test_dry_run_is_refused_alike_and_leaves_no_trace(world: World) -> None:
     assert [file.read_at for file in world.freshness.tracked("a")] == [before[0].read_at]
 
 
-def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_content: World) -> None:
+def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_content: TrackerWorld) -> None:
     by_content.a.read("/w/f")
     by_content.fs.put("/w/f", b"two\n")
     by_content.freshness.sweep()
@@ -153,7 +155,7 @@ def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_c
     assert state(by_content) == [("/w/f", "fresh", None)]
 
 
-def test_read_repairs_what_was_stale(world: World) -> None:
+def test_read_repairs_what_was_stale(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.freshness.sweep()
@@ -163,7 +165,7 @@ def test_read_repairs_what_was_stale(world: World) -> None:
     world.a.require_fresh("/w/f")
 
 
-def test_snapshot_behind_what_the_session_saw_is_to_be_taken_again(world: World) -> None:
+def test_snapshot_behind_what_the_session_saw_is_to_be_taken_again(world: TrackerWorld) -> None:
     old = world.fs.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.a.read("/w/f")
@@ -172,7 +174,7 @@ def test_snapshot_behind_what_the_session_saw_is_to_be_taken_again(world: World)
     assert world.notices.events == []
 
 
-def test_part_of_a_file_is_enough_to_edit_it(world: World) -> None:
+def test_part_of_a_file_is_enough_to_edit_it(world: TrackerWorld) -> None:
     world.a.read("/w/f", n_bytes=2)
     world.a.require_fresh("/w/f")
     world.fs.put("/w/f", b"two\n")
@@ -181,7 +183,7 @@ def test_part_of_a_file_is_enough_to_edit_it(world: World) -> None:
     assert refusal.value.diff_since_read is None
 
 
-def test_mode_alone_is_no_change(world: World) -> None:
+def test_mode_alone_is_no_change(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f", n_bytes=2)
     world.fs.chmod("/w/f", 0o600)
@@ -194,7 +196,7 @@ def test_mode_alone_is_no_change(world: World) -> None:
 # --- deletion -------------------------------------------------------------------------------------------------
 
 
-def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: World) -> None:
+def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.freshness.sweep()
@@ -205,7 +207,7 @@ def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: World
     assert world.notices.stale() == [("a", "/w/f", "deleted", "external")]
 
 
-def test_deletion_that_the_edit_finds_first_is_told_as_well(world: World) -> None:
+def test_deletion_that_the_edit_finds_first_is_told_as_well(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     with pytest.raises(FileMissing):
@@ -213,7 +215,7 @@ def test_deletion_that_the_edit_finds_first_is_told_as_well(world: World) -> Non
     assert world.notices.stale() == [("a", "/w/f", "deleted", "external")]
 
 
-def test_missing_file_at_a_read_drops_the_entry(world: World) -> None:
+def test_missing_file_at_a_read_drops_the_entry(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     with pytest.raises(FileMissing):
@@ -223,7 +225,7 @@ def test_missing_file_at_a_read_drops_the_entry(world: World) -> None:
         world.a.require_fresh("/w/f")
 
 
-def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: World) -> None:
+def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.freshness.sweep()
@@ -236,7 +238,7 @@ def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: Wo
     assert [reason for _, _, reason, _ in world.notices.stale()] == ["deleted", "modified"]
 
 
-def test_folder_in_the_place_of_a_file_replaced_it(world: World) -> None:
+def test_folder_in_the_place_of_a_file_replaced_it(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.fs.make_folder("/w/f")
@@ -248,7 +250,7 @@ def test_folder_in_the_place_of_a_file_replaced_it(world: World) -> None:
 # --- own and others' writes -----------------------------------------------------------------------------------
 
 
-def test_own_write_is_the_new_base_and_no_news(world: World) -> None:
+def test_own_write_is_the_new_base_and_no_news(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.a.write("/w/f", b"two\n")
     world.freshness.sweep()
@@ -258,13 +260,13 @@ def test_own_write_is_the_new_base_and_no_news(world: World) -> None:
     assert state(world) == [("/w/f", "fresh", None)]
 
 
-def test_created_file_counts_as_seen(world: World) -> None:
+def test_created_file_counts_as_seen(world: TrackerWorld) -> None:
     world.a.write("/w/new", b"x")
     world.a.write("/w/new", b"y")
     assert state(world) == [("/w/new", "fresh", None)]
 
 
-def test_write_of_one_session_makes_the_others_stale_at_once(world: World) -> None:
+def test_write_of_one_session_makes_the_others_stale_at_once(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.a.write("/w/f", b"two\n")
@@ -277,7 +279,7 @@ def test_write_of_one_session_makes_the_others_stale_at_once(world: World) -> No
     assert refusal.value.diff_since_read is not None
 
 
-def test_refusal_names_both_who_changed_the_file(world: World) -> None:
+def test_refusal_names_both_who_changed_the_file(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.a.write("/w/f", b"two\n")
@@ -287,7 +289,7 @@ def test_refusal_names_both_who_changed_the_file(world: World) -> None:
     assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("external", "a")
 
 
-def test_removal_by_one_session_is_told_to_the_others(world: World) -> None:
+def test_removal_by_one_session_is_told_to_the_others(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.a.remove("/w/f")
@@ -295,7 +297,7 @@ def test_removal_by_one_session_is_told_to_the_others(world: World) -> None:
     assert state(world) == []
 
 
-def test_write_read_before_it_was_noted_makes_nobody_stale(world: World) -> None:
+def test_write_read_before_it_was_noted_makes_nobody_stale(world: TrackerWorld) -> None:
     """The moment between the commit and its note belongs to nobody."""
     world.a.read("/w/f")
     world.b.read("/w/f")
@@ -306,7 +308,7 @@ def test_write_read_before_it_was_noted_makes_nobody_stale(world: World) -> None
     assert state(world, "b") == [("/w/f", "fresh", None)]
 
 
-def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: World) -> None:
+def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     with world.fs.open("/w/f") as stream:
         world.a.write("/w/f", b"two\n")
@@ -316,7 +318,7 @@ def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: World
     assert state(world) == [("/w/f", "fresh", None)]
 
 
-def test_read_by_one_session_shows_the_other_is_behind(world: World) -> None:
+def test_read_by_one_session_shows_the_other_is_behind(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.b.read("/w/f")
@@ -327,7 +329,7 @@ def test_read_by_one_session_shows_the_other_is_behind(world: World) -> None:
 # --- names ----------------------------------------------------------------------------------------------------
 
 
-def test_link_and_target_are_one_file_told_under_the_last_name_given(world: World) -> None:
+def test_link_and_target_are_one_file_told_under_the_last_name_given(world: TrackerWorld) -> None:
     world.fs.link("/w/l", "/w/f")
     world.a.read("/w/f")
     world.a.read("/w/l")
@@ -338,7 +340,7 @@ def test_link_and_target_are_one_file_told_under_the_last_name_given(world: Worl
 
 
 @pytest.mark.parametrize("given", ["/w/l", "/d/f", "/w/./f"])
-def test_link_that_still_leads_there_is_no_news(world: World, given: str) -> None:
+def test_link_that_still_leads_there_is_no_news(world: TrackerWorld, given: str) -> None:
     world.fs.link("/w/l", "/w/f")
     world.fs.link("/d", "/w")
     world.a.read(given)
@@ -347,7 +349,7 @@ def test_link_that_still_leads_there_is_no_news(world: World, given: str) -> Non
 
 
 @pytest.mark.parametrize(("given", "link"), [("/w/l", "/w/l"), ("/d/f", "/d")])
-def test_re_pointed_link_is_told_once(world: World, given: str, link: str) -> None:
+def test_re_pointed_link_is_told_once(world: TrackerWorld, given: str, link: str) -> None:
     world.fs.link("/w/l", "/w/f")
     world.fs.link("/d", "/w")
     world.fs.put("/v/f", b"one\n")
@@ -361,7 +363,7 @@ def test_re_pointed_link_is_told_once(world: World, given: str, link: str) -> No
     assert state(world) == [(given, "fresh", None)]
 
 
-def test_link_that_leads_nowhere_any_more_is_a_deletion(world: World) -> None:
+def test_link_that_leads_nowhere_any_more_is_a_deletion(world: TrackerWorld) -> None:
     world.fs.link("/w/l", "/w/f")
     world.a.read("/w/l")
     world.fs.link("/w/l", "/w/nothing")
@@ -369,7 +371,7 @@ def test_link_that_leads_nowhere_any_more_is_a_deletion(world: World) -> None:
     assert world.notices.stale() == [("a", "/w/l", "deleted", "external")]
 
 
-def test_many_links_are_checked_in_turn(world: World) -> None:
+def test_many_links_are_checked_in_turn(world: TrackerWorld) -> None:
     for i in range(250):
         world.fs.link(f"/w/l{i}", f"/w/g{i}")
         world.fs.put(f"/w/g{i}", b"x")
@@ -383,7 +385,7 @@ def test_many_links_are_checked_in_turn(world: World) -> None:
 # --- open documents -------------------------------------------------------------------------------------------
 
 
-def test_open_document_is_judged_by_content_whatever_its_time(world: World) -> None:
+def test_open_document_is_judged_by_content_whatever_its_time(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.open_documents.add("/w/f")
     world.fs.put("/w/f", b"one\n")
@@ -395,7 +397,7 @@ def test_open_document_is_judged_by_content_whatever_its_time(world: World) -> N
     assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
 
 
-def test_typed_buffer_is_stale_by_the_buffer(world: World) -> None:
+def test_typed_buffer_is_stale_by_the_buffer(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     typed = replace(world.fs.read("/w/f"), source="buffer", version=2, data=b"typed\n")
     with pytest.raises(ModifiedExternally) as refusal:
@@ -404,7 +406,7 @@ def test_typed_buffer_is_stale_by_the_buffer(world: World) -> None:
     assert world.notices.stale() == [("a", "/w/f", "modified", "buffer")]
 
 
-def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: World) -> None:
+def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: TrackerWorld) -> None:
     world.fs.put("/w/f", b"\xef\xbb\xbfone\r\ntwo\n")
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
@@ -418,7 +420,7 @@ def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: Wor
         world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
 
 
-def test_partly_read_buffer_is_known_by_its_stamp(world: World) -> None:
+def test_partly_read_buffer_is_known_by_its_stamp(world: TrackerWorld) -> None:
     """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
@@ -434,7 +436,7 @@ def test_partly_read_buffer_is_known_by_its_stamp(world: World) -> None:
 # --- sessions -------------------------------------------------------------------------------------------------
 
 
-def test_closed_session_knows_nothing_and_is_told_nothing(world: World) -> None:
+def test_closed_session_knows_nothing_and_is_told_nothing(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.freshness.close_session("a")
@@ -447,7 +449,7 @@ def test_closed_session_knows_nothing_and_is_told_nothing(world: World) -> None:
         world.a.require_fresh("/w/f")
 
 
-def test_forgotten_file_is_unread(world: World) -> None:
+def test_forgotten_file_is_unread(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.freshness.forget("a", "/w/f")
     world.freshness.forget("a", "/w/f")
@@ -455,14 +457,14 @@ def test_forgotten_file_is_unread(world: World) -> None:
         world.a.require_fresh("/w/f")
 
 
-def test_tracked_looks_before_it_answers(world: World) -> None:
+def test_tracked_looks_before_it_answers(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     assert state(world) == [("/w/f", "stale", "modified")]
     assert len(world.notices.stale()) == 1
 
 
-def test_tracked_files_come_in_the_order_of_first_reading(world: World) -> None:
+def test_tracked_files_come_in_the_order_of_first_reading(world: TrackerWorld) -> None:
     paths = [f"/w/{name}" for name in "cab"]
     for path in paths:
         world.fs.put(path, b"x")
@@ -475,6 +477,6 @@ def test_tracked_files_come_in_the_order_of_first_reading(world: World) -> None:
     assert (first.size_bytes, first.mtime) == (1, stamp.mtime_ns / 1e9)
 
 
-def test_snapshot_of_a_missing_file_is_missing_even_to_who_never_read_it(world: World) -> None:
+def test_snapshot_of_a_missing_file_is_missing_even_to_who_never_read_it(world: TrackerWorld) -> None:
     with pytest.raises(FileMissing):
         world.a.require_fresh("/w/missing")

@@ -20,7 +20,7 @@ STAMP = Stamp(dev=1, ino=1, size_bytes=1, mtime_ns=1, ctime_ns=1, mode=0o100644,
 class ToyWatch:
     """A DirectoryWatch whose folders, refusals and death are in the hand of the test."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "MonitorWorld") -> None:
         self.world = world
         self.is_closed = False
 
@@ -49,7 +49,7 @@ class ToyWatch:
 
 
 @dataclass
-class World:
+class MonitorWorld:
     sweep_s: float = NEVER_S
     max_folders: int = 1000
 
@@ -131,20 +131,20 @@ class World:
 
 
 @pytest.fixture
-def quiet() -> Iterator[World]:
-    world = World()
+def quiet() -> Iterator[MonitorWorld]:
+    world = MonitorWorld()
     yield world
     world.monitor.close()
 
 
 @pytest.fixture
-def sweeping() -> Iterator[World]:
-    world = World(sweep_s=SOON_S)
+def sweeping() -> Iterator[MonitorWorld]:
+    world = MonitorWorld(sweep_s=SOON_S)
     yield world
     world.monitor.close()
 
 
-def test_nothing_is_started_before_a_file_is_tracked(quiet: World) -> None:
+def test_nothing_is_started_before_a_file_is_tracked(quiet: MonitorWorld) -> None:
     n_threads = threading.active_count()
     quiet.monitor.hint("/a/f")
     quiet.monitor.hint_if_changed("/a/f")
@@ -153,7 +153,7 @@ def test_nothing_is_started_before_a_file_is_tracked(quiet: World) -> None:
     assert (quiet.n_opened, threading.active_count()) == (0, n_threads)
 
 
-def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: World) -> None:
+def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g", "/b/f", "/a/f")
     quiet.wait_for(lambda: sorted(quiet.watched) == ["/a", "/b"])
     quiet.monitor.untrack("/a/f")
@@ -163,7 +163,7 @@ def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: World) -> No
     quiet.wait_for(lambda: quiet.watched == [])
 
 
-def test_hints_of_one_file_lead_to_one_look(quiet: World) -> None:
+def test_hints_of_one_file_lead_to_one_look(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     for _ in range(50):
@@ -175,7 +175,7 @@ def test_hints_of_one_file_lead_to_one_look(quiet: World) -> None:
     assert set(quiet.looked) == {"/a/f", "/a/g"}
 
 
-def test_move_is_looked_at_where_another_file_stands(quiet: World) -> None:
+def test_move_is_looked_at_where_another_file_stands(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.on_move("/a", "f")
@@ -186,13 +186,13 @@ def test_move_is_looked_at_where_another_file_stands(quiet: World) -> None:
     assert quiet.looked == ["/a/g"]
 
 
-def test_change_before_the_watch_was_set_is_looked_at(quiet: World) -> None:
+def test_change_before_the_watch_was_set_is_looked_at(quiet: MonitorWorld) -> None:
     quiet.moved_paths.add("/a/f")
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.looked == ["/a/f"])
 
 
-def test_change_before_the_file_was_tracked_is_looked_at(quiet: World) -> None:
+def test_change_before_the_file_was_tracked_is_looked_at(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.moved_paths.add("/a/g")
@@ -200,7 +200,7 @@ def test_change_before_the_file_was_tracked_is_looked_at(quiet: World) -> None:
     quiet.wait_for(lambda: quiet.looked == ["/a/g"])
 
 
-def test_sweep_finds_what_no_hint_told(sweeping: World) -> None:
+def test_sweep_finds_what_no_hint_told(sweeping: MonitorWorld) -> None:
     sweeping.track(*(f"/a/f{i}" for i in range(600)))
     sweeping.wait_for_sweeps(1)
     with sweeping.changed:
@@ -208,7 +208,7 @@ def test_sweep_finds_what_no_hint_told(sweeping: World) -> None:
     sweeping.wait_for(lambda: sweeping.looked == ["/a/f3", "/a/f599"])
 
 
-def test_sweep_rests_when_nothing_is_tracked(sweeping: World) -> None:
+def test_sweep_rests_when_nothing_is_tracked(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for_sweeps(1)
     sweeping.monitor.untrack("/a/f")
@@ -220,7 +220,7 @@ def test_sweep_rests_when_nothing_is_tracked(sweeping: World) -> None:
 
 
 def test_folder_past_the_cap_is_only_swept_and_said_so() -> None:
-    world = World(sweep_s=SOON_S, max_folders=2)
+    world = MonitorWorld(sweep_s=SOON_S, max_folders=2)
     world.track("/a/f", "/b/f")
     world.wait_for(lambda: len(world.watched) == 2)
     world.track("/c/f")
@@ -235,7 +235,7 @@ def test_folder_past_the_cap_is_only_swept_and_said_so() -> None:
     world.monitor.close()
 
 
-def test_refused_folder_is_said_once_and_tried_again(sweeping: World) -> None:
+def test_refused_folder_is_said_once_and_tried_again(sweeping: MonitorWorld) -> None:
     sweeping.refusals["/a"] = WatchError(folder="/a", reason="inotify watch limit reached")
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: len(sweeping.health) == 1)
@@ -249,7 +249,7 @@ def test_refused_folder_is_said_once_and_tried_again(sweeping: World) -> None:
     assert sweeping.watched == ["/a"]
 
 
-def test_missing_folder_is_no_fault_of_the_watcher(sweeping: World) -> None:
+def test_missing_folder_is_no_fault_of_the_watcher(sweeping: MonitorWorld) -> None:
     sweeping.refusals["/a"] = WatchError(folder="/a", reason="No such file or directory", is_missing=True)
     sweeping.track("/a/f")
     sweeping.wait_for_sweeps(5)
@@ -258,7 +258,7 @@ def test_missing_folder_is_no_fault_of_the_watcher(sweeping: World) -> None:
     assert sweeping.health == []
 
 
-def test_dropped_events_lead_to_a_sweep_and_are_said(quiet: World) -> None:
+def test_dropped_events_lead_to_a_sweep_and_are_said(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.moved_paths.add("/a/f")
@@ -268,7 +268,7 @@ def test_dropped_events_lead_to_a_sweep_and_are_said(quiet: World) -> None:
     assert quiet.looked == ["/a/f"]
 
 
-def test_lost_folder_is_watched_again_and_its_files_compared(quiet: World) -> None:
+def test_lost_folder_is_watched_again_and_its_files_compared(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.moved_paths.add("/a/f")
@@ -278,7 +278,7 @@ def test_lost_folder_is_watched_again_and_its_files_compared(quiet: World) -> No
     quiet.wait_for(lambda: quiet.looked == ["/a/f"])
 
 
-def test_folder_that_was_missing_is_watched_with_the_next_file_in_it(quiet: World) -> None:
+def test_folder_that_was_missing_is_watched_with_the_next_file_in_it(quiet: MonitorWorld) -> None:
     quiet.refusals["/a"] = WatchError(folder="/a", reason="No such file or directory", is_missing=True)
     quiet.track("/a/f", "/b/f")
     quiet.wait_for(lambda: quiet.watched == ["/b"])
@@ -287,7 +287,7 @@ def test_folder_that_was_missing_is_watched_with_the_next_file_in_it(quiet: Worl
     quiet.wait_for(lambda: quiet.watched == ["/b", "/a"])
 
 
-def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: World) -> None:
+def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: sweeping.watched == ["/a"])
     with sweeping.changed:
@@ -295,7 +295,7 @@ def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: World) -> None:
     sweeping.wait_for(lambda: sweeping.n_removed == 1 and sweeping.watched == ["/a"])
 
 
-def test_dead_watcher_is_said_and_replaced(sweeping: World) -> None:
+def test_dead_watcher_is_said_and_replaced(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: sweeping.watched == ["/a"])
     with sweeping.changed:
@@ -306,7 +306,7 @@ def test_dead_watcher_is_said_and_replaced(sweeping: World) -> None:
     assert (sweeping.watched, sweeping.n_opened) == (["/a"], 2)
 
 
-def test_without_a_watcher_the_sweep_goes_on(sweeping: World) -> None:
+def test_without_a_watcher_the_sweep_goes_on(sweeping: MonitorWorld) -> None:
     sweeping.cannot_open = True
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: len(sweeping.health) == 1)
@@ -317,7 +317,7 @@ def test_without_a_watcher_the_sweep_goes_on(sweeping: World) -> None:
     sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")
 
 
-def test_closed_monitor_takes_nothing_more(quiet: World) -> None:
+def test_closed_monitor_takes_nothing_more(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.monitor.close()
     quiet.monitor.close()

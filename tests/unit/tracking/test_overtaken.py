@@ -16,7 +16,7 @@ from fileops.model.files import Committed, Stamp
 from fileops.tracking.freshness import Freshness
 from fileops.tracking.monitor import FileMonitor
 from fileops.tracking.registry import TrackerRegistry
-from support.notices import Notices
+from support.events import EventRecorder
 from support.patience import PATIENCE_S
 from support.session import AgentSession, WallClock
 
@@ -38,7 +38,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.checked: SimpleQueue[str] = SimpleQueue()
-        self.notices = Notices()
+        self.notices = EventRecorder()
         self.monitor = FileMonitor(
             check=self.checked.put, each_sweep=lambda: None, on_health=lambda health: None, open_watch=None,
             moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S,
@@ -82,7 +82,7 @@ def test_check_that_a_read_of_the_same_file_has_overtaken_is_not_repeated(regist
 
 
 def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> None:
-    fs, notices = MemoryFileSystem(), Notices()
+    fs, notices = MemoryFileSystem(), EventRecorder()
     fs.put(FILE, b"one\n")
     freshness = Freshness(fs, notices, WallClock(), moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S)
     a, b = (AgentSession(freshness, fs, name) for name in "ab")
@@ -100,7 +100,7 @@ class SlowlyRecordedWrite:
     """A commit whose hooks wait, inside the file's lock, until `meanwhile` (in another thread) waits for that lock."""
 
     def __init__(self) -> None:
-        self.fs, self.notices = _LockReporting(), Notices()
+        self.fs, self.notices = _LockReporting(), EventRecorder()
         self.fs.put(FILE, b"one\n")
         self.freshness = Freshness(self.fs, self.notices, WallClock(), debounce_s=NEVER_S, sweep_s=NEVER_S)
         AgentSession(self.freshness, self.fs, "a").read(FILE)
@@ -139,10 +139,10 @@ class _LockReporting(MemoryFileSystem):
         self.watched_thread = 0
         self.is_waiting = threading.Event()
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
+    def lock(self, path: str) -> AbstractContextManager[None]:
         if threading.get_ident() == self.watched_thread:
             self.is_waiting.set()
-        return super().hold(path)
+        return super().lock(path)
 
 
 @pytest.fixture

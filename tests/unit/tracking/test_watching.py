@@ -14,18 +14,18 @@ import pytest
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.tracking.freshness import Freshness
 from fileops.watch import factory, stat_scan
-from support.notices import Notices
+from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
 
 @dataclass
-class World:
+class WatchWorld:
     root: Path
     has_watcher: bool
 
     def __post_init__(self) -> None:
         self.fs = LocalFileSystem(state_folder=str(self.root / "state"))
-        self.notices = Notices()
+        self.notices = EventRecorder()
         self.freshness = Freshness(
             self.fs, self.notices, WallClock(), sweep_s=3600.0 if self.has_watcher else 0.05,
             moved=stat_scan.changed_paths, open_watch=factory.open_directory_watch if self.has_watcher else None,
@@ -54,93 +54,93 @@ class World:
 
 
 @pytest.fixture(params=["watcher", "sweep"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path, has_watcher=request.param == "watcher")
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WatchWorld]:
+    world = WatchWorld(tmp_path, has_watcher=request.param == "watcher")
     yield world
     world.freshness.close()
 
 
 @pytest.fixture
-def watching(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path, has_watcher=True)
+def watching(tmp_path: Path) -> Iterator[WatchWorld]:
+    world = WatchWorld(tmp_path, has_watcher=True)
     yield world
     world.freshness.close()
 
 
 @pytest.fixture
-def sweeping(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path, has_watcher=False)
+def sweeping(tmp_path: Path) -> Iterator[WatchWorld]:
+    world = WatchWorld(tmp_path, has_watcher=False)
     yield world
     world.freshness.close()
 
 
-def append(world: World) -> None:
+def append(world: WatchWorld) -> None:
     with world.file.open("a", encoding="utf-8") as file:
         file.write("two\n")
 
 
-def rewrite(world: World) -> None:
+def rewrite(world: WatchWorld) -> None:
     world.file.write_text("1\n", encoding="utf-8")
 
 
-def swap(world: World) -> None:
+def swap(world: WatchWorld) -> None:
     world.file.with_name("f.tmp").write_text("new\n", encoding="utf-8")
     world.file.with_name("f.tmp").replace(world.file)
 
 
-def swap_from_elsewhere(world: World) -> None:
+def swap_from_elsewhere(world: WatchWorld) -> None:
     (world.root / "other" / "f.tmp").write_text("new\n", encoding="utf-8")
     (world.root / "other" / "f.tmp").replace(world.file)
 
 
-def save_like_vim(world: World) -> None:
+def save_like_vim(world: WatchWorld) -> None:
     world.file.rename(world.file.with_name("f~"))
     world.file.write_text("new\n", encoding="utf-8")
     world.file.with_name("f~").unlink()
 
 
-def unlink(world: World) -> None:
+def unlink(world: WatchWorld) -> None:
     world.file.unlink()
 
 
-def move_away(world: World) -> None:
+def move_away(world: WatchWorld) -> None:
     world.file.rename(world.root / "other" / "f")
 
 
-def truncate(world: World) -> None:
+def truncate(world: WatchWorld) -> None:
     os.truncate(world.file, 1)
 
 
-def same_size_and_time(world: World) -> None:
+def same_size_and_time(world: WatchWorld) -> None:
     status = world.file.stat()
     world.file.write_text("ONE\n", encoding="utf-8")
     os.utime(world.file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def touch(world: World) -> None:
+def touch(world: WatchWorld) -> None:
     os.utime(world.file, (1, 1))
 
 
-def map_and_store(world: World) -> None:
+def map_and_store(world: WatchWorld) -> None:
     with world.file.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         memory[0] = ord("O")
 
 
-def remove_folder(world: World) -> None:
+def remove_folder(world: WatchWorld) -> None:
     shutil.rmtree(world.folder)
 
 
-def move_folder(world: World) -> None:
+def move_folder(world: WatchWorld) -> None:
     world.folder.rename(world.root / "moved")
 
 
-def swap_folder(world: World) -> None:
+def swap_folder(world: WatchWorld) -> None:
     move_folder(world)
     world.folder.mkdir()
     world.file.write_text("other\n", encoding="utf-8")
 
 
-CHANGES: list[tuple[Callable[[World], None], set[str]]] = [
+CHANGES: list[tuple[Callable[[WatchWorld], None], set[str]]] = [
     (append, {"modified"}),
     (rewrite, {"modified"}),
     (swap, {"replaced"}),
@@ -159,7 +159,7 @@ CHANGES: list[tuple[Callable[[World], None], set[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "reasons"), CHANGES)
-def test_change_is_told_once(world: World, change: Callable[[World], None], reasons: set[str]) -> None:
+def test_change_is_told_once(world: WatchWorld, change: Callable[[WatchWorld], None], reasons: set[str]) -> None:
     world.a.read(str(world.file))
     change(world)
     ((session, path, reason, source),) = world.wait_for_stale(1)
@@ -169,38 +169,38 @@ def test_change_is_told_once(world: World, change: Callable[[World], None], reas
     world.prove_nothing_else_is_told()
 
 
-def chmod(world: World) -> None:
+def chmod(world: WatchWorld) -> None:
     world.file.chmod(0o600)
 
 
-def look_inside(world: World) -> None:
+def look_inside(world: WatchWorld) -> None:
     assert world.file.read_text(encoding="utf-8")
 
 
-def add_name(world: World) -> None:
+def add_name(world: WatchWorld) -> None:
     (world.root / "other" / "hard").hardlink_to(world.file)
 
 
-def write_beside(world: World) -> None:
+def write_beside(world: WatchWorld) -> None:
     (world.folder / "beside").write_text("x", encoding="utf-8")
 
 
 @pytest.mark.parametrize("act", [chmod, look_inside, add_name, write_beside])
-def test_what_changes_no_content_is_not_told(world: World, act: Callable[[World], None]) -> None:
+def test_what_changes_no_content_is_not_told(world: WatchWorld, act: Callable[[WatchWorld], None]) -> None:
     world.a.read(str(world.file))
     act(world)
     world.prove_nothing_else_is_told()
     world.a.require_fresh(str(world.file))
 
 
-def test_own_writes_are_not_told(world: World) -> None:
+def test_own_writes_are_not_told(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     for i in range(20):
         world.a.write(str(world.file), b"x" * (i + 1))
     world.prove_nothing_else_is_told()
 
 
-def test_file_moved_in_right_behind_an_own_write_is_told(watching: World) -> None:
+def test_file_moved_in_right_behind_an_own_write_is_told(watching: WatchWorld) -> None:
     """The kernel makes one event of two moves onto the same name that nobody has been told of yet."""
     for n in range(1, 11):
         watching.file = watching.folder / f"f{n}"
@@ -210,7 +210,7 @@ def test_file_moved_in_right_behind_an_own_write_is_told(watching: World) -> Non
         assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), "replaced", "external")
 
 
-def test_write_of_another_session_is_told_once_and_as_its_own(world: World) -> None:
+def test_write_of_another_session_is_told_once_and_as_its_own(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     world.b.read(str(world.file))
     world.b.write(str(world.file), b"two\n")
@@ -218,7 +218,7 @@ def test_write_of_another_session_is_told_once_and_as_its_own(world: World) -> N
     world.prove_nothing_else_is_told()
 
 
-def test_stale_file_that_is_read_again_can_become_stale_again(world: World) -> None:
+def test_stale_file_that_is_read_again_can_become_stale_again(world: WatchWorld) -> None:
     for n in range(1, 4):
         world.a.read(str(world.file))
         append(world)
@@ -226,7 +226,7 @@ def test_stale_file_that_is_read_again_can_become_stale_again(world: World) -> N
     world.prove_nothing_else_is_told()
 
 
-def test_file_in_a_folder_made_anew_is_watched_again(world: World) -> None:
+def test_file_in_a_folder_made_anew_is_watched_again(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     remove_folder(world)
     world.wait_for_stale(1)
@@ -237,14 +237,14 @@ def test_file_in_a_folder_made_anew_is_watched_again(world: World) -> None:
     assert [reason for _, _, reason, _ in world.wait_for_stale(2)] == ["deleted", "modified"]
 
 
-def test_write_through_a_hard_link_elsewhere_is_told(sweeping: World) -> None:
+def test_write_through_a_hard_link_elsewhere_is_told(sweeping: WatchWorld) -> None:
     add_name(sweeping)
     sweeping.a.read(str(sweeping.file))
     (sweeping.root / "other" / "hard").write_text("two\n", encoding="utf-8")
     assert sweeping.wait_for_stale(1) == [("a", str(sweeping.file), "modified", "external")]
 
 
-def test_own_write_through_a_hard_link_makes_only_others_stale(world: World) -> None:
+def test_own_write_through_a_hard_link_makes_only_others_stale(world: WatchWorld) -> None:
     add_name(world)
     hard = world.root / "other" / "hard"
     for session in (world.a, world.b):
@@ -257,7 +257,7 @@ def test_own_write_through_a_hard_link_makes_only_others_stale(world: World) -> 
     world.prove_nothing_else_is_told()
 
 
-def test_re_pointed_link_is_told(sweeping: World) -> None:
+def test_re_pointed_link_is_told(sweeping: WatchWorld) -> None:
     link = sweeping.folder / "l"
     link.symlink_to("f")
     sweeping.a.read(str(link))
@@ -266,7 +266,7 @@ def test_re_pointed_link_is_told(sweeping: World) -> None:
     assert sweeping.wait_for_stale(1) == [("a", str(link), "deleted", "external")]
 
 
-def test_target_of_a_link_is_watched_where_it_is(watching: World) -> None:
+def test_target_of_a_link_is_watched_where_it_is(watching: WatchWorld) -> None:
     link = watching.root / "other" / "l"
     link.symlink_to("../w/f")
     watching.a.read(str(link))

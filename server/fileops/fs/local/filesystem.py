@@ -190,8 +190,8 @@ class LocalFileSystem:
             hooks.after(committed)
             return committed
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
-        return self._targets.hold(path)
+    def lock(self, path: str) -> AbstractContextManager[None]:
+        return self._targets.lock(path)
 
     def recover(self, folder: str) -> int:
         """Recover or remove the temp files and journals of dead processes in a canonical folder. Return how many.

@@ -42,7 +42,7 @@ class WriteTargets:
         return len(self._locks)
 
     @contextmanager
-    def hold(self, path: str) -> Generator[None]:
+    def lock(self, path: str) -> Generator[None]:
         """Hold the locks of a path within this process, even if no file exists."""
         with self._locks.of(path):
             while True:

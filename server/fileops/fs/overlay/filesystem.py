@@ -163,7 +163,7 @@ class OverlayFileSystem:
         if state is not None and state.kind == "dirty" and self._editor_commit is not None:
             if not snapshot.exists:
                 raise AlreadyExists
-            with self._delegate.hold(path):
+            with self._delegate.lock(path):
                 return self._editor_commit.replace(snapshot, splices, hooks)
         guarded = _GuardedHooks(lambda: self._require_same(path, effective), hooks)
         return self._delegate.replace(_disk_form(snapshot), splices, guarded)
@@ -176,8 +176,8 @@ class OverlayFileSystem:
         guarded = _GuardedHooks(lambda: self._require_same(path, effective), hooks)
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
-        return self._delegate.hold(path)
+    def lock(self, path: str) -> AbstractContextManager[None]:
+        return self._delegate.lock(path)
 
     # --- between the documents and the disk --------------------------------------------------------------------
 

@@ -222,7 +222,7 @@ class RemoteFileSystem:
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         path = snapshot.path
         data = core_splices.apply(snapshot.data, splices)
-        with self.hold(path):
+        with self.lock(path):
             if snapshot.stamp is None:
                 return self._create(path, data, hooks)
             with translating(path):
@@ -245,7 +245,7 @@ class RemoteFileSystem:
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        with self.hold(path):
+        with self.lock(path):
             with translating(path):
                 self._require_same(snapshot)
             hooks.before()
@@ -256,7 +256,7 @@ class RemoteFileSystem:
             report = CommitReport(method="delete", durability="not_synced")
             return _finished(Committed(snapshot=gone, report=report), hooks)
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
+    def lock(self, path: str) -> AbstractContextManager[None]:
         return self._locks.of(path)
 
     def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:

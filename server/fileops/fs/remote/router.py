@@ -56,8 +56,8 @@ class RouterFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._at(snapshot.path).remove(snapshot, hooks)
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
-        return (mount_of(path, self._mounts) or self._disk).hold(path)
+    def lock(self, path: str) -> AbstractContextManager[None]:
+        return (mount_of(path, self._mounts) or self._disk).lock(path)
 
     def _at(self, path: str) -> FileSystem:
         mount = mount_of(path, self._mounts)

@@ -263,7 +263,7 @@ def test_descriptors_are_not_leaked(fs: LocalFileSystem, folder: str) -> None:
         for bad in (f"{folder}/fifo", f"{folder}/link", folder, f"{folder}/none/x", "/dev/null", "/proc/meminfo"):
             with pytest.raises((FileOpsError, PathMoved)):
                 fs.open(bad)
-        with fs.hold(path):
+        with fs.lock(path):
             Path(path).write_bytes(b"z")
         with pytest.raises(Stale):
             fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())

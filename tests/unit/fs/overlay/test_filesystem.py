@@ -60,7 +60,7 @@ class Disk(MemoryFileSystem):
 def _nothing() -> None: ...
 
 
-class Desk:
+class Workbench:
     """A disk, an editor over it, and the filesystem that the daemon sees."""
 
     def __init__(self) -> None:
@@ -83,83 +83,83 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
-    desk.disk.put(PATH, b"one\ntwo\n")
-    return desk
+def bench() -> Workbench:
+    bench = Workbench()
+    bench.disk.put(PATH, b"one\ntwo\n")
+    return bench
 
 
 # --- whose text counts ------------------------------------------------------------------------------------------
 
 
-def test_without_open_documents_the_disk_counts(desk: Desk):
-    assert desk.seen() == (b"one\ntwo\n", "disk")
-    assert not desk.fs.is_open(PATH)
+def test_without_open_documents_the_disk_counts(bench: Workbench):
+    assert bench.seen() == (b"one\ntwo\n", "disk")
+    assert not bench.fs.is_open(PATH)
 
 
-def test_an_open_document_is_read_with_its_version(desk: Desk):
-    desk.editor.open(PATH)
-    snapshot = desk.fs.read(PATH)
+def test_an_open_document_is_read_with_its_version(bench: Workbench):
+    bench.editor.open(PATH)
+    snapshot = bench.fs.read(PATH)
     assert (snapshot.data, snapshot.source, snapshot.version) == (b"one\ntwo\n", "buffer", 1)
-    assert snapshot.stamp == desk.disk.stat(PATH) == desk.fs.stat(PATH)
+    assert snapshot.stamp == bench.disk.stat(PATH) == bench.fs.stat(PATH)
 
 
-def test_unsaved_typing_is_read(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    with desk.fs.open(PATH) as stream:
+def test_unsaved_typing_is_read(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    with bench.fs.open(PATH) as stream:
         assert (stream.read(100), stream.source, stream.version) == (b"ONE\ntwo\n", "buffer", 2)
-        assert stream.stamp == desk.fs.stat(PATH)
+        assert stream.stamp == bench.fs.stat(PATH)
         assert stream.stamp.size_bytes == 8
 
 
-def test_typing_taken_back_leaves_a_clean_document(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    desk.editor.type(uri, "ONE", "one")
-    desk.disk.put(PATH, b"moved\n")
-    assert desk.seen() == (b"moved\n", "disk")
+def test_typing_taken_back_leaves_a_clean_document(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    bench.editor.type(uri, "ONE", "one")
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_an_untouched_buffer_beside_a_moved_disk_gives_way(desk: Desk):
-    desk.editor.open(PATH)
-    desk.disk.put(PATH, b"moved\n")
-    assert desk.seen() == (b"moved\n", "disk")
+def test_an_untouched_buffer_beside_a_moved_disk_gives_way(bench: Workbench):
+    bench.editor.open(PATH)
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_dirty_buffer_beside_a_moved_disk_stays_the_truth(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    desk.disk.put(PATH, b"moved\n")
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+def test_a_dirty_buffer_beside_a_moved_disk_stays_the_truth(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_an_editor_that_reloaded_is_clean_again(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.disk.put(PATH, b"moved\n")
-    desk.editor.reload(uri)
-    assert desk.seen() == (b"moved\n", "buffer")
-    desk.disk.put(PATH, b"again\n")
-    assert desk.seen() == (b"again\n", "disk")
+def test_an_editor_that_reloaded_is_clean_again(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.disk.put(PATH, b"moved\n")
+    bench.editor.reload(uri)
+    assert bench.seen() == (b"moved\n", "buffer")
+    bench.disk.put(PATH, b"again\n")
+    assert bench.seen() == (b"again\n", "disk")
 
 
-def test_a_document_opened_with_another_text_is_unsaved(desk: Desk):
-    desk.editor.open(PATH, "from an earlier session\n")
-    assert desk.seen() == (b"from an earlier session\n", "buffer")
+def test_a_document_opened_with_another_text_is_unsaved(bench: Workbench):
+    bench.editor.open(PATH, "from an earlier session\n")
+    assert bench.seen() == (b"from an earlier session\n", "buffer")
 
 
-def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(desk: Desk):
+def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(bench: Workbench):
     def somebody_reads_then_the_disk_moves() -> None:
-        assert desk.seen() == (b"one\ntwo\n", "buffer")
-        desk.disk.put(PATH, b"moved\n")
+        assert bench.seen() == (b"one\ntwo\n", "buffer")
+        bench.disk.put(PATH, b"moved\n")
 
-    desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
-    desk.disk.meanwhile = somebody_reads_then_the_disk_moves
-    desk.fs.classify_pending()
-    assert desk.seen() == (b"moved\n", "disk")
+    bench.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    bench.disk.meanwhile = somebody_reads_then_the_disk_moves
+    bench.fs.classify_pending()
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_first_look_overtaken_by_another_thread_does_not_count(desk: Desk):
+def test_a_first_look_overtaken_by_another_thread_does_not_count(bench: Workbench):
     """R-DOC-8. What the other look has learned is not lost when the overtaken one notes where the document lies."""
     overtaken, go_on = threading.Event(), threading.Event()
 
@@ -167,95 +167,95 @@ def test_a_first_look_overtaken_by_another_thread_does_not_count(desk: Desk):
         overtaken.set()
         assert go_on.wait(WAIT_S)
 
-    desk.disk.resolving = wait
-    desk.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
-    slow = threading.Thread(target=desk.fs.classify_pending)
+    bench.disk.resolving = wait
+    bench.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    slow = threading.Thread(target=bench.fs.classify_pending)
     slow.start()
     assert overtaken.wait(WAIT_S)
-    assert desk.seen() == (b"one\ntwo\n", "buffer")
-    desk.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"one\ntwo\n", "buffer")
+    bench.disk.put(PATH, b"moved\n")
     go_on.set()
     slow.join(WAIT_S)
-    assert desk.seen() == (b"moved\n", "disk")
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_reload_that_nobody_read_is_not_taken_for_typing(desk: Desk):
+def test_a_reload_that_nobody_read_is_not_taken_for_typing(bench: Workbench):
     """R-DOC-2, R-DOC-8."""
-    uri = desk.editor.open(PATH)
-    desk.disk.put(PATH, b"moved\n")
-    desk.editor.reload(uri)
-    desk.fs.classify_pending()
-    desk.disk.put(PATH, b"again\n")
-    assert desk.seen() == (b"again\n", "disk")
-    desk.edit(b"again", b"AGAIN")
-    assert (desk.on_disk(), desk.editor.applied) == (b"AGAIN\n", [])
+    uri = bench.editor.open(PATH)
+    bench.disk.put(PATH, b"moved\n")
+    bench.editor.reload(uri)
+    bench.fs.classify_pending()
+    bench.disk.put(PATH, b"again\n")
+    assert bench.seen() == (b"again\n", "disk")
+    bench.edit(b"again", b"AGAIN")
+    assert (bench.on_disk(), bench.editor.applied) == (b"AGAIN\n", [])
 
 
-def test_typing_that_nobody_read_is_not_taken_for_a_reload(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.disk.put(PATH, b"moved\n")
-    desk.editor.type(uri, "one", "ONE")
-    desk.fs.classify_pending()
-    desk.disk.put(PATH, b"again\n")
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+def test_typing_that_nobody_read_is_not_taken_for_a_reload(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.disk.put(PATH, b"moved\n")
+    bench.editor.type(uri, "one", "ONE")
+    bench.fs.classify_pending()
+    bench.disk.put(PATH, b"again\n")
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_a_disk_that_moves_between_the_look_and_the_read_is_not_served_as_the_buffer(desk: Desk):
-    desk.disk.rest()
-    desk.editor.open(PATH)
-    desk.disk.meanwhile = lambda: desk.disk.put(PATH, b"moved\n")
-    assert desk.seen() == (b"moved\n", "disk")
+def test_a_disk_that_moves_between_the_look_and_the_read_is_not_served_as_the_buffer(bench: Workbench):
+    bench.disk.rest()
+    bench.editor.open(PATH)
+    bench.disk.meanwhile = lambda: bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_second_open_replaces_the_text(desk: Desk):
-    desk.editor.open(PATH)
-    desk.editor.open(PATH, "other\n")
-    assert desk.seen() == (b"other\n", "buffer")
+def test_a_second_open_replaces_the_text(bench: Workbench):
+    bench.editor.open(PATH)
+    bench.editor.open(PATH, "other\n")
+    assert bench.seen() == (b"other\n", "buffer")
 
 
-def test_a_change_of_a_document_that_was_never_opened_is_ignored(desk: Desk):
-    assert desk.fs.changed("file:///w/f", 2, ["typed"]) is False
-    assert desk.seen() == (b"one\ntwo\n", "disk")
+def test_a_change_of_a_document_that_was_never_opened_is_ignored(bench: Workbench):
+    assert bench.fs.changed("file:///w/f", 2, ["typed"]) is False
+    assert bench.seen() == (b"one\ntwo\n", "disk")
 
 
-def test_saving_makes_a_clean_document(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    desk.editor.save(uri)
-    desk.disk.put(PATH, b"moved\n")
-    assert desk.seen() == (b"moved\n", "disk")
+def test_saving_makes_a_clean_document(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    bench.editor.save(uri)
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_closing_without_saving_makes_the_disk_the_truth(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    desk.editor.close(uri)
-    assert desk.seen() == (b"one\ntwo\n", "disk")
-    assert desk.fs.stat(PATH) == desk.disk.stat(PATH)
+def test_closing_without_saving_makes_the_disk_the_truth(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    bench.editor.close(uri)
+    assert bench.seen() == (b"one\ntwo\n", "disk")
+    assert bench.fs.stat(PATH) == bench.disk.stat(PATH)
 
 
-def test_a_document_without_a_file_exists(desk: Desk):
-    missing = desk.fs.read("/w/new")
-    desk.editor.open("/w/new", "")
-    assert desk.fs.stat("/w/new") is not None
-    assert desk.fs.read("/w/new").exists
+def test_a_document_without_a_file_exists(bench: Workbench):
+    missing = bench.fs.read("/w/new")
+    bench.editor.open("/w/new", "")
+    assert bench.fs.stat("/w/new") is not None
+    assert bench.fs.read("/w/new").exists
     with pytest.raises(AlreadyExists):
-        desk.fs.replace(missing, (Splice(0, 0, b"x"),), RecordingHooks())
-    assert desk.disk.stat("/w/new") is None
+        bench.fs.replace(missing, (Splice(0, 0, b"x"),), RecordingHooks())
+    assert bench.disk.stat("/w/new") is None
 
 
-def test_a_file_deleted_below_an_untouched_document_is_gone(desk: Desk):
-    desk.editor.open(PATH)
-    desk.disk.delete(PATH)
-    assert desk.fs.stat(PATH) is None
-    assert not desk.fs.read(PATH).exists
+def test_a_file_deleted_below_an_untouched_document_is_gone(bench: Workbench):
+    bench.editor.open(PATH)
+    bench.disk.delete(PATH)
+    assert bench.fs.stat(PATH) is None
+    assert not bench.fs.read(PATH).exists
 
 
-def test_a_file_deleted_below_a_dirty_document_exists(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "ONE")
-    desk.disk.delete(PATH)
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+def test_a_file_deleted_below_a_dirty_document_exists(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "ONE")
+    bench.disk.delete(PATH)
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
 @pytest.mark.parametrize(
@@ -268,134 +268,134 @@ def test_a_file_deleted_below_a_dirty_document_exists(desk: Desk):
         (b"\xe9\n", "\ufffd\n"),
     ],
 )
-def test_a_document_that_reads_the_same_gives_the_bytes_of_the_file(desk: Desk, disk: bytes, shown: str):
-    desk.disk.put(PATH, disk)
-    desk.editor.open(PATH, shown)
-    assert desk.seen() == (disk, "buffer")
+def test_a_document_that_reads_the_same_gives_the_bytes_of_the_file(bench: Workbench, disk: bytes, shown: str):
+    bench.disk.put(PATH, disk)
+    bench.editor.open(PATH, shown)
+    assert bench.seen() == (disk, "buffer")
 
 
-def test_unsaved_text_keeps_encoding_and_bom_of_the_file(desk: Desk):
-    desk.disk.put(PATH, b"\xff\xfe" + "a\n".encode("utf-16-le"))
-    uri = desk.editor.open(PATH, "a\n")
-    desk.editor.type(uri, "a", "é")
-    assert desk.seen() == (b"\xff\xfe" + "é\n".encode("utf-16-le"), "buffer")
+def test_unsaved_text_keeps_encoding_and_bom_of_the_file(bench: Workbench):
+    bench.disk.put(PATH, b"\xff\xfe" + "a\n".encode("utf-16-le"))
+    uri = bench.editor.open(PATH, "a\n")
+    bench.editor.type(uri, "a", "é")
+    assert bench.seen() == (b"\xff\xfe" + "é\n".encode("utf-16-le"), "buffer")
 
 
-def test_a_file_in_an_encoding_that_only_the_editor_knows_stays_the_editors(desk: Desk):
-    desk.disk.put(PATH, b"caf\xe9\n")
-    uri = desk.editor.open(PATH, "café\n")
-    assert desk.seen() == ("café\n".encode(), "buffer")
-    desk.fs.saved(uri)
-    assert desk.seen() == ("café\n".encode(), "buffer")
+def test_a_file_in_an_encoding_that_only_the_editor_knows_stays_the_editors(bench: Workbench):
+    bench.disk.put(PATH, b"caf\xe9\n")
+    uri = bench.editor.open(PATH, "café\n")
+    assert bench.seen() == ("café\n".encode(), "buffer")
+    bench.fs.saved(uri)
+    assert bench.seen() == ("café\n".encode(), "buffer")
 
 
-def test_two_names_of_one_file_are_one_document(desk: Desk):
-    desk.disk.link("/w/link", PATH)
-    uri = desk.editor.open("/w/link", "one\ntwo\n")
-    desk.editor.type(uri, "one", "ONE")
-    assert desk.fs.is_open(PATH)
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+def test_two_names_of_one_file_are_one_document(bench: Workbench):
+    bench.disk.link("/w/link", PATH)
+    uri = bench.editor.open("/w/link", "one\ntwo\n")
+    bench.editor.type(uri, "one", "ONE")
+    assert bench.fs.is_open(PATH)
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_a_link_that_leads_elsewhere_now_takes_its_document_along(desk: Desk):
-    desk.disk.put("/w/other", b"other\n")
-    desk.disk.link("/w/link", PATH)
-    uri = desk.editor.open("/w/link", "one\ntwo\n")
-    desk.editor.type(uri, "one", "ONE")
-    desk.disk.link("/w/link", "/w/other")
-    assert desk.seen() == (b"one\ntwo\n", "disk")
-    assert desk.fs.read("/w/other").data == b"ONE\ntwo\n"
+def test_a_link_that_leads_elsewhere_now_takes_its_document_along(bench: Workbench):
+    bench.disk.put("/w/other", b"other\n")
+    bench.disk.link("/w/link", PATH)
+    uri = bench.editor.open("/w/link", "one\ntwo\n")
+    bench.editor.type(uri, "one", "ONE")
+    bench.disk.link("/w/link", "/w/other")
+    assert bench.seen() == (b"one\ntwo\n", "disk")
+    assert bench.fs.read("/w/other").data == b"ONE\ntwo\n"
 
 
-def test_a_link_that_leads_elsewhere_now_is_not_overlooked_by_who_does_not_wait(desk: Desk):
-    desk.disk.put("/w/other", b"other\n")
-    desk.disk.link("/w/link", PATH)
-    uri = desk.editor.open("/w/link", "one\ntwo\n")
-    desk.editor.type(uri, "one", "ONE")
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
-    desk.disk.link("/w/link", "/w/other")
-    assert desk.fs.try_open_cached("/w/other") is None
+def test_a_link_that_leads_elsewhere_now_is_not_overlooked_by_who_does_not_wait(bench: Workbench):
+    bench.disk.put("/w/other", b"other\n")
+    bench.disk.link("/w/link", PATH)
+    uri = bench.editor.open("/w/link", "one\ntwo\n")
+    bench.editor.type(uri, "one", "ONE")
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
+    bench.disk.link("/w/link", "/w/other")
+    assert bench.fs.try_open_cached("/w/other") is None
 
 
-def test_of_two_windows_the_dirty_one_counts(desk: Desk):
-    desk.disk.link("/w/link", PATH)
-    dirty = desk.editor.open("/w/link", "one\ntwo\n")
-    desk.editor.type(dirty, "one", "ONE")
-    desk.editor.open(PATH)
-    assert desk.seen() == (b"ONE\ntwo\n", "buffer")
+def test_of_two_windows_the_dirty_one_counts(bench: Workbench):
+    bench.disk.link("/w/link", PATH)
+    dirty = bench.editor.open("/w/link", "one\ntwo\n")
+    bench.editor.type(dirty, "one", "ONE")
+    bench.editor.open(PATH)
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
 # --- where an edit goes -----------------------------------------------------------------------------------------
 
 
-def test_an_edit_of_a_clean_document_goes_to_disk(desk: Desk):
-    desk.editor.open(PATH)
+def test_an_edit_of_a_clean_document_goes_to_disk(bench: Workbench):
+    bench.editor.open(PATH)
     hooks = RecordingHooks()
-    committed = desk.edit(b"one", b"ONE", hooks)
-    assert desk.on_disk() == b"ONE\ntwo\n"
+    committed = bench.edit(b"one", b"ONE", hooks)
+    assert bench.on_disk() == b"ONE\ntwo\n"
     assert (committed.report.method, committed.snapshot.source) == ("swap", "disk")
     assert hooks.calls == ["before", "after"]
-    assert desk.editor.applied == []
+    assert bench.editor.applied == []
 
 
-def test_a_second_edit_before_the_reload_sees_the_first(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.edit(b"one", b"ONE")
-    assert desk.seen() == (b"ONE\ntwo\n", "disk")
-    desk.edit(b"two", b"TWO")
-    assert desk.on_disk() == b"ONE\nTWO\n"
-    desk.editor.reload(uri)
-    assert desk.seen() == (b"ONE\nTWO\n", "buffer")
+def test_a_second_edit_before_the_reload_sees_the_first(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.edit(b"one", b"ONE")
+    assert bench.seen() == (b"ONE\ntwo\n", "disk")
+    bench.edit(b"two", b"TWO")
+    assert bench.on_disk() == b"ONE\nTWO\n"
+    bench.editor.reload(uri)
+    assert bench.seen() == (b"ONE\nTWO\n", "buffer")
 
 
-def test_typing_before_the_reload_is_the_persons_text(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.edit(b"one", b"ONE")
-    desk.editor.type(uri, "two", "2")
-    assert desk.seen() == (b"one\n2\n", "buffer")
-    assert desk.on_disk() == b"ONE\ntwo\n"
+def test_typing_before_the_reload_is_the_persons_text(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.edit(b"one", b"ONE")
+    bench.editor.type(uri, "two", "2")
+    assert bench.seen() == (b"one\n2\n", "buffer")
+    assert bench.on_disk() == b"ONE\ntwo\n"
 
 
-def test_typing_between_the_look_and_the_write_is_not_written_under(desk: Desk):
-    uri = desk.editor.open(PATH)
-    snapshot = desk.fs.read(PATH)
+def test_typing_between_the_look_and_the_write_is_not_written_under(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    snapshot = bench.fs.read(PATH)
     hooks = RecordingHooks()
-    desk.editor.type(uri, "two", "2")
+    bench.editor.type(uri, "two", "2")
     with pytest.raises(Stale):
-        desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
-    assert (desk.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
+        bench.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
+    assert (bench.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
 
 
-def type_at_the_commit(desk: Desk) -> Callable[[], object]:
-    uri = desk.editor.open(PATH)
-    return lambda: desk.editor.type(uri, "two", "2")
+def type_at_the_commit(bench: Workbench) -> Callable[[], object]:
+    uri = bench.editor.open(PATH)
+    return lambda: bench.editor.type(uri, "two", "2")
 
 
-def open_at_the_commit(desk: Desk) -> Callable[[], object]:
-    return lambda: desk.editor.open(PATH, "unsaved\n")
+def open_at_the_commit(bench: Workbench) -> Callable[[], object]:
+    return lambda: bench.editor.open(PATH, "unsaved\n")
 
 
-def close_and_open_at_the_commit(desk: Desk) -> Callable[[], object]:
-    uri = desk.editor.open(PATH)
+def close_and_open_at_the_commit(bench: Workbench) -> Callable[[], object]:
+    uri = bench.editor.open(PATH)
 
     def again() -> None:
-        desk.editor.close(uri)
-        desk.editor.open(PATH, "unsaved\n")
+        bench.editor.close(uri)
+        bench.editor.open(PATH, "unsaved\n")
 
     return again
 
 
-def lose_the_text_at_the_commit(desk: Desk) -> Callable[[], object]:
-    uri = desk.editor.open(PATH)
-    return lambda: desk.fs.doubted(uri, "it is not known")
+def lose_the_text_at_the_commit(bench: Workbench) -> Callable[[], object]:
+    uri = bench.editor.open(PATH)
+    return lambda: bench.fs.doubted(uri, "it is not known")
 
 
-def lead_a_link_here_at_the_commit(desk: Desk) -> Callable[[], object]:
-    desk.disk.put("/w/other", b"other\n")
-    desk.disk.link("/w/link", "/w/other")
-    uri = desk.editor.open("/w/link", "other\n")
-    desk.editor.type(uri, "other", "unsaved")
-    return lambda: desk.disk.link("/w/link", PATH)
+def lead_a_link_here_at_the_commit(bench: Workbench) -> Callable[[], object]:
+    bench.disk.put("/w/other", b"other\n")
+    bench.disk.link("/w/link", "/w/other")
+    uri = bench.editor.open("/w/link", "other\n")
+    bench.editor.type(uri, "other", "unsaved")
+    return lambda: bench.disk.link("/w/link", PATH)
 
 
 @pytest.mark.parametrize(
@@ -406,63 +406,63 @@ def lead_a_link_here_at_the_commit(desk: Desk) -> Callable[[], object]:
     ],
 )  # fmt: skip
 def test_what_the_person_does_in_the_middle_of_a_write_is_not_written_under(
-    desk: Desk, prepare: Callable[[Desk], Callable[[], object]]
+    bench: Workbench, prepare: Callable[[Workbench], Callable[[], object]]
 ):
     """R-DOC-4: the window between the decision that the disk may be written and the write itself."""
-    committing = prepare(desk)
-    snapshot, hooks = desk.fs.read(PATH), RecordingHooks()
-    desk.disk.committing = committing
+    committing = prepare(bench)
+    snapshot, hooks = bench.fs.read(PATH), RecordingHooks()
+    bench.disk.committing = committing
     with pytest.raises(Stale):
-        desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
-    assert (desk.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
+        bench.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), hooks)
+    assert (bench.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
 
 
-def test_a_folder_that_became_a_link_takes_its_unsaved_documents_along(desk: Desk):
+def test_a_folder_that_became_a_link_takes_its_unsaved_documents_along(bench: Workbench):
     """R-DOC-10. They were opened by a path that led through no link then."""
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    assert desk.seen() == (b"un\ntwo\n", "buffer")
-    desk.disk.put("/v/f", b"one\ntwo\n")
-    desk.disk.delete(PATH)
-    desk.disk.link("/w", "/v")
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    assert bench.seen() == (b"un\ntwo\n", "buffer")
+    bench.disk.put("/v/f", b"one\ntwo\n")
+    bench.disk.delete(PATH)
+    bench.disk.link("/w", "/v")
     with pytest.raises(Stale):
-        desk.fs.replace(desk.fs.read("/v/f"), (Splice(0, 3, b"ONE"),), RecordingHooks())
-    assert desk.fs.read("/v/f").data == b"un\ntwo\n"
-    assert desk.disk.read("/v/f").data == b"one\ntwo\n"
+        bench.fs.replace(bench.fs.read("/v/f"), (Splice(0, 3, b"ONE"),), RecordingHooks())
+    assert bench.fs.read("/v/f").data == b"un\ntwo\n"
+    assert bench.disk.read("/v/f").data == b"one\ntwo\n"
 
 
 @pytest.mark.parametrize("opens_with", ["one\ntwo\n", "unsaved\n"])
-def test_a_document_opened_between_the_look_and_the_write_is_noticed(desk: Desk, opens_with: str):
-    snapshot = desk.fs.read(PATH)
-    desk.editor.open(PATH, opens_with)
+def test_a_document_opened_between_the_look_and_the_write_is_noticed(bench: Workbench, opens_with: str):
+    snapshot = bench.fs.read(PATH)
+    bench.editor.open(PATH, opens_with)
     if opens_with == "unsaved\n":
         with pytest.raises(Stale):
-            desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), RecordingHooks())
-        assert desk.on_disk() == b"one\ntwo\n"
+            bench.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), RecordingHooks())
+        assert bench.on_disk() == b"one\ntwo\n"
     else:
-        desk.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), RecordingHooks())
-        assert desk.on_disk() == b"ONE\ntwo\n"
+        bench.fs.replace(snapshot, (Splice(0, 3, b"ONE"),), RecordingHooks())
+        assert bench.on_disk() == b"ONE\ntwo\n"
 
 
-def test_an_edit_of_a_dirty_document_goes_through_the_editor(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
+def test_an_edit_of_a_dirty_document_goes_through_the_editor(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
     hooks = RecordingHooks()
-    committed = desk.edit(b"two", b"TWO", hooks)
-    assert desk.editor.documents[uri].text == "un\nTWO\n"
-    assert desk.on_disk() == b"one\ntwo\n"
+    committed = bench.edit(b"two", b"TWO", hooks)
+    assert bench.editor.documents[uri].text == "un\nTWO\n"
+    assert bench.on_disk() == b"one\ntwo\n"
     assert (committed.report.method, committed.snapshot.source, committed.snapshot.version) == ("buffer", "buffer", 3)
     assert committed.snapshot.data == b"un\nTWO\n"
     assert hooks.calls == ["before", "after"]
-    assert desk.fs.read(PATH) == committed.snapshot
+    assert bench.fs.read(PATH) == committed.snapshot
 
 
-def test_the_editor_gets_the_smallest_edits(desk: Desk):
-    desk.disk.put(PATH, "é😀 one\r\ntwo\r\n".encode())
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "two", "2 two")
-    desk.edit(b"one", b"1")
-    ((edit,),) = (one.edits for one in desk.editor.applied)
+def test_the_editor_gets_the_smallest_edits(bench: Workbench):
+    bench.disk.put(PATH, "é😀 one\r\ntwo\r\n".encode())
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "two", "2 two")
+    bench.edit(b"one", b"1")
+    ((edit,),) = (one.edits for one in bench.editor.applied)
     assert (edit.start.line, edit.start.character, edit.end.character, edit.new_text) == (0, 4, 7, "1")
 
 
@@ -478,153 +478,153 @@ def test_the_editor_gets_the_smallest_edits(desk: Desk):
         ((Splice(0, 10, b""),), ""),
     ],
 )
-def test_splices_inside_characters_are_widened(desk: Desk, splices: tuple[Splice, ...], expected: str):
-    desk.disk.put(PATH, b"other")
-    uri = desk.editor.open(PATH, "é\r\n😀\r\n")
-    snapshot = desk.fs.read(PATH)
+def test_splices_inside_characters_are_widened(bench: Workbench, splices: tuple[Splice, ...], expected: str):
+    bench.disk.put(PATH, b"other")
+    uri = bench.editor.open(PATH, "é\r\n😀\r\n")
+    snapshot = bench.fs.read(PATH)
     assert apply(snapshot.data, splices).decode() == expected
-    desk.fs.replace(snapshot, splices, RecordingHooks())
-    assert desk.editor.documents[uri].text == expected
+    bench.fs.replace(snapshot, splices, RecordingHooks())
+    assert bench.editor.documents[uri].text == expected
 
 
 def refuse() -> None:
     raise ApplyRefused(reason="no")
 
 
-def test_a_refused_edit_changes_nothing(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.before_apply = refuse
+def test_a_refused_edit_changes_nothing(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.before_apply = refuse
     hooks = RecordingHooks()
     with pytest.raises(ApplyRefused):
-        desk.edit(b"two", b"TWO", hooks)
-    assert desk.editor.documents[uri].text == "un\ntwo\n"
+        bench.edit(b"two", b"TWO", hooks)
+    assert bench.editor.documents[uri].text == "un\ntwo\n"
     assert hooks.calls == ["before"]
 
 
-def test_typing_while_the_editor_is_asked_is_a_refusal(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.before_apply = lambda: desk.editor.type(uri, "un", "uno")
+def test_typing_while_the_editor_is_asked_is_a_refusal(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.before_apply = lambda: bench.editor.type(uri, "un", "uno")
     with pytest.raises(ApplyRefused):
-        desk.edit(b"two", b"TWO")
-    assert desk.editor.documents[uri].text == "uno\ntwo\n"
+        bench.edit(b"two", b"TWO")
+    assert bench.editor.documents[uri].text == "uno\ntwo\n"
 
 
-def test_success_that_another_text_belies_is_an_error(desk: Desk):
+def test_success_that_another_text_belies_is_an_error(bench: Workbench):
     """R-DOC-5."""
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.tells, desk.editor.checks_version = False, False
-    desk.editor.before_apply = lambda: desk.editor.type(uri, "un", "uno")
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.tells, bench.editor.checks_version = False, False
+    bench.editor.before_apply = lambda: bench.editor.type(uri, "un", "uno")
     hooks = RecordingHooks()
     with pytest.raises(ApplyRefused):
-        desk.edit(b"two", b"TWO", hooks)
+        bench.edit(b"two", b"TWO", hooks)
     assert hooks.calls == ["before"]
-    assert desk.seen() == (b"uno\ntwo\n", "buffer")
+    assert bench.seen() == (b"uno\ntwo\n", "buffer")
 
 
-def test_success_for_a_version_that_is_not_told_of_is_believed_and_then_awaited(desk: Desk):
+def test_success_for_a_version_that_is_not_told_of_is_believed_and_then_awaited(bench: Workbench):
     """R-DOC-13."""
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.tells = False
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.tells = False
     hooks = RecordingHooks()
-    committed = desk.edit(b"two", b"TWO", hooks)
+    committed = bench.edit(b"two", b"TWO", hooks)
     assert (committed.snapshot.data, hooks.calls) == (b"un\nTWO\n", ["before", "after"])
     assert committed.report.reason is not None
     with pytest.raises(DocumentUnknown):
-        desk.fs.read(PATH)
-    desk.editor.splice(uri, 3, 6, "TWO")  # as it is told at last, of the text before it
-    assert desk.seen() == (b"un\nTWO\n", "buffer")
+        bench.fs.read(PATH)
+    bench.editor.splice(uri, 3, 6, "TWO")  # as it is told at last, of the text before it
+    assert bench.seen() == (b"un\nTWO\n", "buffer")
 
 
-def test_success_for_no_version_that_is_not_told_of_is_not_believed(desk: Desk):
+def test_success_for_no_version_that_is_not_told_of_is_not_believed(bench: Workbench):
     """R-DOC-13."""
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.tells, desk.editor.checks_version = False, False
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.tells, bench.editor.checks_version = False, False
     with pytest.raises(DocumentUnknown):
-        desk.edit(b"two", b"TWO")
+        bench.edit(b"two", b"TWO")
     with pytest.raises(DocumentUnknown):
-        desk.fs.read(PATH)
-    desk.editor.set_text(uri, "un\ndeux\n")
-    assert desk.seen() == (b"un\ndeux\n", "buffer")
+        bench.fs.read(PATH)
+    bench.editor.set_text(uri, "un\ndeux\n")
+    assert bench.seen() == (b"un\ndeux\n", "buffer")
 
 
-def test_an_editor_that_changes_line_ends_is_believed(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.before_apply = lambda: desk.editor.set_text(uri, "un\r\nTWO\r\n")
-    committed = desk.edit(b"two", b"TWO")
+def test_an_editor_that_changes_line_ends_is_believed(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.before_apply = lambda: bench.editor.set_text(uri, "un\r\nTWO\r\n")
+    committed = bench.edit(b"two", b"TWO")
     assert committed.snapshot.data == b"un\r\nTWO\r\n"
 
 
-def test_a_cancel_before_the_editor_is_asked_asks_nothing(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
+def test_a_cancel_before_the_editor_is_asked_asks_nothing(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
 
     def cancel() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        desk.edit(b"two", b"TWO", RecordingHooks(before=cancel))
-    assert desk.editor.applied == []
+        bench.edit(b"two", b"TWO", RecordingHooks(before=cancel))
+    assert bench.editor.applied == []
 
 
-def test_two_windows_with_different_unsaved_texts_are_not_edited(desk: Desk):
-    desk.disk.link("/w/link", PATH)
-    one, other = desk.editor.open(PATH), desk.editor.open("/w/link", "one\ntwo\n")
-    desk.editor.type(one, "one", "1")
-    desk.editor.type(other, "one", "uno")
+def test_two_windows_with_different_unsaved_texts_are_not_edited(bench: Workbench):
+    bench.disk.link("/w/link", PATH)
+    one, other = bench.editor.open(PATH), bench.editor.open("/w/link", "one\ntwo\n")
+    bench.editor.type(one, "one", "1")
+    bench.editor.type(other, "one", "uno")
     with pytest.raises(ApplyRefused):
-        desk.edit(b"two", b"TWO")
-    assert desk.editor.applied == []
+        bench.edit(b"two", b"TWO")
+    assert bench.editor.applied == []
 
 
-def test_an_old_snapshot_of_a_dirty_document_is_stale(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    snapshot = desk.fs.read(PATH)
-    desk.editor.type(uri, "un", "uno")
+def test_an_old_snapshot_of_a_dirty_document_is_stale(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    snapshot = bench.fs.read(PATH)
+    bench.editor.type(uri, "un", "uno")
     with pytest.raises(Stale):
-        desk.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
+        bench.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
 
 
-def test_a_snapshot_of_a_buffer_that_was_closed_is_stale(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    snapshot = desk.fs.read(PATH)
-    desk.editor.close(uri)
+def test_a_snapshot_of_a_buffer_that_was_closed_is_stale(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    snapshot = bench.fs.read(PATH)
+    bench.editor.close(uri)
     with pytest.raises(Stale):
-        desk.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
-    assert desk.on_disk() == b"one\ntwo\n"
+        bench.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
+    assert bench.on_disk() == b"one\ntwo\n"
 
 
-def test_a_snapshot_of_a_buffer_that_was_saved_is_the_same_text_on_disk(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    snapshot = desk.fs.read(PATH)
-    desk.editor.save(uri)
-    desk.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
-    assert desk.on_disk() == b"xun\ntwo\n"
+def test_a_snapshot_of_a_buffer_that_was_saved_is_the_same_text_on_disk(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    snapshot = bench.fs.read(PATH)
+    bench.editor.save(uri)
+    bench.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
+    assert bench.on_disk() == b"xun\ntwo\n"
 
 
-def test_a_dirty_document_is_not_removed(desk: Desk):
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
+def test_a_dirty_document_is_not_removed(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
     with pytest.raises(ApplyRefused):
-        desk.fs.remove(desk.fs.read(PATH), RecordingHooks())
-    assert desk.on_disk() == b"one\ntwo\n"
+        bench.fs.remove(bench.fs.read(PATH), RecordingHooks())
+    assert bench.on_disk() == b"one\ntwo\n"
 
 
-def test_who_watches_is_told_of_every_change_of_the_truth(desk: Desk):
+def test_who_watches_is_told_of_every_change_of_the_truth(bench: Workbench):
     told: list[str] = []
-    desk.fs.on_change = told.append
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    desk.editor.save(uri)
-    desk.editor.close(uri)
+    bench.fs.on_change = told.append
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    bench.editor.save(uri)
+    bench.editor.close(uri)
     assert told == [PATH] * 4
 
 
@@ -643,33 +643,33 @@ BAD_CHANGES: dict[str, tuple[int, list[tuple[Position, Position, str]]]] = {
 }
 
 
-def require_unknown(desk: Desk, before: Snapshot) -> None:
-    for ask in (desk.fs.read, desk.fs.open, desk.fs.stat):
+def require_unknown(bench: Workbench, before: Snapshot) -> None:
+    for ask in (bench.fs.read, bench.fs.open, bench.fs.stat):
         with pytest.raises(DocumentUnknown):
             ask(PATH)
     for write in (
-        lambda: desk.fs.replace(before, (Splice(0, 3, b"ONE"),), RecordingHooks()),
-        lambda: desk.fs.remove(before, RecordingHooks()),
+        lambda: bench.fs.replace(before, (Splice(0, 3, b"ONE"),), RecordingHooks()),
+        lambda: bench.fs.remove(before, RecordingHooks()),
     ):
         with pytest.raises(DocumentUnknown):
             write()
-    assert desk.fs.try_open_cached(PATH) is None
-    assert (desk.on_disk(), desk.editor.applied) == (b"one\ntwo\n", [])
+    assert bench.fs.try_open_cached(PATH) is None
+    assert (bench.on_disk(), bench.editor.applied) == (b"one\ntwo\n", [])
 
 
 @pytest.mark.parametrize("how", BAD_CHANGES)
-def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(desk: Desk, how: str):
+def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(bench: Workbench, how: str):
     """R-DOC-12."""
-    uri = desk.editor.open(PATH)
-    desk.editor.type(uri, "one", "un")
-    before = desk.fs.read(PATH)
+    uri = bench.editor.open(PATH)
+    bench.editor.type(uri, "one", "un")
+    before = bench.fs.read(PATH)
     version, changes = BAD_CHANGES[how]
-    desk.fs.changed(uri, version, changes)
-    require_unknown(desk, before)
-    desk.fs.changed(uri, version + 5, [(Position(0, 0), Position(0, 0), "y")])  # a change of what is not known
-    require_unknown(desk, before)
-    desk.fs.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
-    assert desk.seen() == (b"the whole\n", "buffer")
+    bench.fs.changed(uri, version, changes)
+    require_unknown(bench, before)
+    bench.fs.changed(uri, version + 5, [(Position(0, 0), Position(0, 0), "y")])  # a change of what is not known
+    require_unknown(bench, before)
+    bench.fs.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
+    assert bench.seen() == (b"the whole\n", "buffer")
 
 
 @pytest.mark.parametrize(
@@ -682,63 +682,63 @@ def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(desk: De
     ],
 )
 def test_a_range_as_editors_write_it_at_the_end_is_taken(
-    desk: Desk, change: tuple[Position, Position, str], expected: bytes
+    bench: Workbench, change: tuple[Position, Position, str], expected: bytes
 ):
-    uri = desk.editor.open(PATH)
-    desk.fs.changed(uri, 7, [change])
-    assert desk.seen() == (expected, "buffer")
+    uri = bench.editor.open(PATH)
+    bench.fs.changed(uri, 7, [change])
+    assert bench.seen() == (expected, "buffer")
 
 
-def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_closed(desk: Desk):
-    uri = desk.editor.open(PATH)
-    before = desk.fs.read(PATH)
-    desk.fs.doubted(uri, "it is not known")
-    require_unknown(desk, before)
-    desk.editor.open(PATH, "again\n")
-    assert desk.seen() == (b"again\n", "buffer")
-    desk.fs.doubted(None, "one of all")
-    require_unknown(desk, before)
-    desk.editor.close(uri)
-    assert desk.seen() == (b"one\ntwo\n", "disk")
+def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_closed(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    before = bench.fs.read(PATH)
+    bench.fs.doubted(uri, "it is not known")
+    require_unknown(bench, before)
+    bench.editor.open(PATH, "again\n")
+    assert bench.seen() == (b"again\n", "buffer")
+    bench.fs.doubted(None, "one of all")
+    require_unknown(bench, before)
+    bench.editor.close(uri)
+    assert bench.seen() == (b"one\ntwo\n", "disk")
 
 
-def test_a_document_that_was_opened_with_a_text_that_nobody_could_read_is_not_taken_for_closed(desk: Desk):
-    before = desk.fs.read(PATH)
-    desk.fs.opened_unknown("file:///w/f", PATH, "it cannot be read")
-    require_unknown(desk, before)
+def test_a_document_that_was_opened_with_a_text_that_nobody_could_read_is_not_taken_for_closed(bench: Workbench):
+    before = bench.fs.read(PATH)
+    bench.fs.opened_unknown("file:///w/f", PATH, "it cannot be read")
+    require_unknown(bench, before)
 
 
 # --- many documents ---------------------------------------------------------------------------------------------
 
 
-def cost_of_a_request(desk: Desk) -> int:
+def cost_of_a_request(bench: Workbench) -> int:
     """How many paths are resolved for a read and an edit of a file that is not open."""
-    before = desk.disk.n_resolved
-    desk.disk.put("/w/closed", b"x")
-    snapshot = desk.fs.read("/w/closed")
-    desk.fs.replace(snapshot, (Splice(0, 0, b"y"),), RecordingHooks())
-    return desk.disk.n_resolved - before
+    before = bench.disk.n_resolved
+    bench.disk.put("/w/closed", b"x")
+    snapshot = bench.fs.read("/w/closed")
+    bench.fs.replace(snapshot, (Splice(0, 0, b"y"),), RecordingHooks())
+    return bench.disk.n_resolved - before
 
 
-def test_a_request_costs_the_same_however_many_documents_are_open(desk: Desk):
-    desk.disk.link("/l", "/w")
+def test_a_request_costs_the_same_however_many_documents_are_open(bench: Workbench):
+    bench.disk.link("/l", "/w")
     costs: list[int] = []
     for n in (10, 20):
         for i in range(n):
             for folder in ("/l", "/w"):
-                desk.disk.put(f"/w/{n}-{i}", b"x\n")
-                desk.editor.open(f"{folder}/{n}-{i}", "x\n")
-        costs.append(cost_of_a_request(desk))
+                bench.disk.put(f"/w/{n}-{i}", b"x\n")
+                bench.editor.open(f"{folder}/{n}-{i}", "x\n")
+        costs.append(cost_of_a_request(bench))
     assert costs[0] == costs[1]
 
 
-def test_the_cost_of_opening_grows_with_the_documents_and_not_with_their_square(desk: Desk):
-    desk.disk.link("/l", "/w")
+def test_the_cost_of_opening_grows_with_the_documents_and_not_with_their_square(bench: Workbench):
+    bench.disk.link("/l", "/w")
     costs: list[int] = []
     for n in (10, 20):
-        before = desk.disk.n_resolved
+        before = bench.disk.n_resolved
         for i in range(n):
-            desk.disk.put(f"/w/{n}-{i}", b"x\n")
-            desk.editor.open(f"/l/{n}-{i}", "x\n")
-        costs.append(desk.disk.n_resolved - before)
+            bench.disk.put(f"/w/{n}-{i}", b"x\n")
+            bench.editor.open(f"/l/{n}-{i}", "x\n")
+        costs.append(bench.disk.n_resolved - before)
     assert costs[1] == 2 * costs[0]

@@ -1,4 +1,4 @@
-"""An Events port that keeps what was published and lets a test wait for it, within a bound."""
+"""An event sink that keeps what was published and lets a test wait for it, within a bound."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from support.patience import PATIENCE_S
 T = TypeVar("T", bound=Event)
 
 
-class Notices:
+class EventRecorder:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._changed = threading.Condition(threading.RLock())
