@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.pipes import LinePipe, LspPipe
-from fileops_client.daemon import DEFAULT_COMMAND
+from fileops_client._process import DEFAULT_COMMAND
 
 EditPair = tuple[str, str]
 STOCK_SERVER = Path(__file__).with_name("stock_pygls.py")

@@ -22,7 +22,7 @@ from bench.pipes import LspPipe
 from fileops.rpc.decode import decode
 from fileops.rpc.messages import Request, parse
 from fileops.wire.types import MultiEditParams
-from fileops_client.daemon import DEFAULT_COMMAND
+from fileops_client._process import DEFAULT_COMMAND
 
 OURS, RAW, STOCK = Ours.name, Raw.name, StockPygls.name
 Runs = int

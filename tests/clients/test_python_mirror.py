@@ -15,31 +15,34 @@ from fileops.model import events
 from fileops.wire import commands, correction, sessions, stats
 from fileops.wire import types as wire
 from fileops.wire.views import DescribeResult, RenderResult
-from fileops_client import notifications, questions, session_files, values, views
+from fileops_client import callbacks, models
+from fileops_client import events as client_events
+from fileops_client.requests import sessions as client_sessions
+from fileops_client.requests import views
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PAIRS: list[tuple[type[Any], type[Any]]] = [
-    (values.Attachment, wire.Attachment),
-    (values.HistoryEntry, wire.HistoryEntry),
-    (values.ToolDefinition, wire.ToolDefinition),
-    (values.ToolError, wire.ErrorInfo),
-    (values.ToolResult, wire.ToolResult),
-    (values.TrackedFile, wire.TrackedFile),
-    (values.UiExtra, wire.UiExtra),
-    (questions.Question, wire.ConfirmEditParams),
-    (questions.CommandQuestion, commands.ConfirmCommandParams),
-    (questions.CorrectionRequest, correction.CorrectEditParams),
-    (session_files.CallStats, stats.StatsResult),
-    (session_files.Conflict, sessions.Conflict),
-    (session_files.RecordedRead, sessions.RecordReadResult),
-    (session_files.SessionFile, sessions.SessionFile),
+    (models.Attachment, wire.Attachment),
+    (models.HistoryEntry, wire.HistoryEntry),
+    (models.ToolDefinition, wire.ToolDefinition),
+    (models.ToolError, wire.ErrorInfo),
+    (models.ToolResult, wire.ToolResult),
+    (models.TrackedFile, wire.TrackedFile),
+    (models.UiExtra, wire.UiExtra),
+    (callbacks.Question, wire.ConfirmEditParams),
+    (callbacks.CommandQuestion, commands.ConfirmCommandParams),
+    (callbacks.CorrectionRequest, correction.CorrectEditParams),
+    (client_sessions.CallStats, stats.StatsResult),
+    (client_sessions.Conflict, sessions.Conflict),
+    (client_sessions.RecordedRead, sessions.RecordReadResult),
+    (client_sessions.SessionFile, sessions.SessionFile),
     (views.Description, DescribeResult),
     (views.View, RenderResult),
-    (notifications.BecameStale, events.BecameStale),
-    (notifications.DidConflict, events.DidConflict),
-    (notifications.DidEdit, events.DidEdit),
-    (notifications.DidRead, events.DidRead),
-    (notifications.WatcherHealth, events.WatcherHealth),
+    (client_events.BecameStale, events.BecameStale),
+    (client_events.DidConflict, events.DidConflict),
+    (client_events.DidEdit, events.DidEdit),
+    (client_events.DidRead, events.DidRead),
+    (client_events.WatcherHealth, events.WatcherHealth),
 ]
 
 
@@ -52,7 +55,7 @@ def test_what_is_sent_fits_the_clients_value(value: type[Any], sent: type[Any]) 
 def test_details_have_no_key_that_the_client_does_not_name(path: Path) -> None:
     answer = json.loads(path.read_text(encoding="utf-8"))
     details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
-    assert set(details) <= set(get_type_hints(values.Details))
+    assert set(details) <= set(get_type_hints(models.Details))
 
 
 def misfits(value: inspect.Type, sent: inspect.Type, where: str) -> Iterator[str]:

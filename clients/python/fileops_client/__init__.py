@@ -1,15 +1,11 @@
 """Typed asyncio client of fileops-server, for agents and tests. It needs neither pygls nor the server package."""
 
-from fileops_client.client import FileOpsClient
-from fileops_client.connection import PendingCall, RequestHandler
+from fileops_client._client import FileOpsClient
+from fileops_client._connection import PendingCall, RequestHandler
+from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
-from fileops_client.events import EventContext, Listener, Subscription
-from fileops_client.notifications import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
-from fileops_client.questions import Answer, CommandQuestion, CorrectionRequest, Question
-from fileops_client.requests import ApprovalMode, uri_of
-from fileops_client.session_files import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
-from fileops_client.toolkit import AgentTool, Tool, ToolFormat, system_prompt, tool_list
-from fileops_client.values import (
+from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
+from fileops_client.models import (
     Attachment,
     Details,
     HistoryEntry,
@@ -23,7 +19,12 @@ from fileops_client.values import (
     TrackedFile,
     UiExtra,
 )
-from fileops_client.views import Description, DiffRow, DiffView, Location, View, ViewLine
+from fileops_client.requests.files import uri_of
+from fileops_client.requests.history import ApprovalMode
+from fileops_client.requests.sessions import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
+from fileops_client.requests.tools import AgentTool, Tool, ToolFormat, system_prompt, tool_list
+from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
+from fileops_client.subscriptions import EventContext, Listener, Subscription
 
 __all__ = [
     "AgentTool",

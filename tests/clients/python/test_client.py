@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-import fileops_client.client as client_module
+import fileops_client._client as client_module
 from fileops_client import (
     Answer,
     BecameStale,
@@ -57,7 +57,7 @@ async def toy() -> AsyncIterator[FileOpsClient]:
 
 
 async def test_default_command_is_the_daemon_of_this_interpreter() -> None:
-    from fileops_client.daemon import DEFAULT_COMMAND
+    from fileops_client._process import DEFAULT_COMMAND
 
     assert (sys.executable, "-P", "-m", "fileops") == DEFAULT_COMMAND
 

@@ -1,4 +1,4 @@
-"""The client object: starts and ends the daemon, sends requests, delivers events. requests.py has the methods."""
+"""The client object: starts and ends the daemon, sends requests, delivers events. `requests/` has its other methods."""
 
 import asyncio
 import itertools
@@ -7,16 +7,19 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
-from fileops_client.capabilities import announced
-from fileops_client.connection import Connection, PendingCall, RequestHandler
-from fileops_client.daemon import DEFAULT_COMMAND, Daemon
+from fileops_client._capabilities import announced
+from fileops_client._connection import Connection, PendingCall, RequestHandler
+from fileops_client._process import DEFAULT_COMMAND, Daemon
+from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit, allowing, confirming, correcting
 from fileops_client.errors import ConnectionLost, ResponseError
-from fileops_client.events import EventContext, EventHub, Listener, Subscription
-from fileops_client.notifications import Notification
-from fileops_client.questions import ConfirmCommand, ConfirmEdit, CorrectEdit, allowing, confirming, correcting
-from fileops_client.requests import FilePath, Requests, uri_of
-from fileops_client.sender import given, path_or_none
-from fileops_client.values import ToolResult
+from fileops_client.events import Notification
+from fileops_client.models import ToolResult
+from fileops_client.requests.files import FileRequests, uri_of
+from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.sender import FilePath, given, path_or_none
+from fileops_client.requests.sessions import SessionRequests
+from fileops_client.requests.tools import ToolRequests
+from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription
 
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
 COMMAND_S = 120.0  # the daemon's default timeout of a command
@@ -24,7 +27,7 @@ CONSENT_S = 660.0  # the user may take 600 s to approve it
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
 
 
-class FileOpsClient(Requests):
+class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests):
     """One daemon, one connection. Made by `start` (closes itself) or `open` (close it yourself).
 
     async with FileOpsClient.start(root="/project") as client:

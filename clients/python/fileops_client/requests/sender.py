@@ -3,7 +3,12 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import msgspec
+
+from fileops_client.models import ToolResult
 
 FilePath = str | os.PathLike[str]
 
@@ -14,6 +19,11 @@ class Sender(ABC):
 
     @abstractmethod
     def notify(self, method: str, params: Any = None) -> None: ...
+
+    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
+        answer = await self.request(method, params, timeout_s=timeout_s)
+        result = msgspec.convert({**answer, "details": {}}, ToolResult)
+        return replace(result, details=answer.get("details") or {})  # unchanged, with unknown keys
 
 
 def given(**params: Any) -> dict[str, Any]:

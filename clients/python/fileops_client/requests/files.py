@@ -1,21 +1,15 @@
-"""The requests and document notifications of the protocol as typed methods."""
+"""Requests that read and edit files, and notifications about documents that are open in an editor."""
 
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-
-from fileops_client.sender import FilePath, given, path_or_none
-from fileops_client.session_files import SessionFileRequests
-from fileops_client.toolkit import ToolRequests
-from fileops_client.values import HistoryEntry, ToolResult, TrackedFile
-
-ApprovalMode = Literal["default", "auto_edit", "yolo"]
+from fileops_client.models import ToolResult
+from fileops_client.requests.sender import FilePath, Sender, given
 
 
-class Requests(SessionFileRequests, ToolRequests):
+class FileRequests(Sender):
     # --- the tools ------------------------------------------------------------------------------------------
 
     async def read(
@@ -75,47 +69,6 @@ class Requests(SessionFileRequests, ToolRequests):
         ]
         params = given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
         return await self._tool("fileops/multiEdit", params, timeout_s)
-
-    async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        answer = await self.request("fileops/tracked", given(session_id=session_id))
-        return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
-
-    async def close_session(self, session_id: str) -> None:
-        await self.request("fileops/closeSession", {"session_id": session_id})
-
-    # --- approval and history ---------------------------------------------------------------------------------
-
-    async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
-        return (await self.request("fileops/approvalMode", given(session_id=session_id)))["mode"]
-
-    async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
-        await self.request("fileops/setApprovalMode", given(mode=mode, session_id=session_id))
-
-    async def history(
-        self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
-    ) -> tuple[HistoryEntry, ...]:
-        """Return applied edits, newest first; of all sessions if none is named."""
-        path = path_or_none(file_path)
-        answer = await self.request("fileops/history", given(file_path=path, session_id=session_id, limit=limit))
-        return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
-
-    async def undo(
-        self,
-        *,
-        edit_id: str | None = None,
-        file_path: FilePath | None = None,
-        session_id: str | None = None,
-        dry_run: bool | None = None,
-        approved: bool | None = None,
-        timeout_s: float | None = None,
-    ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file). Later changes by others stay.
-
-        approved: your user has requested or confirmed it, so the daemon asks for no approval.
-        """
-        path = path_or_none(file_path)
-        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
-        return await self._tool("fileops/undo", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from fileops_client.connection import RequestHandler
-from fileops_client.values import Hunk, Nearest
+from fileops_client._connection import RequestHandler
+from fileops_client.models import Hunk, Nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from fileops_client import framing
+from fileops_client import _framing
 from fileops_client.errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -104,9 +104,9 @@ class Connection:
     async def run(self) -> str | None:
         """Handle messages until the end. Return what was wrong with the stream, None for a clean end."""
         try:
-            while (message := await framing.read_message(self._reader)) is not None:
+            while (message := await _framing.read_message(self._reader)) is not None:
                 self._take(message)
-        except framing.BrokenFrame as error:
+        except _framing.BrokenFrame as error:
             return str(error)
         except ConnectionError as error:
             return error.strerror or str(error)
@@ -144,7 +144,7 @@ class Connection:
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self._writer.is_closing():
-            self._writer.write(framing.encode(message))
+            self._writer.write(_framing.encode(message))
 
     async def _writer_ready(self) -> None:
         try:

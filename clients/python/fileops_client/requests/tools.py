@@ -6,15 +6,15 @@ derived from it, has what an agent's loop needs: a name, a description, a schema
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, cast, overload
 
 import msgspec
 
 from fileops_client.errors import INVALID_PARAMS, ResponseError
-from fileops_client.sender import Arguments, given
-from fileops_client.values import ToolDefinition, ToolError, ToolResult
-from fileops_client.views import View, ViewRequests
+from fileops_client.models import ToolDefinition, ToolError, ToolResult
+from fileops_client.requests.sender import Arguments, given
+from fileops_client.requests.views import View, ViewRequests
 
 ToolFormat = Literal["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"]
 
@@ -91,11 +91,6 @@ class ToolRequests(ViewRequests):
             if error.code != INVALID_PARAMS:
                 raise
             return _invalid_params(error.message.removeprefix("Invalid params: "))
-
-    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
-        answer = await self.request(method, params, timeout_s=timeout_s)
-        result = msgspec.convert({**answer, "details": {}}, ToolResult)
-        return replace(result, details=answer.get("details") or {})  # unchanged, with unknown keys
 
 
 class Tool:

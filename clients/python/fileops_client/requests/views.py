@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from fileops_client.sender import Arguments, Sender, given, method_of
-from fileops_client.values import ToolResult
+from fileops_client.models import ToolResult
+from fileops_client.requests.sender import Arguments, Sender, given, method_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

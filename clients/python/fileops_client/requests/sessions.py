@@ -1,4 +1,4 @@
-"""Requests about the files of a session (recorded, forgotten, changed, listed) and about its statistics."""
+"""Requests about one session: its files (recorded, forgotten, changed, listed), its statistics, its end."""
 
 import os
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.sender import FilePath, Sender, given
-from fileops_client.values import Stats, ToolError
+from fileops_client.models import Stats, ToolError, TrackedFile
+from fileops_client.requests.sender import FilePath, Sender, given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,14 @@ class CallStats:
     latency_ms: dict[str, Latency]
 
 
-class SessionFileRequests(Sender):
+class SessionRequests(Sender):
+    async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
+        answer = await self.request("fileops/tracked", given(session_id=session_id))
+        return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
+
+    async def close_session(self, session_id: str) -> None:
+        await self.request("fileops/closeSession", {"session_id": session_id})
+
     async def stats(self, *, session_id: str | None = None) -> CallStats:
         """Return the statistics of a session, or of all sessions if none is named."""
         return msgspec.convert(await self.request("fileops/stats", given(session_id=session_id)), CallStats)

@@ -1,0 +1,44 @@
+"""Requests about approval, the history of applied edits, and undo."""
+
+from typing import Literal
+
+import msgspec
+
+from fileops_client.models import HistoryEntry, ToolResult
+from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+
+ApprovalMode = Literal["default", "auto_edit", "yolo"]
+
+
+class HistoryRequests(Sender):
+    async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
+        return (await self.request("fileops/approvalMode", given(session_id=session_id)))["mode"]
+
+    async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
+        await self.request("fileops/setApprovalMode", given(mode=mode, session_id=session_id))
+
+    async def history(
+        self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
+    ) -> tuple[HistoryEntry, ...]:
+        """Return applied edits, newest first; of all sessions if none is named."""
+        path = path_or_none(file_path)
+        answer = await self.request("fileops/history", given(file_path=path, session_id=session_id, limit=limit))
+        return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
+
+    async def undo(
+        self,
+        *,
+        edit_id: str | None = None,
+        file_path: FilePath | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        approved: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Undo one edit, or all edits of a session (of one file). Later changes by others stay.
+
+        approved: your user has requested or confirmed it, so the daemon asks for no approval.
+        """
+        path = path_or_none(file_path)
+        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
+        return await self._tool("fileops/undo", params, timeout_s)
