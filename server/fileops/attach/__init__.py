@@ -1,1 +1,1 @@
-"""Small commands that hosts start often. Standard library only: they answer before a person notices."""
+"""What runs at a client's side of the shared daemon. Standard library only: it answers before a person notices."""

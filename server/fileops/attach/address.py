@@ -1,0 +1,88 @@
+"""The place of the shared daemon: its socket, and the files beside it.
+
+Every program of a user has to find the same place. For that reason neither `XDG_RUNTIME_DIR` nor `TMPDIR` is asked:
+agent hosts remove or change them, and two places are two daemons that know nothing of each other's unsaved text.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+VARIABLE = "FILEOPS_SOCKET"
+MAX_PATH_BYTES = 107 if sys.platform == "linux" else 103  # sun_path of unix(7), without the NUL
+_DARWIN_USER_TEMP_DIR = 65537  # _CS_DARWIN_USER_TEMP_DIR of <unistd.h>, which Python has no name for
+
+
+class AddressRefused(Exception):
+    """The place cannot be used. The message is a sentence that says why, and what to do."""
+
+
+class Address(NamedTuple):
+    """Absolute paths. lock: held while the daemon is started or its socket removed. record: what `status` reads."""
+
+    socket: str
+    lock: str
+    record: str
+
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(self.socket)
+
+
+def find_address(given: str | None, environ: Mapping[str, str]) -> Address:
+    """Return the daemon's place. Nothing is created. Raises: AddressRefused.
+
+    Args: given: the path of the option `--socket`.
+    """
+    path = os.path.abspath(given or environ.get(VARIABLE) or os.path.join(_default_folder(), "arbiter.sock"))
+    n_bytes = len(os.fsencode(path))
+    if n_bytes > MAX_PATH_BYTES:
+        raise AddressRefused(f"The socket's path is too long: {n_bytes} bytes of {MAX_PATH_BYTES}. Name a shorter one.")
+    stem = path.removesuffix(".sock")
+    return Address(path, f"{stem}.lock", f"{stem}.json")
+
+
+def require_private_folder(folder: str, *, create: bool) -> None:
+    """Refuse a folder that anybody else could have made or could write to. Raises: AddressRefused.
+
+    Args: create: make the folder if there is none. Without it a missing folder is not refused: nothing is in it.
+    """
+    try:
+        if create:
+            os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise AddressRefused(f"The folder {folder} could not be made: {error.strerror}. Name another socket.") from None
+    try:
+        status = os.lstat(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise AddressRefused(f"The folder {folder} cannot be used: {error.strerror}. Name another socket.") from None
+    if (fault := _fault_of(status)) is not None:
+        raise AddressRefused(f"The folder {folder} {fault}. Remove it, or name another socket with {VARIABLE}.")
+
+
+def _fault_of(status: os.stat_result) -> str | None:
+    if not stat.S_ISDIR(status.st_mode):
+        return "is not a folder"
+    if status.st_uid != os.geteuid():
+        return f"belongs to another user (uid {status.st_uid})"
+    if status.st_mode & 0o077:
+        return f"is open to other users (mode {stat.S_IMODE(status.st_mode):04o}, not 0700)"
+    return None
+
+
+def _default_folder() -> str:
+    uid = os.geteuid()
+    if sys.platform == "darwin":
+        return os.path.join(os.confstr(_DARWIN_USER_TEMP_DIR) or "/tmp", f"fileops-{uid}")
+    runtime = f"/run/user/{uid}"
+    try:
+        is_ours = _fault_of(os.lstat(runtime)) is None
+    except OSError:
+        is_ours = False
+    return os.path.join(runtime, "fileops") if is_ours else f"/tmp/fileops-{uid}"

@@ -1,0 +1,210 @@
+"""The first line of each side of a connection to the shared daemon: who attaches, and whether it may.
+
+Each line is one JSON object. After the daemon's line, the bytes of the chosen protocol follow in both directions.
+docs/PROTOCOL.md, section "Attaching to a shared daemon", describes the lines for clients in other languages.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+from fileops import __version__
+
+ATTACH = 1  # counts incompatible changes of this handshake or of what follows it
+MAX_LINE_BYTES = 64 << 10
+LINE_S = 5.0  # for the client's line, once it is connected
+MAX_HOST_CHARS = 18  # "-NNNNN" follows in the name of a connection, which has at most 24 characters
+MAX_TEXT_CHARS = 4096
+
+_T = TypeVar("_T", bound=str)
+Protocol = Literal["lsp", "mcp"]
+Role = Literal["editor", "agent"]
+Command = Literal["status", "stop", "outcome", "notices", "reset"]
+Reason = Literal["attach", "uid", "confined", "full", "retiring", "bad"]
+
+PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
+ROLES: tuple[Role, ...] = ("editor", "agent")
+COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset")
+# What the environment may say of the agent's host. Nothing else of it is sent: it contains secrets.
+_HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
+HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}
+
+
+class BadRequest(ValueError):
+    """The line is no request; the message says why."""
+
+
+class AttachMismatch(Exception):
+    """The client speaks another version of the handshake."""
+
+
+class Attachment(NamedTuple):
+    """Who attaches, as the first line says.
+
+    version: of the client's fileops-server. host: the agent's or editor's program, `[a-z0-9-]`. cwd, roots: absolute
+    paths. session: the name given with `--session`. hints: `session` and `project` of the host's environment, and
+    `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; the
+    defaults are left out. pid: of the client; the daemon trusts the kernel's instead.
+    """
+
+    version: str
+    protocol: Protocol
+    role: Role
+    host: str
+    cwd: str
+    roots: tuple[str, ...] = ()
+    session: str | None = None
+    hints: Mapping[str, object] = {}
+    options: Mapping[str, object] = {}
+    pid: int = 0
+
+
+class ControlRequest(NamedTuple):
+    """A question about the daemon itself, or a request to it. It is answered by the daemon's line, and nothing follows.
+
+    It has the same form in every version of the handshake, so that any `status` and `stop` work with any daemon.
+    """
+
+    command: Command
+    params: Mapping[str, object]
+
+
+# --- the client's line --------------------------------------------------------------------------------------------
+
+
+def attach_line(attachment: Attachment) -> bytes:
+    return _line({"fileops_attach": ATTACH, **attachment._asdict()})
+
+
+def control_line(command: Command, **params: object) -> bytes:
+    return _line(
+        {"fileops_attach": ATTACH, "version": __version__, "protocol": "control", "command": command, **params}
+    )
+
+
+def parse_request(line: bytes) -> Attachment | ControlRequest:
+    """Parse the client's line. Unknown keys are ignored. Raises: BadRequest, AttachMismatch."""
+    request = _parsed(line)
+    if request is None or "fileops_attach" not in request:
+        raise BadRequest("the first line is not a request to attach")
+    if request.get("protocol") == "control":
+        return ControlRequest(_choice(request, "command", COMMANDS), request)
+    if request["fileops_attach"] != ATTACH:
+        raise AttachMismatch
+    pid, session = request.get("pid"), request.get("session")
+    return Attachment(
+        version=_text(request, "version"),
+        protocol=_choice(request, "protocol", PROTOCOLS),
+        role=_choice(request, "role", ROLES),
+        host=host_name(_text(request, "host")),
+        cwd=_path(request.get("cwd"), "cwd"),
+        roots=_paths(request.get("roots")),
+        session=None if session is None else _text(request, "session"),
+        hints=_object(request, "hints"),
+        options=_object(request, "options"),
+        pid=pid if isinstance(pid, int) else 0,
+    )
+
+
+def host_name(text: str) -> str:
+    """Reduce a program's name to the characters of a connection's name."""
+    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-") or "client"
+
+
+def hints_of(environ: Mapping[str, str]) -> dict[str, object]:
+    """What the environment says of the agent's host."""
+    hints: dict[str, object] = {key: environ[name] for key, name in _HINTS.items() if environ.get(name)}
+    if markers := [name for name in HOST_MARKERS if environ.get(name)]:
+        hints["markers"] = markers
+    return hints
+
+
+# --- the daemon's line --------------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """The daemon's line. reason: None if the client is attached; `attach` may name a reason of a newer daemon."""
+
+    fields: Mapping[str, Any]
+
+    @property
+    def is_ok(self) -> bool:
+        return self.fields.get("ok") is True
+
+    @property
+    def reason(self) -> str:
+        return str(self.fields.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        return str(self.fields.get("message", ""))
+
+
+def answer_line(connection: str) -> bytes:
+    return _line({"ok": True, "version": __version__, "connection": connection, "pid": os.getpid()})
+
+
+def control_answer_line(**fields: object) -> bytes:
+    return _line({"ok": True, "version": __version__, "pid": os.getpid(), **fields})
+
+
+def refusal_line(reason: Reason, message: str) -> bytes:
+    return _line({"ok": False, "reason": reason, "message": message, "attach": [ATTACH]})
+
+
+def parse_answer(line: bytes) -> Answer:
+    """Parse the daemon's line. Raises: BadRequest."""
+    answer = _parsed(line)
+    if answer is None or not isinstance(answer.get("ok"), bool):
+        raise BadRequest("the daemon's first line is not an answer")
+    return Answer(answer)
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def _line(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _parsed(line: bytes) -> "dict[str, Any] | None":
+    try:
+        value: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _text(request: Mapping[str, object], key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
+        raise BadRequest(f"{key} must be a text of at most {MAX_TEXT_CHARS} characters")
+    return value
+
+
+def _choice(request: Mapping[str, object], key: str, choices: Sequence[_T]) -> _T:
+    for choice in choices:
+        if request.get(key) == choice:
+            return choice
+    raise BadRequest(f"{key} must be one of {', '.join(choices)}")
+
+
+def _object(request: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = request.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise BadRequest(f"{key} must be an object")
+    return cast("Mapping[str, object]", value or {})
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    if value is not None and not isinstance(value, list):
+        raise BadRequest("roots must be a list")
+    return tuple(_path(root, "roots") for root in cast("list[object]", value or []))
+
+
+def _path(value: object, key: str) -> str:
+    if not isinstance(value, str) or not value.startswith("/") or "\0" in value:
+        raise BadRequest(f"{key} must be an absolute path")
+    return value
