@@ -118,8 +118,12 @@ class FileSystem(Protocol):
         """Compare-and-delete, to undo a creation. Raises as `replace`."""
         ...
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        """Lock the file within this process, as `replace` does. Reentrant in one thread."""
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        """Lock the file within this process, as `replace` does. Reentrant in one thread.
+
+        The context's value says whether the file is locked. It is always True with `waits`; without, it is False if
+        another thread holds the lock, which may wait for an editor or a remote host.
+        """
         ...
 
 

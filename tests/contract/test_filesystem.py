@@ -408,6 +408,30 @@ def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: FileSystemWo
     assert looked == [True]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_lock_without_waiting_says_whether_another_thread_holds_it(world: FileSystemWorld, exists: Any) -> None:
+    path = f"{world.folder}/f"
+    if exists:
+        world.put(path, b"")
+    answers: list[bool] = []
+
+    def ask() -> None:
+        with world.fs.lock(path, waits=False) as is_held:
+            answers.append(is_held)
+
+    def ask_in_another_thread() -> None:
+        asking = threading.Thread(target=ask)
+        asking.start()
+        asking.join()
+
+    with world.fs.lock(path) as is_held:
+        answers.append(is_held)
+        ask()
+        ask_in_another_thread()
+    ask_in_another_thread()
+    assert answers == [True, True, False, True]
+
+
 # --- for the event loop ---------------------------------------------------------------------------------------
 
 

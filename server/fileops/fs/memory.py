@@ -141,8 +141,8 @@ class MemoryFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        return self._locks.of(path)
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        return self._locks.of(path, waits=waits)
 
     # --- helpers ----------------------------------------------------------------------------------------------
 

@@ -37,20 +37,24 @@ class LockTable:
         self._guard = threading.Lock()
         self._locks: dict[Hashable, _Counted] = {}
 
-    def of(self, key: Hashable) -> "Held":
-        return Held(self, key)
+    def of(self, key: Hashable, *, waits: bool = True) -> "Held":
+        """Context manager for the lock of a key; its value is False if `waits` is and another thread holds the lock."""
+        return Held(self, key, waits)
 
-    def enter(self, key: Hashable) -> None:
+    def enter(self, key: Hashable, *, waits: bool = True) -> bool:
+        """Return whether the lock was taken. Then call `leave`."""
         with self._guard:
             counted = self._locks.get(key)
             if counted is None:
                 counted = self._locks[key] = _Counted()
             counted.n_users += 1
+        is_held = False
         try:
-            counted.lock.acquire()
-        except BaseException:
-            self._release(key, counted)
-            raise
+            is_held = counted.lock.acquire(blocking=waits)
+        finally:
+            if not is_held:
+                self._release(key, counted)
+        return is_held
 
     def leave(self, key: Hashable) -> None:
         counted = self._locks[key]
@@ -67,18 +71,22 @@ class LockTable:
         return len(self._locks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Held:
-    """Context manager for the lock of a key. A class, because it is faster than a generator and edits take three."""
+    """See `LockTable.of`. A class, because it is faster than a generator and edits take three."""
 
     table: LockTable
     key: Hashable
+    waits: bool
+    is_held: bool = False
 
-    def __enter__(self) -> None:
-        self.table.enter(self.key)
+    def __enter__(self) -> bool:
+        self.is_held = self.table.enter(self.key, waits=self.waits)
+        return self.is_held
 
     def __exit__(self, *exc: object) -> None:
-        self.table.leave(self.key)
+        if self.is_held:
+            self.table.leave(self.key)
 
 
 def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:

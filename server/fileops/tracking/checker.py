@@ -55,21 +55,28 @@ class FreshnessChecker:
 
     # --- one check -------------------------------------------------------------------------------------------
 
-    def check(self, path: str) -> None:
-        """Compare the present file with what every session has read of it."""
+    def check(self, path: str) -> bool:
+        """Compare the present file with what every session has read of it.
+
+        Returns False if another thread holds the file's lock: check again later. It may wait for an editor or a host,
+        so this never waits for it.
+        """
         records = self._registry.by_session(path)
         if not self._is_by_content(path, records):
             observation = self._observe_stamp(path)
             if observation is None:
-                return
+                return True
             if all(verdict_on(record, observation, self._mode) == FRESH for record in records.values()):
                 self._apply(path, records, observation)
-                return
-        with suppress(FileOpsError, PathMoved), self._fs.lock(path):  # our own write is recorded before it unlocks
-            records = self._registry.by_session(path)
+                return True
+        with suppress(FileOpsError, PathMoved), self._fs.lock(path, waits=False) as is_locked:
+            if not is_locked:
+                return False
+            records = self._registry.by_session(path)  # our own write is recorded before it unlocks
             observation = self._observe(path, records)
             if observation is not None:
                 self._apply(path, records, observation)
+        return True
 
     def _is_by_content(self, path: str, records: dict[str, ReadRecord]) -> bool:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())

@@ -286,8 +286,9 @@ class Freshness:
         self._monitor.hint(path)
 
     def check(self, path: str) -> None:
-        """Check one file now, in the calling thread."""
-        self._checker.check(path)
+        """Check one file now, in the calling thread; later, in the monitor's, if another thread has it locked."""
+        if not self._checker.check(path):
+            self._monitor.hint(path)
 
     def sweep(self) -> None:
         """Check all files now, in the calling thread."""

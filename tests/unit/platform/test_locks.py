@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,23 @@ def test_aliases_share_a_lock(fs: LocalFileSystem, folder: str) -> None:
         assert not got_it.wait(0.1)
     thread.join()
     assert got_it.is_set()
+
+
+def test_lock_of_an_alias_is_not_taken_without_waiting(fs: LocalFileSystem, folder: str) -> None:
+    Path(f"{folder}/f").write_bytes(b"x")
+    os.link(f"{folder}/f", f"{folder}/twin")
+    answers: list[bool] = []
+
+    def ask() -> None:
+        with fs.lock(f"{folder}/twin", waits=False) as is_held:
+            answers.append(is_held)
+
+    for context in (fs.lock(f"{folder}/f"), nullcontext()):
+        with context:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+    assert answers == [False, True]
 
 
 def test_locks_do_not_pile_up() -> None:

@@ -93,6 +93,25 @@ def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> 
     freshness.close()
 
 
+# --- a file that another thread keeps locked, for example while it waits for an editor -------------------------
+
+
+def test_check_of_a_locked_file_delays_no_other_and_is_repeated() -> None:
+    fs, notices = MemoryFileSystem(), EventRecorder()
+    freshness = Freshness(fs, notices, WallClock(), sweep_s=NEVER_S)
+    session = AgentSession(freshness, fs, "a")
+    for path in (FILE, MARKER):
+        fs.put(path, b"one\n")
+        session.read(path)
+    with fs.lock(FILE):
+        for path in (FILE, MARKER):
+            fs.put(path, b"two\n")
+            freshness.hint(path)
+        notices.wait_for(lambda: [path for _, path, _, _ in notices.stale()] == [MARKER])
+    notices.wait_for(lambda: [path for _, path, _, _ in notices.stale()] == [MARKER, FILE])
+    freshness.close()
+
+
 # --- our own write between its commit and its record ----------------------------------------------------------
 
 
@@ -139,10 +158,10 @@ class _LockReporting(MemoryFileSystem):
         self.watched_thread = 0
         self.is_waiting = threading.Event()
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         if threading.get_ident() == self.watched_thread:
             self.is_waiting.set()
-        return super().lock(path)
+        return super().lock(path, waits=waits)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ class CommitChecks:
     require_unchanged: Callable[[], None]
     prepare: Callable[[], None]
     before: Callable[[], None]
-    hold: Callable[[os.stat_result], None]
+    hold: Callable[[os.stat_result], object]
     on_kept: Callable[[], None]
 
 

@@ -190,8 +190,8 @@ class LocalFileSystem:
             hooks.after(committed)
             return committed
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        return self._targets.lock(path)
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        return self._targets.lock(path, waits=waits)
 
     def recover(self, folder: str) -> int:
         """Recover or remove the temp files and journals of dead processes in a canonical folder. Return how many.

@@ -42,23 +42,26 @@ class WriteTargets:
         return len(self._locks)
 
     @contextmanager
-    def lock(self, path: str) -> Generator[None]:
-        """Hold the locks of a path within this process, even if no file exists."""
-        with self._locks.of(path):
-            while True:
+    def lock(self, path: str, *, waits: bool) -> Generator[bool]:
+        """Hold the locks of a path within this process, even if no file exists. See ports.FileSystem.lock."""
+        with self._locks.of(path, waits=waits) as has_path:
+            while has_path:
                 inode = self._inode_if_any(path)
                 if inode is None:
-                    yield
+                    yield True
                     return
-                with self._locks.of(inode):
+                with self._locks.of(inode, waits=waits) as has_inode:
+                    if not has_inode:
+                        break
                     if self._inode_if_any(path) == inode:  # else it was replaced while we waited
-                        yield
+                        yield True
                         return
+            yield False
 
-    def hold_name(self, path: str) -> AbstractContextManager[None]:
+    def hold_name(self, path: str) -> AbstractContextManager[bool]:
         return self._locks.of(path)
 
-    def hold_new(self, status: os.stat_result) -> AbstractContextManager[None]:
+    def hold_new(self, status: os.stat_result) -> AbstractContextManager[bool]:
         """Hold the lock of a file that has no name yet, or a temporary one. No other thread can be waiting for it."""
         return self._locks.of(inode_of(status))
 

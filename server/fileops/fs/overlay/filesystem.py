@@ -176,8 +176,8 @@ class OverlayFileSystem:
         guarded = _GuardedHooks(lambda: self._require_same(path, effective), hooks)
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        return self._delegate.lock(path)
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        return self._delegate.lock(path, waits=waits)
 
     # --- between the documents and the disk --------------------------------------------------------------------
 

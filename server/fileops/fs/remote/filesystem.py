@@ -256,8 +256,8 @@ class RemoteFileSystem:
             report = CommitReport(method="delete", durability="not_synced")
             return _finished(Committed(snapshot=gone, report=report), hooks)
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        return self._locks.of(path)
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        return self._locks.of(path, waits=waits)
 
     def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
         def require_in_place(far: str, opened: Entry) -> None:

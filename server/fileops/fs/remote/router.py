@@ -56,8 +56,8 @@ class RouterFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._at(snapshot.path).remove(snapshot, hooks)
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        return (mount_of(path, self._mounts) or self._disk).lock(path)
+    def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
+        return (mount_of(path, self._mounts) or self._disk).lock(path, waits=waits)
 
     def _at(self, path: str) -> FileSystem:
         mount = mount_of(path, self._mounts)
