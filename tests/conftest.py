@@ -1,5 +1,6 @@
 """Settings that hold for every test, and what is started once for all of them."""
 
+import os
 from collections.abc import Generator
 
 import pytest
@@ -17,6 +18,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(item.config.rootpath / "tests" / "clients"):
             item.add_marker(pytest.mark.xdist_group("editors"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two more than there are cores: much of the time is waiting."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(scope="session")

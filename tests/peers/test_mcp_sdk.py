@@ -3,12 +3,8 @@
 Version 2 is a test dependency. Version 1 cannot be installed beside it, so it gets a virtual environment in the cache.
 """
 
-import functools
 import json
-import os
 import subprocess
-import sys
-import venv
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +17,7 @@ from mcp_types.methods import parse_server_notification, parse_server_request, v
 
 from support.mcp_client import McpClient, mcp_client, modern_meta
 from support.patience import PATIENCE_S
+from support.peers import python_with
 from support.pictures import picture
 from support.rawclient import DAEMON, Message
 
@@ -78,30 +75,11 @@ def _text(result: CallToolResult) -> str:
 # --- version 1 ---------------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def python_with_version_1() -> str:
-    """An interpreter that has it. Skips the test where it cannot be made; where peers are required, it fails."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fileops-server-tests"
-    place = cache / f"{VERSION_1}-py{sys.version_info.major}.{sys.version_info.minor}"
-    python = place / "bin" / "python"
-    probe = [str(python), "-c", "import mcp"]
-    if not python.exists() or subprocess.run(probe, capture_output=True, check=False).returncode:
-        venv.create(place, with_pip=True, clear=True)
-        install = [str(python), "-m", "pip", "install", "-q", VERSION_1]
-        done = subprocess.run(install, capture_output=True, text=True, check=False)
-        if done.returncode:
-            reason = f"{VERSION_1} cannot be installed: {done.stderr[-500:]}"
-            if os.environ.get("FILEOPS_REQUIRE_PEERS") == "1":
-                pytest.fail(reason)
-            pytest.skip(reason)
-    return str(python)
-
-
 @pytest.mark.timeout(400)
 def test_client_of_version_1_is_served(folder: Path) -> None:
     script = Path(__file__).with_name("sdk_v1_story.py")
     done = subprocess.run(
-        [python_with_version_1(), str(script), str(folder), *COMMAND],
+        [python_with(VERSION_1), str(script), str(folder), *COMMAND],
         capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
