@@ -117,7 +117,7 @@ def test_readme_names_the_packages_that_each_platform_has_wheels_of_its_own_for(
 def test_a_missing_server_is_answered_with_the_command_of_the_readme() -> None:
     command = "python3 -m venv .venv && .venv/bin/pip install -q ."
     assert command in (EXTENSION.parents[1] / "README.md").read_text("utf-8")
-    assert command in (EXTENSION / "src" / "server.ts").read_text("utf-8")
+    assert command in (EXTENSION / "src" / "daemon" / "locate.ts").read_text("utf-8")
 
 
 def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path) -> None:

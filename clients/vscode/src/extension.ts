@@ -1,20 +1,21 @@
 /** Puts the parts together; the only file that knows all of them. */
 import * as vscode from 'vscode';
-import { Reviews, type Waiting } from './approval';
 import type { FileopsApi } from './api';
-import { EditCalls } from './calls';
+import { apiOf } from './apiImpl';
 import { Corrections } from './corrections';
-import { Daemon } from './daemon';
-import { columnBeside, DiffPanes, VIEW_SCHEME } from './diff';
-import { apiOf } from './embed';
-import { fragments } from './hunks';
-import { History } from './history';
+import { Daemon } from './daemon/daemon';
+import { onDidSelectInterpreter } from './daemon/locate';
 import { ManualCommands } from './manual';
-import { Marks } from './marks';
 import type { EditDetails, EditParams, SessionParams, ToolResult, UndoDetails } from './protocol';
-import { onDidSelectInterpreter } from './server';
-import { StaleFiles } from './stale';
-import { Status } from './status';
+import { EditCalls } from './review/calls';
+import { fragments } from './review/hunks';
+import { Reviews, type Waiting } from './review/queue';
+import { ReviewView } from './review/view';
+import { columnBeside, DiffPanes, VIEW_SCHEME } from './ui/diff';
+import { History } from './ui/history';
+import { Marks } from './ui/marks';
+import { StaleFiles } from './ui/stale';
+import { Status } from './ui/status';
 
 const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history', 'codeLens', 'bash', 'correction']
   .map(name => `fileops.${name}`);
@@ -26,6 +27,7 @@ export interface Insides {
   marks: Marks;
   panes: DiffPanes;
   reviews: Reviews;
+  reviewView: ReviewView;
   stale: StaleFiles;
   status: Status;
 }
@@ -40,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const reviews: Reviews = new Reviews(panes, log, async session_id => {
     await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
   });
+  const reviewView = new ReviewView(reviews);
   const calls = new EditCalls(panes);
   const corrections = new Corrections(log);
   const daemon = new Daemon(context, log, {
@@ -51,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const history = new History(daemon, panes);
 
   context.subscriptions.push(
-    log, panes, marks, stale, reviews, daemon, status, history, new ManualCommands(daemon, panes),
+    log, panes, marks, stale, reviewView, reviews, daemon, status, history, new ManualCommands(daemon, panes),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);
       reviews.noteStale(event);
@@ -97,7 +100,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void daemon.start();
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, history, marks, panes, reviews, stale, status } satisfies Insides, enumerable: false,
+    value: { daemon, history, marks, panes, reviews, reviewView, stale, status } satisfies Insides, enumerable: false,
   });
 }
 

@@ -1,10 +1,10 @@
 /** Commands to try the daemon by hand, as an agent would use it: read, preview an edit, apply an edit. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Daemon } from './daemon';
-import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
-import { fragments } from './hunks';
+import type { Daemon } from './daemon/daemon';
 import type { EditDetails, EditParams, ReadDetails, ToolResult } from './protocol';
+import { fragments } from './review/hunks';
+import { columnBeside, type DiffPanes, VIEW_SCHEME } from './ui/diff';
 
 const SESSION = 'by-hand';
 

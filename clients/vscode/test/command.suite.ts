@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Corrector, FileopsApi } from '../src/api';
-import type { CommandReview } from '../src/command';
+import type { CommandReview } from '../src/review/command';
 import type { Insides } from '../src/extension';
 import { closeAll, disk, file, open, set, until, world } from './world';
 
@@ -97,7 +97,7 @@ export function commandSuite(): void {
         const { uri } = await vscode.workspace.openTextDocument(review.pane.after); // its tab may be there before its text
         const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
         assert.deepEqual(lenses.map(lens => lens.command!.title), ['$(play) Run once', '$(run-all) Always', '$(discard) Reject']);
-        const row = insides.reviews.getTreeItem(review);
+        const row = insides.reviewView.getTreeItem(review);
         assert.deepEqual([row.label, row.description, row.contextValue], ['echo $(date) …', `shell-${nSessions}`, 'command']);
         assert.match(insides.status.text, /1 to review/);
         const [run] = lenses;

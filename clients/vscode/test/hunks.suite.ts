@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { changesOf, compose, fragments, linesOf, moved, parseUnified, touchedLines } from '../src/hunks';
+import { changesOf, compose, fragments, linesOf, moved, parseUnified, touchedLines } from '../src/review/hunks';
 
 const DIFF = `--- a/f
 +++ b/f

@@ -59,17 +59,17 @@ export function reviewSuite(): void {
       const review = await shown();
       const { uri } = await proposed(review);
       const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
-      const row = () => insides.reviews.getTreeItem(review);
+      const row = () => insides.reviewView.getTreeItem(review);
       assert.equal(row().contextValue, 'review');
       assert.doesNotMatch(String(row().description), /changed/);
-      assert.equal(insides.reviews.provideFileDecoration(uri), undefined);
+      assert.equal(insides.reviewView.provideFileDecoration(uri), undefined);
       assert.ok((await lenses()).includes('$(check) Accept'));
 
       fs.writeFileSync(path, 'a = 1\nb = 22\n');
       await until(() => review.staleness, 'the review knows');
       assert.match(String(row().description), /^file changed/);
       assert.equal(row().contextValue, 'review.stale');
-      assert.match(insides.reviews.provideFileDecoration(uri)!.tooltip!, /changed on disk since session .* read it: accepting will be refused/);
+      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since session .* read it: accepting will be refused/);
       assert.match(insides.status.sentence, /accepting will be refused: demo\.py/);
       const titles = await lenses();
       assert.ok(titles.some(title => /accepting will be refused/.test(title)) && titles.includes('$(discard) Reject'), titles.join());

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
-import type { Review } from '../src/review';
+import type { Review } from '../src/review/edit';
 import type { Insides } from '../src/extension';
 
 export type { Review };

@@ -1,5 +1,5 @@
-// node fields.mjs: what protocol.ts declares, as JSON: {interfaces: {name: {field: is optional}}, methods: [...],
-// codes: [...]}.
+// node fields.mjs: what protocol.ts and the files of protocol/ declare, as JSON: {interfaces: {name: {field: is
+// optional}}, methods: [...], codes: [...]}.
 // node fields.mjs FILE: checks golden messages against it; FILE holds [{name, type, message}], type an interface
 // of protocol.ts. Prints the compiler's complaints, one a line; the exit code says whether there were any.
 import fs from 'node:fs';
@@ -8,16 +8,17 @@ import path from 'node:path';
 import { EXTENSION } from './paths.mjs';
 
 const ts = createRequire(EXTENSION + '/')('typescript');
-const protocol = path.join(EXTENSION, 'src/protocol.ts');
+const folder = path.join(EXTENSION, 'src/protocol');
+const sources = [`${folder}.ts`, ...fs.readdirSync(folder).map(name => path.join(folder, name))];
 const options = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, types: [], exactOptionalPropertyTypes: true };
 
 function declared() {
-  const program = ts.createProgram([protocol], options);
+  const program = ts.createProgram(sources, options);
   const checker = program.getTypeChecker();
   const interfaces = {};
   const methods = [];
   let codes = [];
-  program.getSourceFile(protocol).forEachChild(node => {
+  for (const source of sources) program.getSourceFile(source).forEachChild(node => {
     if (ts.isTypeAliasDeclaration(node) && node.name.text === 'ErrorCode') codes = checker.getTypeAtLocation(node).types.map(t => t.value);
     if (!ts.isInterfaceDeclaration(node)) return;
     const properties = checker.getTypeAtLocation(node).getProperties();

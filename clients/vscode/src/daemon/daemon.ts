@@ -4,17 +4,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
-import {
-  CloseAction, type CloseHandlerResult, ConnectionError, ErrorAction, ErrorCodes, LanguageClient, ResponseError,
-  RevealOutputChannelOn, State, type StaticFeature,
-} from 'vscode-languageclient/node';
-import {
-  CONFIRM_COMMAND, CONFIRM_EDIT, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
-  type ConfirmEditResult, CORRECT_EDIT, type Correction, type CorrectEditParams, type InitializationOptions,
-  type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities, type ToolResult,
-} from './protocol';
-import { find, hasServer, INSTALL_BY_HAND, type Launch, launchOf, ServerMissing } from './server';
-import { bundledVersion, privateServer } from './setup';
+import { CloseAction, type CloseHandlerResult, type LanguageClient, State } from 'vscode-languageclient/node';
+import { type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities } from '../protocol';
+import { type Answers, makeClient, NOTIFICATIONS } from './client';
+import { bundledVersion, privateServer } from './install';
+import { find, hasServer, INSTALL_BY_HAND, type Launch, launchOf, ServerMissing } from './locate';
+import { isLost, isTool, lostResult } from './lost';
 
 // A daemon that dies by itself is started again, but not for ever: what crashes on each request would.
 const MAX_RESTARTS = 3;
@@ -45,20 +40,6 @@ export interface ServerInfo {
   version: string | undefined;
   capabilities: ServerCapabilities | undefined;
 }
-
-type Answer<Params, Result> = (params: Params, token: vscode.CancellationToken) => Promise<Result>;
-
-/** Who answers the daemon's questions. */
-export interface Answers {
-  confirmEdit: Answer<ConfirmEditParams, ConfirmEditResult>;
-  confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
-  correctEdit: Answer<CorrectEditParams, Correction | null>;
-}
-
-const NOTIFICATIONS: readonly (keyof Notifications)[] = [
-  'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
-  'fileops/approvalMode',
-];
 
 export class Daemon implements vscode.Disposable {
   readonly #stateChanged = new vscode.EventEmitter<DaemonState>();
@@ -202,34 +183,12 @@ export class Daemon implements vscode.Disposable {
   }
 
   #makeClient(): LanguageClient {
-    const client: LanguageClient = new LanguageClient('fileops', 'Fileops', () => Promise.resolve(this.#spawn()), {
-      documentSelector: [{ scheme: 'file' }],
-      outputChannel: this.log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: initializationOptions(),
-      initializationFailedHandler: () => false, // `start` rejects, and says why in one place
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue }),
-        closed: () => this.#closed(client),
-      },
-      middleware: {
-        executeCommand: async (command, args, next) => {
-          const result: unknown = await next(command, args);
-          this.#answered.fire({ call: { method: command, params: args }, result });
-          return result;
-        },
-      },
+    const client = makeClient(this.log, this.answers, {
+      spawn: () => this.#spawn(),
+      closed: ended => this.#closed(ended),
+      commandRan: (method, params, result) => this.#answered.fire({ call: { method, params }, result }),
+      notified: (method, params) => this.#notified.get(method)!.fire(params as never),
     });
-    client.registerFeature(announcesAnswers);
-    client.onRequest(CONFIRM_EDIT, this.answers.confirmEdit);
-    client.onRequest(CONFIRM_COMMAND, this.answers.confirmCommand);
-    client.onRequest(CORRECT_EDIT, this.answers.correctEdit);
-    for (const [method, emitter] of this.#notified) {
-      client.onNotification(method, (params: unknown) => {
-        this.log.debug(method, JSON.stringify(params));
-        emitter.fire(params as never);
-      });
-    }
     client.onDidChangeState(({ newState }) => {
       if (client !== this.#client || this.#state === 'failed') return;
       if (newState === State.Stopped) this.#become('stopped');
@@ -332,53 +291,4 @@ export class Daemon implements vscode.Disposable {
     this.#crashed.dispose();
     for (const emitter of this.#notified.values()) emitter.dispose();
   }
-}
-
-// No answer will come: the pipe broke, or the client noticed that it had.
-const LOST_CODES: readonly number[] = [
-  ErrorCodes.MessageWriteError, ErrorCodes.MessageReadError, ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive,
-];
-
-function isLost(error: unknown): boolean {
-  if (error instanceof ResponseError) return LOST_CODES.includes(error.code);
-  // EPIPE, ERR_STREAM_DESTROYED and their like have names for codes
-  return error instanceof ConnectionError || (error instanceof Error && 'code' in error && typeof error.code === 'string');
-}
-
-const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo', 'fileops/bash'];
-
-const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
-
-/** What an agent and its model are told; what the session had read is forgotten with the daemon. */
-function lostResult(method: string): ToolResult {
-  const unsure = method === 'fileops/bash' ? ' Whether the command ran is not known.'
-    : CHANGING_TOOLS.includes(method) ? ' Whether the edit was made is not known.' : '';
-  const message = `The file daemon ended before it answered.${unsure}`;
-  const output = `<tool_use_error>${message} Read the files again before you edit them.</tool_use_error>`;
-  return { status: 'error', output, error: { code: 'connection_lost', message }, ui_extra: null, details: {} };
-}
-
-const announcesAnswers: StaticFeature = {
-  fillClientCapabilities(capabilities) {
-    const fileops = { confirm_edit: true, confirm_command: true, correct_edit: true };
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
-  },
-  initialize: () => undefined,
-  getState: () => ({ kind: 'static' }),
-  clear: () => undefined,
-};
-
-function initializationOptions(): InitializationOptions {
-  const config = vscode.workspace.getConfiguration('fileops');
-  return {
-    freshness: config.get('freshness', 'mtime'),
-    confine: config.get('confine', 'edits'),
-    roots: config.get<string[]>('roots', []),
-    approval_mode: config.get('approval.mode', 'default'),
-    approval_timeout_s: config.get('approval.timeoutSeconds', 600),
-    history: config.get('history', 'memory'),
-    code_lens: config.get('codeLens', false),
-    bash: config.get('bash', false),
-    correction: config.get('correction', false),
-  };
 }

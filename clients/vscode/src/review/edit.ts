@@ -5,9 +5,9 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from './diff';
+import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
 import { changesOf, compose, fragments, linesOf, moved, normalised, type Place } from './hunks';
-import type { ConfirmEditParams, ConfirmEditResult, Hunk } from './protocol';
+import type { ConfirmEditParams, ConfirmEditResult, Hunk } from '../protocol';
 
 export type Outcome = 'accept' | 'always' | 'reject';
 

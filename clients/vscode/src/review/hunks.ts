@@ -2,7 +2,7 @@
  * Hunks as values: reading them from a unified diff, putting some of them into a text, showing them without the
  * rest of the file. Pure; knows nothing of the editor.
  */
-import type { Hunk, HunkLine } from './protocol';
+import type { Hunk, HunkLine } from '../protocol';
 
 /** Lines with their `\n`; a text that ends in one has no further, empty line. */
 export function linesOf(text: string): string[] {

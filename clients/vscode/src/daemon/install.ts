@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './server';
+import { INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
 
 /** Version of the wheel in this extension; undefined in a tree where none was built. */
 export async function bundledVersion(extensionPath: string): Promise<string | undefined> {

@@ -4,10 +4,10 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Daemon } from './daemon';
+import type { Daemon } from '../daemon/daemon';
+import type { HistoryEntry, ToolResult, UndoDetails, UndoParams } from '../protocol';
+import { fragments, parseUnified } from '../review/hunks';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
-import { fragments, parseUnified } from './hunks';
-import type { HistoryEntry, ToolResult, UndoDetails, UndoParams } from './protocol';
 
 /** Of what the person did: undos that they asked for. */
 const OWN_SESSION = '';

@@ -4,7 +4,7 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { normalised, withoutBom } from './hunks';
+import { normalised, withoutBom } from '../review/hunks';
 
 /** A pane that waits for a decision; the right side may be typed into. */
 export const REVIEW_SCHEME = 'fileops-review';

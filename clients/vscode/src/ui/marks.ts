@@ -5,8 +5,8 @@
  * the lines that it is about, and from then on moves with what is typed.
  */
 import * as vscode from 'vscode';
-import { touchedLines } from './hunks';
-import type { Hunk } from './protocol';
+import type { Hunk } from '../protocol';
+import { touchedLines } from '../review/hunks';
 
 /** Lines [start, end) of a file, 0-based; start = end marks the place where lines went away. */
 interface Mark {

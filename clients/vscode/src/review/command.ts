@@ -3,9 +3,9 @@
  * for, and the answer that follows from a decision. Knows nothing of the queue.
  */
 import * as vscode from 'vscode';
-import { type DiffPanes, type Pane, REVIEW_SCHEME } from './diff';
-import type { ConfirmCommandParams, ConfirmCommandResult } from './protocol';
-import type { Outcome } from './review';
+import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
+import type { ConfirmCommandParams, ConfirmCommandResult } from '../protocol';
+import type { Outcome } from './edit';
 
 /** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
 const FILE_NAME = 'command.fileops-command';

@@ -5,7 +5,7 @@
  *   3. the interpreter chosen in the Python extension  (ms-python.python, where it is installed)
  *   4. python3, python on the PATH
  * A Python of 3.11 or newer that has a fileops-server of our version or newer installed runs that one; for one
- * that has not, the bundled wheel is set up in a virtual environment of its own (setup.ts).
+ * that has not, the bundled wheel is set up in a virtual environment of its own (install.ts).
  */
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';

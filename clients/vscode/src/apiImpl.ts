@@ -1,7 +1,7 @@
 /** The exported API over a daemon. Every call is one request; no state of its own. */
 import type { FileopsApi, FileopsSession } from './api';
 import type { Corrections } from './corrections';
-import type { Daemon } from './daemon';
+import type { Daemon } from './daemon/daemon';
 
 function sessionOf(daemon: Daemon, corrections: Corrections, id: string | undefined): FileopsSession {
   const own = id === undefined ? {} : { session_id: id };

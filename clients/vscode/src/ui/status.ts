@@ -1,10 +1,10 @@
 /** The status item: whether the daemon runs, what waits, what is stale; a click opens a menu of what can be done. */
 import * as vscode from 'vscode';
-import type { Daemon } from './daemon';
-import type { Reviews } from './approval';
-import { literally } from './command';
+import type { Daemon } from '../daemon/daemon';
+import type { ApprovalMode, WatcherHealthParams } from '../protocol';
+import { literally } from '../review/command';
+import type { Reviews } from '../review/queue';
 import { type StaleFiles, staleName } from './stale';
-import type { ApprovalMode, WatcherHealthParams } from './protocol';
 
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem('fileops.status', vscode.StatusBarAlignment.Left, 0);

@@ -4,10 +4,11 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { type AcceptedEdit, showChanges } from './approval';
-import type { Call } from './daemon';
-import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
-import type { EditParams, ErrorCode, ToolResult } from './protocol';
+import type { Call } from '../daemon/daemon';
+import type { EditParams, ErrorCode, ToolResult } from '../protocol';
+import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
+import { showChanges } from './changes';
+import type { AcceptedEdit } from './queue';
 
 const EDITING_METHODS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo'];
 

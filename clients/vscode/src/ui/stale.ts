@@ -1,7 +1,7 @@
 /** That a file is no longer as an agent read it: what is shown of it, until the agent reads it again. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { DidBecomeStaleParams } from './protocol';
+import type { DidBecomeStaleParams } from '../protocol';
 
 /** A badge on the file, a note behind its first line and an entry in the status item, until it is read again. */
 export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvider {

@@ -1,0 +1,77 @@
+/** The language client: what it announces to the daemon, which questions it answers and which notifications it knows. */
+import type { ChildProcess } from 'node:child_process';
+import * as vscode from 'vscode';
+import {
+  type CloseHandlerResult, ErrorAction, LanguageClient, RevealOutputChannelOn, type StaticFeature,
+} from 'vscode-languageclient/node';
+import {
+  CONFIRM_COMMAND, CONFIRM_EDIT, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
+  type ConfirmEditResult, CORRECT_EDIT, type Correction, type CorrectEditParams, type Notifications,
+} from '../protocol';
+import { initializationOptions } from './options';
+
+type Answer<Params, Result> = (params: Params, token: vscode.CancellationToken) => Promise<Result>;
+
+/** Answers the daemon's questions. */
+export interface Answers {
+  confirmEdit: Answer<ConfirmEditParams, ConfirmEditResult>;
+  confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
+  correctEdit: Answer<CorrectEditParams, Correction | null>;
+}
+
+export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
+  'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
+  'fileops/approvalMode',
+];
+
+/** What the owner of a client does about it. */
+export interface ClientHooks {
+  spawn(): ChildProcess;
+  /** The daemon ended though it was not asked to. */
+  closed(client: LanguageClient): CloseHandlerResult;
+  /** A command of the server's own, run by the editor, was answered. */
+  commandRan(command: string, args: unknown[], result: unknown): void;
+  notified<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
+}
+
+export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks: ClientHooks): LanguageClient {
+  const client: LanguageClient = new LanguageClient('fileops', 'Fileops', () => Promise.resolve(hooks.spawn()), {
+    documentSelector: [{ scheme: 'file' }],
+    outputChannel: log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationOptions: initializationOptions(),
+    initializationFailedHandler: () => false, // `start` rejects, and says why in one place
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue }),
+      closed: () => hooks.closed(client),
+    },
+    middleware: {
+      executeCommand: async (command, args, next) => {
+        const result: unknown = await next(command, args);
+        hooks.commandRan(command, args, result);
+        return result;
+      },
+    },
+  });
+  client.registerFeature(announcesAnswers);
+  client.onRequest(CONFIRM_EDIT, answers.confirmEdit);
+  client.onRequest(CONFIRM_COMMAND, answers.confirmCommand);
+  client.onRequest(CORRECT_EDIT, answers.correctEdit);
+  for (const method of NOTIFICATIONS) {
+    client.onNotification(method, (params: unknown) => {
+      log.debug(method, JSON.stringify(params));
+      hooks.notified(method, params as never);
+    });
+  }
+  return client;
+}
+
+const announcesAnswers: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    const fileops = { confirm_edit: true, confirm_command: true, correct_edit: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: 'static' }),
+  clear: () => undefined,
+};

@@ -1,0 +1,18 @@
+/** The settings that the daemon is started with, as its `initializationOptions`. */
+import * as vscode from 'vscode';
+import type { InitializationOptions } from '../protocol';
+
+export function initializationOptions(): InitializationOptions {
+  const config = vscode.workspace.getConfiguration('fileops');
+  return {
+    freshness: config.get('freshness', 'mtime'),
+    confine: config.get('confine', 'edits'),
+    roots: config.get<string[]>('roots', []),
+    approval_mode: config.get('approval.mode', 'default'),
+    approval_timeout_s: config.get('approval.timeoutSeconds', 600),
+    history: config.get('history', 'memory'),
+    code_lens: config.get('codeLens', false),
+    bash: config.get('bash', false),
+    correction: config.get('correction', false),
+  };
+}

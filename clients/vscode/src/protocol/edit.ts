@@ -1,0 +1,82 @@
+/** `fileops/edit` and `fileops/multiEdit`. */
+
+export interface EditParams {
+  file_path: string;
+  old_string: string;
+  new_string: string;
+  replace_all?: boolean;
+  expected_replacements?: number;
+  /** How the text is found; names in `ServerCapabilities.strategies`. */
+  strategy?: string;
+  dry_run?: boolean;
+  session_id?: string;
+}
+
+export interface EditStep {
+  old_string: string;
+  new_string: string;
+  replace_all?: boolean;
+  strategy?: string;
+}
+
+export interface MultiEditParams {
+  file_path: string;
+  edits: EditStep[];
+  dry_run?: boolean;
+  session_id?: string;
+}
+
+export interface EditDetails {
+  replacements?: number;
+  created?: boolean;
+  applied_to?: 'disk' | 'buffer';
+  match?: string;
+  /** 0-based, of the failing step. */
+  edit_index?: number;
+  match_lines?: number[];
+  nearest?: Nearest | null;
+  modified_by_user?: boolean;
+  /** Null where nothing was written. */
+  edit_id?: string | null;
+  dry_run?: boolean;
+  /** Of a multiEdit: what came of each step. */
+  edits?: StepDetails[];
+  /** What was matched and written in place of what was given, where `correction` is on. */
+  corrected?: CorrectedStep[];
+  commit?: Commit;
+  /** "external", "buffer" or a session. */
+  changed_by?: string;
+  also_changed_by?: string | null;
+  diff_since_read?: string | null;
+}
+
+export interface StepDetails {
+  /** 0-based. */
+  index: number;
+  status: 'ok' | 'failed' | 'not_tried';
+  /** These where all steps were applied. */
+  replacements?: number;
+  match?: string;
+  match_lines?: number[];
+}
+
+export interface CorrectedStep {
+  edit_index: number;
+  old_string: string;
+  new_string: string;
+}
+
+/** How the change reached its place. */
+export interface Commit {
+  method: string;
+  durability: string;
+  reason: string | null;
+}
+
+export interface Nearest {
+  start_line: number;
+  end_line: number;
+  similarity: number;
+  diff: string;
+  differs_in: string[];
+}

@@ -1,0 +1,26 @@
+/** What editor and daemon say of themselves at the start. */
+import type { ApprovalMode } from './approval';
+
+export interface InitializationOptions {
+  freshness: 'mtime' | 'content';
+  confine: 'edits' | 'all' | 'off';
+  roots: string[];
+  approval_mode: ApprovalMode;
+  approval_timeout_s: number;
+  history: 'memory' | 'persistent';
+  code_lens: boolean;
+  bash: boolean;
+  correction: boolean;
+}
+
+/** `result.capabilities.experimental.fileops`. */
+export interface ServerCapabilities {
+  protocol_version: number;
+  requests: string[];
+  notifications: string[];
+  strategies: string[];
+  /** Those that are installed. */
+  validators: string[];
+}
+
+export const PROTOCOL_VERSION = 1;

@@ -1,0 +1,75 @@
+/** What a session knows of its files. */
+import type { ToolError } from './errors';
+
+export interface SessionParams {
+  session_id?: string;
+}
+
+export interface CloseSessionParams {
+  session_id: string;
+}
+
+export interface TrackedFile {
+  file_path: string;
+  state: 'fresh' | 'stale';
+  reason: string | null;
+  read_at: number;
+  mtime: number | null;
+  size_bytes: number;
+}
+
+export interface TrackedResult {
+  files: TrackedFile[];
+}
+
+export interface FileParams {
+  file_path: string;
+  session_id?: string;
+}
+
+export interface RecordReadResult {
+  recorded: boolean;
+  error: ToolError | null;
+  size_bytes: number | null;
+  mtime: number | null;
+}
+
+export interface ForgetResult {
+  forgotten: boolean;
+}
+
+/** `last_*` as the session saw the file; the other figures are null where it is gone. */
+export interface Conflict {
+  file_path: string;
+  reason: 'modified' | 'deleted' | 'replaced';
+  source: string;
+  last_read: number;
+  last_modified: number;
+  current_modified: number | null;
+  size_diff: number | null;
+}
+
+export interface ConflictsResult {
+  conflicts: Conflict[];
+}
+
+export interface SessionFilesParams {
+  session_id?: string;
+  limit?: number;
+}
+
+export interface SessionFile {
+  file_path: string;
+  state: 'fresh' | 'stale' | 'untracked';
+  reason: string | null;
+  n_reads: number;
+  n_edits: number;
+  n_conflicts: number;
+  read_at: number | null;
+  edited_at: number | null;
+  conflicted_at: number | null;
+}
+
+export interface SessionFilesResult {
+  files: SessionFile[];
+}

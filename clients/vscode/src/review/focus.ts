@@ -1,0 +1,61 @@
+/**
+ * Which waiting review has the keyboard. Owns the context keys `fileops.inReview` and `fileops.inCommand`, by which
+ * keybindings and title buttons are enabled.
+ *
+ * The editor's own `resourceScheme` cannot do that: in a `when` clause VS Code takes the `file` of our scheme's name
+ * for a remote's. Keys that decide are bound to nothing else, because this may be late.
+ */
+import * as vscode from 'vscode';
+import type { Waiting } from './queue';
+
+export class ReviewFocus implements vscode.Disposable {
+  readonly #disposables: vscode.Disposable[];
+  #current: Waiting | undefined;
+  /** Is about to get the keyboard: what the tabs say in the meantime does not count. */
+  #next: Waiting | undefined;
+
+  constructor(readonly waiting: readonly Waiting[]) {
+    this.#disposables = [
+      vscode.window.tabGroups.onDidChangeTabs(() => this.update()),
+      vscode.window.tabGroups.onDidChangeTabGroups(() => this.update()),
+    ];
+  }
+
+  /** Whose pane has the keyboard, or is about to get it. */
+  get current(): Waiting | undefined {
+    return this.#current;
+  }
+
+  /** Runs `show`, which gives the review's pane the keyboard; the keys are there before the keyboard is. */
+  async during(review: Waiting, show: () => Promise<void>): Promise<void> {
+    this.#next = review;
+    await this.#set(review);
+    try {
+      await show();
+    } finally {
+      if (this.#next === review) this.#next = undefined;
+    }
+  }
+
+  update(): void {
+    if (this.#next) return;
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
+    void this.#set(this.waiting.find(review => review.pane.after.toString() === uri?.toString()));
+  }
+
+  async #set(review: Waiting | undefined): Promise<void> {
+    if (review === this.#current) return;
+    const before = this.#current?.kind;
+    this.#current = review;
+    if (review?.kind === before) return;
+    await Promise.all([
+      vscode.commands.executeCommand('setContext', 'fileops.inReview', review?.kind === 'edit'),
+      vscode.commands.executeCommand('setContext', 'fileops.inCommand', review?.kind === 'command'),
+    ]);
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
