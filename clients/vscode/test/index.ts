@@ -12,7 +12,7 @@ const SUITES = { hunks: hunksSuite, review: reviewSuite, command: commandSuite, 
 export function run(): Promise<void> {
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
-    ui: 'bdd', timeout: 20_000, color: false, forbidOnly: true,
+    ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true,
     ...(report ? { reporter: 'json', reporterOptions: { output: report } } : { reporter: 'spec' }),
   });
   mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);

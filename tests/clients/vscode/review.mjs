@@ -57,7 +57,7 @@ const workbench = await openWorkbench(name, {
   env: { FILEOPS_AGENT_PORT: String(agentPort), NODE_V8_COVERAGE: path.join(out, 'coverage') },
 });
 const { page, workspace } = workbench;
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(60_000);
 const file = basename => path.join(workspace, basename);
 const disk = basename => fs.readFileSync(file(basename), 'utf8');
 
@@ -66,7 +66,7 @@ const disk = basename => fs.readFileSync(file(basename), 'utf8');
 /** One call of an agent; `.cancel()` takes it back. */
 function agent(session, method, params = {}) {
   const abort = new AbortController();
-  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(60_000)]) })
+  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(120_000)]) })
     .then(response => response.json())
     .then(({ result, error }) => {
       if (error) throw new Error(`${method}: ${error.message}`);

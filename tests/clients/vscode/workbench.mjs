@@ -22,7 +22,7 @@ export async function freePort() {
   });
 }
 
-export async function until(check, what, ms = 20_000) {
+export async function until(check, what, ms = 60_000) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await check();
