@@ -36,9 +36,9 @@ local T = MiniTest.new_set({
       child.fn.chdir(child.lua_get('vim.fs.dirname(vim.fn.tempname())'))
       child.fn.writefile(TEXT, 'area.py')
       child.cmd('silent edit area.py')
-      child.lua('_G.hunks = require("fileops.hunks").parse(...)', { DIFF })
+      child.lua('_G.hunks = require("fileops.ui.hunks").parse(...)', { DIFF })
       child.lua([[_G.ask = function(name)
-        require('fileops.review').ask({
+        require('fileops.review.queue').ask({
           title = 'Edit', description = '', file_path = vim.uv.cwd() .. '/' .. name, session_id = 'agent-1',
           operation = 'modify', diff = '', hunks = _G.hunks,
           original_text = table.concat(vim.fn.readfile('area.py'), '\n') .. '\n',
@@ -99,7 +99,7 @@ T['a review whose file has changed'] = function()
   child.lua([[
     local event = { file_path = vim.uv.cwd() .. '/area.py', session_id = 'agent-1', reason = 'modified',
       source = 'buffer', timestamp = 0 }
-    require('fileops.handlers').all()['fileops/didBecomeStale'](nil, event)]])
+    require('fileops.client.handlers').all()['fileops/didBecomeStale'](nil, event)]])
   child.type_keys(':Fileops review<CR>')
   looks_like('review-stale')
 end
@@ -107,13 +107,13 @@ end
 T['a review that was taken back under the hands'] = function()
   child.lua('ask("area.py")')
   child.type_keys(':Fileops review<CR>')
-  child.lua('require("fileops.review").withdraw_all("the agent took it back")')
+  child.lua('require("fileops.review.queue").withdraw_all("the agent took it back")')
   looks_like('review-ended')
 end
 
 T['a command that waits, one of two reviews'] = function()
   child.lua('ask("area.py")')
-  child.lua([[require('fileops.review').ask_command(..., { client_id = 1 }, function() end)]], {
+  child.lua([[require('fileops.review.queue').ask_command(..., { client_id = 1 }, function() end)]], {
     {
       command = 'pip install --upgrade "build>=1.2" &&\n  python -m build --wheel --outdir '
         .. 'dist-of-a-long-name . && ls -l dist-of-a-long-name \27[2J\226\128\174',
@@ -128,7 +128,7 @@ end
 
 T['the keys of a command'] = function()
   child.lua(
-    [[require('fileops.review').ask_command({ command = 'make', cwd = '/srv', session_id = 'agent-1' },
+    [[require('fileops.review.queue').ask_command({ command = 'make', cwd = '/srv', session_id = 'agent-1' },
       { client_id = 1 }, function() end)]]
   )
   child.type_keys(':Fileops review<CR>', 'g?')
@@ -136,15 +136,15 @@ T['the keys of a command'] = function()
 end
 
 T['the diff of an edit'] = function()
-  child.lua([[require('fileops.edit_view').show({
-    file_path = vim.uv.cwd() .. '/area.py', hunks = _G.hunks, stats = require('fileops.hunks').stats(_G.hunks),
+  child.lua([[require('fileops.ui.last_edit').show({
+    file_path = vim.uv.cwd() .. '/area.py', hunks = _G.hunks, stats = require('fileops.ui.hunks').stats(_G.hunks),
     operation = 'modify', diff = '', exact = true, truncated = false, first_changed_line = 1,
   }, 'Edited')]])
   looks_like('edit')
 end
 
 T['changed lines marked, with what was removed'] = function()
-  child.lua([[require('fileops.marks').show(vim.api.nvim_get_current_buf(), {
+  child.lua([[require('fileops.ui.marks').show(vim.api.nvim_get_current_buf(), {
     { kind = 'change', line = 1, count = 2, removed = { 'def area(r):' } },
     { kind = 'add', line = 4, count = 1, removed = {} },
     { kind = 'delete', line = 9, count = 0, removed = { 'gone', '\ttoo' } },
@@ -153,7 +153,7 @@ T['changed lines marked, with what was removed'] = function()
 end
 
 T['the stale marker'] = function()
-  child.lua([[require('fileops.stale').became_stale({
+  child.lua([[require('fileops.ui.stale').became_stale({
     file_path = vim.api.nvim_buf_get_name(0), session_id = 'agent-1', reason = 'modified', source = 'external',
     timestamp = 0,
   })]])

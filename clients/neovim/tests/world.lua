@@ -1,7 +1,7 @@
 -- A folder, a running daemon for it, an open file and a session, for specs that need the real daemon.
 local t = require('harness')
 local config = require('fileops.config')
-local daemon = require('fileops.daemon')
+local daemon = require('fileops.client.process')
 local fileops = require('fileops')
 
 local M = {}

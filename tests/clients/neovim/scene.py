@@ -107,5 +107,5 @@ def scene(
         *arguments, "cart.py",
         columns=columns, rows=rows,
     ) as running:  # fmt: skip
-        running.until('luaeval(\'require("fileops.daemon").state.status\') ==# "running"')
+        running.until('luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
         yield Scene(terminal=running, cart=cart)

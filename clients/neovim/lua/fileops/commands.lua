@@ -2,11 +2,6 @@
 -- before a command is used.
 local M = {}
 
----@class (exact) fileops.Subcommand
----@field run fun(args: string)
----@field desc string
----@field complete? 'file'|fun(): string[]
-
 ---@param module string
 ---@param name string
 ---@return fun(args: string)
@@ -19,13 +14,13 @@ local function sessions() return require('fileops').sessions() end
 
 ---@type table<string, fileops.Subcommand>
 M.subcommands = {
-  start = { run = from('daemon', 'start'), desc = 'start the daemon' },
+  start = { run = from('client.process', 'start'), desc = 'start the daemon' },
   stop = {
     run = function() require('fileops').stop() end,
     desc = 'stop the daemon',
   },
-  restart = { run = from('daemon', 'restart'), desc = 'start the daemon anew' },
-  status = { run = from('by_hand', 'status'), desc = 'the daemon, sessions, stale files' },
+  restart = { run = from('client.process', 'restart'), desc = 'start the daemon anew' },
+  status = { run = from('manual', 'status'), desc = 'the daemon, sessions, stale files' },
   health = {
     run = function() vim.cmd('checkhealth fileops') end,
     desc = ':checkhealth fileops',
@@ -34,39 +29,39 @@ M.subcommands = {
     run = function() vim.cmd.tabedit(vim.fn.fnameescape(require('fileops.log').path())) end,
     desc = "the daemon's log",
   },
-  read = { run = from('by_hand', 'read'), desc = 'read a file as an agent does', complete = 'file' },
-  preview = { run = from('by_hand', 'preview'), desc = '/old/new/: show what an edit would do' },
-  edit = { run = from('by_hand', 'edit'), desc = '/old/new/: edit this file as an agent does' },
-  tools = { run = from('by_hand', 'tools'), desc = 'the tools that a model is offered' },
-  tracked = { run = from('by_hand', 'tracked'), desc = 'what a session has read', complete = sessions },
+  read = { run = from('manual', 'read'), desc = 'read a file as an agent does', complete = 'file' },
+  preview = { run = from('manual', 'preview'), desc = '/old/new/: show what an edit would do' },
+  edit = { run = from('manual', 'edit'), desc = '/old/new/: edit this file as an agent does' },
+  tools = { run = from('manual', 'tools'), desc = 'the tools that a model is offered' },
+  tracked = { run = from('manual', 'tracked'), desc = 'what a session has read', complete = sessions },
   mode = {
-    run = from('by_hand', 'mode'),
+    run = from('manual', 'mode'),
     desc = 'who is asked before a write',
     complete = function() return { 'default', 'auto_edit', 'yolo' } end,
   },
   review = {
-    run = function() require('fileops.review_view').enter() end,
+    run = function() require('fileops.review.view').enter() end,
     desc = 'go to the waiting review',
   },
-  reviews = { run = from('review_view', 'list'), desc = 'list the waiting reviews' },
-  accept = { run = from('review_view', 'accept'), desc = 'accept the review' },
-  always = { run = from('review_view', 'always'), desc = 'accept, and ask no more in that session' },
-  reject = { run = from('review_view', 'reject'), desc = 'reject the review' },
-  diff = { run = from('edit_view', 'enter'), desc = "the last edit's diff" },
-  close = { run = from('edit_view', 'close'), desc = 'close that diff' },
+  reviews = { run = from('review.view', 'list'), desc = 'list the waiting reviews' },
+  accept = { run = from('review.view', 'accept'), desc = 'accept the review' },
+  always = { run = from('review.view', 'always'), desc = 'accept, and ask no more in that session' },
+  reject = { run = from('review.view', 'reject'), desc = 'reject the review' },
+  diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
+  close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   dismiss = {
     run = function(args)
-      require('fileops.marks').dismiss(args ~= 'all' and vim.api.nvim_get_current_buf() or nil)
+      require('fileops.ui.marks').dismiss(args ~= 'all' and vim.api.nvim_get_current_buf() or nil)
     end,
     desc = 'take the marks off this buffer, or all',
     complete = function() return { 'all' } end,
   },
   next = {
-    run = function() require('fileops.marks').jump(1) end,
+    run = function() require('fileops.ui.marks').jump(1) end,
     desc = 'next marked line',
   },
   previous = {
-    run = function() require('fileops.marks').jump(-1) end,
+    run = function() require('fileops.ui.marks').jump(-1) end,
     desc = 'previous marked line',
   },
   history = {
@@ -87,7 +82,7 @@ function M.run(line)
   local name, args = line.args:match('^%s*(%S*)%s*(.-)$')
   if name == '' then name = 'status' end
   local subcommand = M.subcommands[name]
-  if not subcommand then return require('fileops.say').error(('no subcommand %s'):format(name)) end
+  if not subcommand then return require('fileops.ui.messages').error(('no subcommand %s'):format(name)) end
   subcommand.run(args)
 end
 
@@ -138,7 +133,7 @@ function M.define()
     callback = function()
       local settings = vim.g.fileops
       if type(settings) == 'function' or (type(settings) == 'table' and settings.autostart) then
-        if require('fileops.config').get().autostart then require('fileops.daemon').start() end
+        if require('fileops.config').get().autostart then require('fileops.client.process').start() end
       end
     end,
   })

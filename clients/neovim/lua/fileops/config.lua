@@ -3,63 +3,6 @@
 -- needed.
 local M = {}
 
----@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
----@field freshness? 'mtime'|'content'
----@field confine? 'edits'|'all'|'off'
----@field roots? string[] further absolute folders
----@field approval_mode? 'default'|'auto_edit'|'yolo'
----@field approval_timeout_s? number
----@field fill_empty_files? boolean
----@field notebooks? 'refuse'|'text'
----@field images? 'attach'|'refuse'
----@field correction? boolean
----@field correction_timeout_s? number
----@field validators? string[] installed ones that may refuse an edit
----@field filesystems? table[] folders far away, see docs/guide/remote.md
----@field bash? boolean
----@field history? 'memory'|'persistent'
----@field code_lens? boolean
----@field limits? table<string, integer>
-
----@class (exact) fileops.RestartOptions
----@field max integer restarts allowed within `within_s`
----@field within_s number
----@field delay_s number before the first restart; each further one waits twice as long
-
----@class (exact) fileops.PaneOptions
----@field layout 'inline'|'side_by_side'
----@field height integer lines
----@field show_edits boolean show the diff of each edit that was applied without a review
----@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
-
----@class (exact) fileops.MarkOptions
----@field enabled boolean
----@field deleted boolean show removed lines as virtual lines
----@field sign string
-
----@class (exact) fileops.DocumentOptions
----@field max_mb number a larger buffer is not told to the daemon: agents then see the file instead
-
----@class (exact) fileops.ReviewOptions
----@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
-
----@class (exact) fileops.StaleOptions
----@field virtual_text boolean
----@field sign string
-
----@class (exact) fileops.Config
----@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
----@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
----@field autostart boolean start with Neovim's first file instead of at first use
----@field server fileops.ServerOptions
----@field restart fileops.RestartOptions
----@field pane fileops.PaneOptions
----@field marks fileops.MarkOptions
----@field documents fileops.DocumentOptions
----@field review fileops.ReviewOptions
----@field stale fileops.StaleOptions
----@field keys table<string, string|false> keys in our own windows; false takes one away
-
 ---@type fileops.Config
 M.defaults = {
   cmd = false,
@@ -231,7 +174,7 @@ local told ---@type string? what was said last of `vim.g.fileops`
 function M.complain(problems)
   if #problems == 0 then return end
   local more = #problems > 1 and (' (and %d more: :checkhealth fileops)'):format(#problems - 1) or ''
-  require('fileops.say').warn(problems[1] .. more)
+  require('fileops.ui.messages').warn(problems[1] .. more)
 end
 
 --- Nobody calls us where `vim.g.fileops` is set, so what is wrong in it is said when it is first looked at.

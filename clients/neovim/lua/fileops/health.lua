@@ -23,20 +23,20 @@ end
 ---@return boolean
 local function command()
   vim.health.start('fileops: daemon')
-  local daemon = require('fileops.daemon')
-  local places, found = daemon.find()
+  local locate = require('fileops.client.locate')
+  local places, found = locate.find()
   for _, place in ipairs(places) do
     local line = ('%s: %s'):format(place.from, table.concat(place.cmd, ' '))
     vim.health.info(line .. (place.usable and ' (used)' or ' (not there)'))
   end
   if found then return true end
-  local problem = daemon.missing(places)
-  vim.health.error(problem, { daemon.install_command(), ':help fileops-install' })
+  local problem = locate.missing(places)
+  vim.health.error(problem, { locate.install_command(), ':help fileops-install' })
   return false
 end
 
 local function answers()
-  local daemon = require('fileops.daemon')
+  local daemon = require('fileops.client.process')
   local problem, result, done
   daemon.ready(function(trouble)
     if trouble then

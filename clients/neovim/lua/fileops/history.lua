@@ -1,28 +1,19 @@
 -- What agents changed, newest first: a list with the diff of the entry under the cursor, and the ways to take it back.
 local config = require('fileops.config')
-local files = require('fileops.files')
-local hunks = require('fileops.hunks')
-local pane = require('fileops.pane')
-local render = require('fileops.render')
+local buffers = require('fileops.buffers')
+local hunks = require('fileops.ui.hunks')
+local pane = require('fileops.ui.pane')
+local winbar = require('fileops.ui.winbar')
+local render = require('fileops.ui.render')
+local messages = require('fileops.ui.messages')
 
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.history')
 
----@class (exact) fileops.HistoryView
----@field list_win integer
----@field diff_win integer
----@field list integer buffer
----@field diff integer buffer
----@field entries fileops.HistoryEntry[]
----@field params table of the request
----@field came_from integer
-
 local LIST_WIDTH = 44 -- the diff needs the room more
 
 local view ---@type fileops.HistoryView?
-
-local say, failure = require('fileops.say').say, require('fileops.say').failure
 
 --- Who made an edit; the daemon names no session where the person did.
 ---@param entry fileops.HistoryEntry
@@ -79,7 +70,7 @@ end
 local function refresh()
   if not view then return end
   require('fileops').edits(view.params, function(err, result)
-    if err then return failure(err) end
+    if err then return messages.failure(err) end
     if not view then return end
     view.entries = result.edits
     draw()
@@ -103,16 +94,16 @@ end
 ---@param params table
 local function undo(params)
   params.approved = true
-  local ended = require('fileops.handlers').own_undo()
+  local ended = require('fileops.client.handlers').own_undo()
   require('fileops').undo(params, function(err, result)
     ended()
-    if err then return failure(err) end
+    if err then return messages.failure(err) end
     if result.status == 'error' then
-      say(require('fileops.by_hand').reason(result.error), vim.log.levels.ERROR)
+      messages.error(require('fileops.manual').reason(result.error))
     else
       local n_undone = #result.details.undone
       local told = { [0] = 'a part was taken back', 'one edit was taken back' }
-      say(told[n_undone] or ('%d edits were taken back'):format(n_undone))
+      messages.info(told[n_undone] or ('%d edits were taken back'):format(n_undone))
     end
     refresh()
   end)
@@ -126,7 +117,7 @@ local actions = {
   undo_session = function()
     local entry = selected()
     if not entry then return end
-    if entry.session_id == '' then return say('this is your own; u takes it back') end
+    if entry.session_id == '' then return messages.info('this is your own; u takes it back') end
     M.undo_session(entry.session_id)
   end,
   open = function()
@@ -186,7 +177,7 @@ end
 ---@param path string
 function M.open(path)
   M.close()
-  require('fileops.edit_view').close()
+  require('fileops.ui.last_edit').close()
   local came_from = vim.api.nvim_get_current_win()
   local height = math.max(4, math.min(config.get().pane.height, math.floor(vim.o.lines / 2)))
   local list, diff = scratch('history/edits'), scratch('history/diff')
@@ -196,7 +187,7 @@ function M.open(path)
   local keys = config.get().keys
   dress(
     list_win,
-    ' %#FileopsTitle#History%* ' .. (path ~= '' and pane.escape(files.short(path)) or 'of all files')
+    ' %#FileopsTitle#History%* ' .. (path ~= '' and winbar.escape(buffers.short(path)) or 'of all files')
   )
   local hints = {
     { keys.undo, 'undo' },
@@ -204,14 +195,14 @@ function M.open(path)
     { keys.open, 'open' },
     { keys.close, 'close' },
   }
-  dress(diff_win, '%=' .. pane.hints(hints, vim.api.nvim_win_get_width(diff_win)))
+  dress(diff_win, '%=' .. winbar.hints(hints, vim.api.nvim_win_get_width(diff_win)))
   view = {
     list_win = list_win,
     diff_win = diff_win,
     list = list,
     diff = diff,
     entries = {},
-    params = path ~= '' and { file_path = files.absolute(path) } or {},
+    params = path ~= '' and { file_path = buffers.absolute(path) } or {},
     came_from = came_from,
   }
   vim.api.nvim_create_autocmd('CursorMoved', { buffer = list, callback = draw_diff })
@@ -232,17 +223,17 @@ function M.undo_last(edit_id)
   if edit_id ~= '' then return undo({ edit_id = edit_id }) end
   local path = vim.api.nvim_buf_get_name(0)
   require('fileops').edits({ file_path = path }, function(err, result)
-    if err then return failure(err) end
+    if err then return messages.failure(err) end
     for _, entry in ipairs(result.edits) do
       if entry.undoable then return undo({ edit_id = entry.edit_id }) end
     end
-    say('no agent edit of this file to take back')
+    messages.info('no agent edit of this file to take back')
   end)
 end
 
 ---@param session_id string
 function M.undo_session(session_id)
-  if session_id == '' then return say('which session? :Fileops undo-session ID', vim.log.levels.ERROR) end
+  if session_id == '' then return messages.error('which session? :Fileops undo-session ID') end
   undo({ session_id = session_id })
 end
 

@@ -2,82 +2,8 @@
 -- without `setup()`; the daemon is started at first use. `:help fileops-api`.
 local M = {}
 
----@class (exact) fileops.RequestError a request that could not be taken; a tool's failure is a result
----@field code integer JSON-RPC
----@field message string
----@field data? table
-
----@class (exact) fileops.Handle
----@field cancel fun() take the request back; the callback still hears how it ended
-
----@alias fileops.Callback fun(err: fileops.RequestError?, result: any)
-
 local NOT_AVAILABLE = -32001 -- no daemon; in JSON-RPC's range for implementations
 local sessions = {} ---@type table<string, fileops.Session>
-
-local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
-
-local labels = { create = 'Created', modify = 'Edited' }
-
---- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
----@param session_id string
----@param path string
----@param result fileops.ToolResult
-local function after_refusal(session_id, path, result)
-  local review = require('fileops.review')
-  local has_changed = result.error.code == 'modified_externally'
-  review.was_refused(
-    session_id,
-    path,
-    has_changed and require('fileops.handlers').CHANGED or result.error.message
-  )
-  if not review.take_accepted(session_id, path) then return end
-  local diff = result.details.diff_since_read
-  if diff then require('fileops.edit_view').show_diff(path, diff, 'Changed since the agent read it') end
-end
-
---- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has
---- not just seen that in a review.
----@param method string
----@param params table
----@param result fileops.ToolResult
-local function after_edit(method, params, result)
-  if params.dry_run then return end
-  local session_id = params.session_id or DEFAULT_SESSION
-  if result.status ~= 'success' then
-    local path = result.details.file_path or params.file_path
-    if path then after_refusal(session_id, path, result) end
-    return
-  end
-  local is_own = params.approved == true
-  -- an undo may touch several files, and lists them
-  for _, file in ipairs(result.details.files or { vim.tbl_extend('force', result.details, result) }) do
-    local extra = file.ui_extra ---@type fileops.UiExtra?
-    if not extra then return end
-    local is_open = require('fileops.files').buffer_of(extra.file_path) ~= nil
-    if is_open and file.applied_to ~= 'buffer' then
-      require('fileops.handlers').file_written(extra.file_path, is_own)
-    elseif not is_open and not is_own then
-      require('fileops.marks').remember(extra.file_path, extra.hunks)
-    end
-    local was_reviewed = require('fileops.review').take_accepted(session_id, extra.file_path)
-    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
-    local label = method == 'fileops/undo' and 'Undone' or labels[extra.operation] or 'Removed'
-    require('fileops.edit_view').applied(extra, label, is_shown)
-  end
-end
-
---- What a command may have written: buffers without unsaved changes follow the disk.
-local function after_command()
-  local client = require('fileops.daemon').client()
-  for buf in pairs(client and client.attached_buffers or {}) do
-    if vim.api.nvim_buf_is_loaded(buf) and not require('fileops.reload').is_current(buf) then
-      require('fileops.handlers').file_written(vim.api.nvim_buf_get_name(buf))
-    end
-  end
-end
-
-local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, ['fileops/undo'] = true }
 
 --- Any method of the protocol. Without a callback inside a coroutine: waits there and returns `result, err`.
 ---@param method string
@@ -99,7 +25,7 @@ function M.request(method, params, callback)
     end
     return result, err
   end
-  local daemon = require('fileops.daemon')
+  local daemon = require('fileops.client.process')
   local cancelled, request_id, client = false, nil, nil
   daemon.ready(function(problem, ready)
     if problem or cancelled or not ready then
@@ -107,8 +33,7 @@ function M.request(method, params, callback)
     end
     client = ready
     local sent, id = daemon.call(ready, 'request', method, params, function(err, result)
-      if result and changes_files[method] then after_edit(method, params, result) end
-      if result and method == 'fileops/bash' then after_command() end
+      if result then require('fileops.client.outcome').follow(method, params, result) end
       callback(err, result)
     end)
     request_id = id
@@ -124,7 +49,7 @@ end
 
 ---@param name string key of `protocol.methods`
 ---@return string
-local function method(name) return require('fileops.protocol').methods[name] end
+local function method(name) return require('fileops.client.protocol').methods[name] end
 
 ---@param params fileops.ReadParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
@@ -164,8 +89,7 @@ end
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function M.undo(params, callback) return M.request(method('undo'), params, callback) end
 
----@class (exact) fileops.Session what one agent has seen; nothing of it is shared with others
----@field id string
+---@class fileops.Session
 local Session = {}
 Session.__index = Session
 
@@ -192,7 +116,7 @@ function Session:bash(params, callback) return M.bash(self:_own(params), callbac
 --- As `correct_with`, for the edits of this session.
 ---@param corrector fileops.Corrector
 ---@return fun() off
-function Session:correct_with(corrector) return require('fileops.correction').register(corrector, self.id) end
+function Session:correct_with(corrector) return require('fileops.corrections').register(corrector, self.id) end
 
 ---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
 function Session:tracked(callback) return M.tracked({ session_id = self.id }, callback) end
@@ -205,9 +129,9 @@ function Session:undo(callback) return M.undo({ session_id = self.id }, callback
 ---@param callback? fun(err: fileops.RequestError?, result: nil)
 function Session:close(callback)
   sessions[self.id] = nil
-  require('fileops.stale').forget(self.id)
-  require('fileops.correction').close_session(self.id)
-  require('fileops.edit_view').close()
+  require('fileops.ui.stale').forget(self.id)
+  require('fileops.corrections').close_session(self.id)
+  require('fileops.ui.last_edit').close()
   return M.request(method('close_session'), { session_id = self.id }, callback or function() end)
 end
 
@@ -230,34 +154,34 @@ end
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
-function M.on(event, fn) return require('fileops.events').on(event, fn) end
+function M.on(event, fn) return require('fileops.client.events').on(event, fn) end
 
 --- With `server = { correction = true }`: who is asked for the words of an edit that does not stand in the file. It
 --- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when nobody
 --- waits for that any more.
 ---@param corrector fileops.Corrector
 ---@return fun() off
-function M.correct_with(corrector) return require('fileops.correction').register(corrector) end
+function M.correct_with(corrector) return require('fileops.corrections').register(corrector) end
 
 --- Answer to the review that is shown, or waits longest.
 ---@param outcome 'accept'|'always'|'reject'
-function M.answer(outcome) require('fileops.review_view')[outcome]() end
+function M.answer(outcome) require('fileops.review.view')[outcome]() end
 
 --- For a status line: "" while there is nothing to say.
 ---@return string
 function M.status()
   local parts = {}
-  local n_reviews = #require('fileops.review').waiting()
+  local n_reviews = #require('fileops.review.queue').waiting()
   if n_reviews > 0 then parts[#parts + 1] = ('%d to review'):format(n_reviews) end
   if vim.b.fileops_stale then parts[#parts + 1] = 'stale' end
-  if require('fileops.daemon').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end
+  if require('fileops.client.process').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end
   return #parts > 0 and 'fileops: ' .. table.concat(parts, ', ') or ''
 end
 
-function M.start() require('fileops.daemon').start() end
+function M.start() require('fileops.client.process').start() end
 ---@param callback? fun()
-function M.stop(callback) require('fileops.daemon').stop(callback) end
-function M.restart() require('fileops.daemon').restart() end
+function M.stop(callback) require('fileops.client.process').stop(callback) end
+function M.restart() require('fileops.client.process').restart() end
 
 --- Settings instead of, or over, `vim.g.fileops`. Not needed otherwise.
 ---@param settings? table

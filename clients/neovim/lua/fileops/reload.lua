@@ -1,7 +1,7 @@
 -- Bring an open, unchanged buffer to what stands on disk, by the smallest change to its lines: cursor, folds, marks
 -- and undo stay. Vim is then told that it has seen the file, so that no W11 or W12 follows.
-local hunks = require('fileops.hunks')
-local utf8 = require('fileops.utf8')
+local hunks = require('fileops.ui.hunks')
+local utf8 = require('fileops.client.utf8')
 
 local M = {}
 
@@ -21,10 +21,6 @@ end
 ---@param stat uv.fs_stat.result
 ---@return string
 function M.identity(stat) return ('%d:%d:%d.%d'):format(stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec) end
-
----@class (exact) fileops.BufferText
----@field lines string[]
----@field final_newline boolean
 
 --- The bytes of a file as that buffer would hold them; nil where only Vim's own reading can tell.
 ---@param data string

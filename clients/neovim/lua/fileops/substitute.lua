@@ -4,11 +4,6 @@ local M = {}
 
 local escapes = { n = '\n', t = '\t', ['\\'] = '\\' }
 
----@class (exact) fileops.Substitution
----@field old string
----@field new string
----@field all boolean
-
 ---@param text string
 ---@return fileops.Substitution? parsed, string? problem
 function M.parse(text)

@@ -2,8 +2,8 @@ local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 local fileops = require('fileops')
-local review = require('fileops.review')
-local view = require('fileops.review_view')
+local review = require('fileops.review.queue')
+local view = require('fileops.review.view')
 local world = require('world')
 
 local TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nten\neleven\nnine\nend\n'
@@ -255,7 +255,7 @@ t.it("a person's own undo asks nobody, and the history says who it was", functio
   end)
   t.eq(said, { 'fileops: one edit was taken back' })
   t.eq({ #review.waiting(), t.contents(path), world.text_of(buf) }, { 0, TEXT, TEXT })
-  t.eq(require('fileops.marks').lines(buf), {})
+  t.eq(require('fileops.ui.marks').lines(buf), {})
   vim.cmd('Fileops history ' .. path)
   local function list()
     return vim.api.nvim_buf_get_lines(vim.fn.bufnr('fileops://history/edits'), 0, -1, true)
@@ -276,7 +276,7 @@ t.it('the code action takes back without a review', function()
   local answer = propose(agent, path)
   view.accept()
   t.eq(settled(answer).status, 'success')
-  local client = assert(require('fileops.daemon').client())
+  local client = assert(require('fileops.client.process').client())
   local at = { line = 1, character = 0 }
   local params = {
     textDocument = { uri = vim.uri_from_fname(path) },
@@ -284,7 +284,7 @@ t.it('the code action takes back without a review', function()
     context = { diagnostics = {} },
   }
   local actions
-  require('fileops.daemon').call(
+  require('fileops.client.process').call(
     client,
     'request',
     'textDocument/codeAction',
@@ -292,7 +292,7 @@ t.it('the code action takes back without a review', function()
     function(_, result) actions = result end
   )
   t.wait(function() return actions end, 'the code actions')
-  require('fileops.daemon').call(client, 'request', 'workspace/executeCommand', {
+  require('fileops.client.process').call(client, 'request', 'workspace/executeCommand', {
     command = actions[1].command.command,
     arguments = actions[1].command.arguments,
   }, function() end)
@@ -350,7 +350,7 @@ end)
 t.it('a daemon that dies takes its reviews with it, and the agent that waits is answered', function()
   local path, agent = asking()
   local answer = propose(agent, path)
-  local daemon = require('fileops.daemon')
+  local daemon = require('fileops.client.process')
   t.said(function()
     vim.uv.kill(daemon.client().rpc.pid(), 'sigkill')
     t.wait(function() return #review.waiting() == 0 end, 'the review to go')

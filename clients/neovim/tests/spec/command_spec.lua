@@ -1,8 +1,8 @@
 -- Shell commands that wait for a person: the pane, the keys, the queue with the edits, and the real daemon's bash.
 local t = require('harness')
 local fileops = require('fileops')
-local review = require('fileops.review')
-local view = require('fileops.review_view')
+local review = require('fileops.review.queue')
+local view = require('fileops.review.view')
 local world = require('world')
 
 local answers ---@type table[]
@@ -97,7 +97,7 @@ end)
 
 t.it('commands and edits wait in one queue, and are listed together', function()
   fresh()
-  local hunks = require('fileops.hunks').parse('@@ -1 +1 @@\n-a\n+b\n')
+  local hunks = require('fileops.ui.hunks').parse('@@ -1 +1 @@\n-a\n+b\n')
   local edit = {
     title = 'Edit',
     description = '',
@@ -269,7 +269,7 @@ t.it('a daemon that dies takes its question with it', function()
   local path, agent = shell()
   run(agent, { command = 'rm ' .. path })
   one_waits()
-  local daemon = require('fileops.daemon')
+  local daemon = require('fileops.client.process')
   t.said(function()
     vim.uv.kill(daemon.client().rpc.pid(), 'sigkill')
     t.wait(function() return #review.waiting() == 0 end, 'the question to go')

@@ -38,7 +38,7 @@ t.it('the help has a tag for the command, each subcommand, each map and each set
   for name in pairs(require('fileops.config').defaults) do
     wanted[#wanted + 1] = 'fileops-setting-' .. name
   end
-  for name in pairs(require('fileops.highlights').links) do
+  for name in pairs(require('fileops.ui.highlights').links) do
     wanted[#wanted + 1] = 'hl-' .. name
   end
   for _, tag in ipairs(wanted) do

@@ -1,8 +1,8 @@
 local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
-local daemon = require('fileops.daemon')
-local marks = require('fileops.marks')
+local daemon = require('fileops.client.process')
+local marks = require('fileops.ui.marks')
 local world = require('world')
 local succeeded, text_of = world.succeeded, world.text_of
 
@@ -60,7 +60,7 @@ t.it('typing between the answer to an edit and its notice is no conflict', funct
   vim.api.nvim_buf_set_lines(buf, 0, 0, true, { '# typed' })
   local notice =
     { file_path = path, session_id = agent.id, edit_id = '', content_length = 0, source = 'agent' }
-  t.eq(t.said(function() require('fileops.handlers').all()['fileops/didEdit'](nil, notice) end), {})
+  t.eq(t.said(function() require('fileops.client.handlers').all()['fileops/didEdit'](nil, notice) end), {})
   t.eq(text_of(buf), '# typed\ndef f():\n    return 2\n')
 end)
 

@@ -1,5 +1,5 @@
 local t = require('harness')
-local float = require('fileops.float')
+local float = require('fileops.ui.float')
 
 t.it('shows lines whole, however long, and goes when left', function()
   t.clean()

@@ -1,8 +1,8 @@
 -- The golden messages that the Python and TypeScript clients decode too, taken in by the plugin's own transport.
 local t = require('harness')
-local hunks = require('fileops.hunks')
-local protocol = require('fileops.protocol')
-local rpc = require('fileops.rpc')
+local hunks = require('fileops.ui.hunks')
+local protocol = require('fileops.client.protocol')
+local rpc = require('fileops.client.rpc')
 
 local golden = vim.fs.joinpath(vim.fs.dirname(vim.fs.dirname(t.plugin)), 'tests', 'golden')
 

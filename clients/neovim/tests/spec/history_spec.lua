@@ -18,7 +18,7 @@ local function edited(agent, path, ...)
       world.succeeded(agent:edit({ file_path = path, old_string = step[1], new_string = step[2] }))
     end
   end)
-  require('fileops.edit_view').close()
+  require('fileops.ui.last_edit').close()
 end
 
 local function list() return vim.api.nvim_buf_get_lines(vim.fn.bufnr('fileops://history/edits'), 0, -1, true) end
@@ -127,7 +127,7 @@ t.it('an undo is reviewed like any edit, where edits are', function()
   t.wait(function() return result end)
   local answer
   fileops.undo({ session_id = agent.id }, function(_, value) answer = value end)
-  t.wait(function() return #require('fileops.review').waiting() == 1 end, 'the review')
+  t.wait(function() return #require('fileops.review.queue').waiting() == 1 end, 'the review')
   fileops.answer('reject')
   t.wait(function() return answer end, 'the answer')
   t.eq({ answer.error.code, t.contents(path) }, { 'rejected', (TEXT:gsub('two', 'TWO')) })

@@ -1,5 +1,5 @@
 local t = require('harness')
-local hunks = require('fileops.hunks')
+local hunks = require('fileops.ui.hunks')
 
 ---@param diff string
 local function parse(diff) return hunks.parse(diff) end

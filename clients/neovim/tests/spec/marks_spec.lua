@@ -1,6 +1,6 @@
 local t = require('harness')
-local hunks = require('fileops.hunks')
-local marks = require('fileops.marks')
+local hunks = require('fileops.ui.hunks')
+local marks = require('fileops.ui.marks')
 
 local function open(text)
   t.clean()

@@ -1,6 +1,6 @@
 local t = require('harness')
-local hunks = require('fileops.hunks')
-local render = require('fileops.render')
+local hunks = require('fileops.ui.hunks')
+local render = require('fileops.ui.render')
 
 local DIFF = '@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-x\r\n+y\r\n+z\r\n'
 

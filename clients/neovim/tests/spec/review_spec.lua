@@ -1,7 +1,7 @@
 local t = require('harness')
-local hunks = require('fileops.hunks')
-local review = require('fileops.review')
-local view = require('fileops.review_view')
+local hunks = require('fileops.ui.hunks')
+local review = require('fileops.review.queue')
+local view = require('fileops.review.view')
 
 local DIFF = '@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-x\n+y\n+z\n'
 
@@ -310,7 +310,7 @@ end)
 
 t.it('a review whose file has changed says so, until the agent has read it again', function()
   fresh()
-  local stale = require('fileops.stale')
+  local stale = require('fileops.ui.stale')
   local event =
     { file_path = '/w/demo.py', session_id = 's1', reason = 'modified', source = 'buffer', timestamp = 0 }
   ask()
@@ -328,7 +328,7 @@ t.it('a review whose file has changed says so, until the agent has read it again
   vim.cmd('tabclose!')
   t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end)
   ask('other.py')
-  t.eq(require('fileops.review').stale_reason(review.waiting()[2]), nil)
+  t.eq(require('fileops.review.queue').stale_reason(review.waiting()[2]), nil)
   stale.became_fresh('/w/demo.py', 's1')
   review.staleness_changed('/w/demo.py', 's1')
   t.eq(bar():find('refused', 1, true), nil)
@@ -337,7 +337,7 @@ end)
 
 t.it('a review that is not on the screen is named when its file changes', function()
   fresh()
-  local stale = require('fileops.stale')
+  local stale = require('fileops.ui.stale')
   ask('one.py')
   ask('demo.py')
   stale.became_stale({

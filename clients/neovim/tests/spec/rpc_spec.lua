@@ -1,5 +1,5 @@
 local t = require('harness')
-local rpc = require('fileops.rpc')
+local rpc = require('fileops.client.rpc')
 
 t.it('frames are found in any cut of the stream', function()
   local bodies = { '{"a":1}', '{"b":"' .. ('ä'):rep(50) .. '"}', '{}' }

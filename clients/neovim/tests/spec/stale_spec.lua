@@ -1,5 +1,5 @@
 local t = require('harness')
-local stale = require('fileops.stale')
+local stale = require('fileops.ui.stale')
 
 local function event(path, session, source)
   return { file_path = path, session_id = session, reason = 'modified', source = source, timestamp = 0 }

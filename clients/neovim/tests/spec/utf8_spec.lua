@@ -1,5 +1,5 @@
 local t = require('harness')
-local utf8 = require('fileops.utf8')
+local utf8 = require('fileops.client.utf8')
 
 t.it('well-formed text stays as it is', function()
   for _, text in ipairs({ '', 'plain', 'ä€𝄞', '\239\191\191', '\244\143\191\191' }) do

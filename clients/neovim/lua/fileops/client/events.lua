@@ -24,7 +24,9 @@ function M.emit(event, data, autocmd)
   for _, name in ipairs({ event, '*' }) do
     for _, listener in ipairs(vim.list_slice(listeners[name] or {})) do
       local ok, problem = pcall(listener, data, event)
-      if not ok then require('fileops.say').error(('a listener of %s failed: %s'):format(event, problem)) end
+      if not ok then
+        require('fileops.ui.messages').error(('a listener of %s failed: %s'):format(event, problem))
+      end
     end
   end
   if autocmd then vim.api.nvim_exec_autocmds('User', { pattern = autocmd, modeline = false, data = data }) end

@@ -1,46 +1,17 @@
 -- Windows below the others that show a diff, inline or side by side. A pane never takes the cursor unless asked to,
 -- closes as a whole, gives the cursor back where it came from, and leaves no buffer behind.
-local files = require('fileops.files')
-local render = require('fileops.render')
-require('fileops.highlights')
+local render = require('fileops.ui.render')
+local winbar = require('fileops.ui.winbar')
+require('fileops.ui.highlights')
 
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.pane')
 local BREAK = '      ' -- before the rest of a wrapped line, as wide as a page's labels
 
----@class (exact) fileops.Hint
----@field [1] string|false key
----@field [2] string what it does
-
----@class (exact) fileops.PaneSpec
----@field name string unique among panes; shown as the buffer's name
----@field file_path string
----@field layout 'inline'|'side_by_side'
----@field height integer at most
----@field hunks fileops.Hunk[]
----@field verdicts? fileops.Verdicts
----@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
----@field title string a winbar expression
----@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
----@field empty? string what to say where there is no hunk
----@field map? fun(buf: integer) sets the keys of a buffer of the pane
----@field on_close? fun() after the windows are gone, however that came
-
----@class (exact) fileops.Pane
----@field spec fileops.PaneSpec
----@field wins integer[]
----@field bufs integer[]
----@field pages fileops.Page[]
----@field came_from? integer window that gets the cursor back
----@field group integer
+---@class fileops.Pane
 local Pane = {}
 Pane.__index = Pane
-
---- `%` means itself in a winbar.
----@param text string
----@return string
-function M.escape(text) return (text:gsub('%%', '%%%%')) end
 
 ---@param spec fileops.PaneSpec
 ---@return fileops.Page[]
@@ -104,7 +75,7 @@ local function title(self)
   for i, win in ipairs(self.wins) do
     local text = i == 1 and spec.title or ''
     local room = vim.api.nvim_win_get_width(win) - vim.api.nvim_eval_statusline(text, {}).width
-    local bar = text .. '%<%=' .. (i == n and M.hints(spec.hints or {}, room) or '')
+    local bar = text .. '%<%=' .. (i == n and winbar.hints(spec.hints or {}, room) or '')
     vim.api.nvim_set_option_value('winbar', bar, { scope = 'local', win = win })
   end
 end
@@ -306,34 +277,6 @@ function Pane:close()
     if vim.api.nvim_buf_is_valid(buf) then pcall(vim.api.nvim_buf_delete, buf, { force = true }) end
   end
   if self.spec.on_close then self.spec.on_close() end
-end
-
----@param path string
----@param stats fileops.Stats
----@return string such as "demo.py +3 −1", for a winbar
-function M.subject(path, stats)
-  return ('%s %%#FileopsAccepted#+%d %%#FileopsRejected#−%d%%*'):format(
-    M.escape(files.short(path)),
-    stats.added,
-    stats.removed
-  )
-end
-
---- Key hints for a winbar, as many as there is room for.
----@param hints fileops.Hint[]
----@param room integer cells
----@return string
-function M.hints(hints, room)
-  local parts, width = {}, 1
-  for _, hint in ipairs(hints) do
-    local key, label = hint[1], hint[2]
-    if key then
-      width = width + vim.fn.strdisplaywidth(key .. ' ' .. label) + 2
-      if width > room then break end
-      parts[#parts + 1] = ('%%#FileopsKey#%s%%* %s'):format(M.escape(key), label)
-    end
-  end
-  return table.concat(parts, '  ') .. ' '
 end
 
 return M

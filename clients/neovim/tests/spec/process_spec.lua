@@ -2,9 +2,9 @@ local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 local config = require('fileops.config')
-local daemon = require('fileops.daemon')
+local daemon = require('fileops.client.process')
 local fileops = require('fileops')
-local marks = require('fileops.marks')
+local marks = require('fileops.ui.marks')
 local world = require('world')
 local succeeded, text_of, own_windows = world.succeeded, world.text_of, world.own_windows
 
@@ -97,7 +97,7 @@ t.it('another program makes a file stale, and the autocmd hears it', function()
   t.wait(function() return heard end, 'FileopsStale')
   vim.o.autoread = true
   t.eq({ heard.session_id, heard.source, heard.reason ~= nil }, { agent.id, 'external', true })
-  t.eq(require('fileops.stale').all()[path] ~= nil, true)
+  t.eq(require('fileops.ui.stale').all()[path] ~= nil, true)
   t.eq(vim.b[buf].fileops_stale ~= nil, true)
 end)
 

@@ -2,21 +2,6 @@
 -- Plain functions over plain values; no buffer, no window.
 local M = {}
 
----@class (exact) fileops.Row
----@field kind 'same'|'change'|'delete'|'add'
----@field old? string
----@field new? string
----@field old_line? integer 1-based
----@field new_line? integer 1-based
----@field old_unended? boolean the old line is the last one, and no newline follows it
----@field new_unended? boolean
-
----@class (exact) fileops.Region a changed part of a buffer
----@field kind 'change'|'delete'|'add'
----@field line integer 1-based; of a deletion: the line before which the text stood (may be one past the last)
----@field count integer lines it covers; 0 for a deletion
----@field removed string[]
-
 --- Removed and added lines of one run stand beside each other.
 ---@param hunk fileops.Hunk
 ---@return fileops.Row[]
@@ -65,13 +50,6 @@ function M.rows(hunk)
   flush()
   return rows
 end
-
----@class (exact) fileops.Run lines that give way to others; context left out
----@field old_line integer 1-based; of a pure addition: the line before which it goes
----@field old_count integer
----@field new_line integer
----@field new_count integer
----@field removed string[]
 
 ---@param hunk fileops.Hunk
 ---@return fileops.Run[]

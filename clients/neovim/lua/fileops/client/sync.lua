@@ -1,6 +1,6 @@
 -- Tells the daemon of every file that is open, so that it reads what the person sees and writes behind no one's back.
 local config = require('fileops.config')
-local files = require('fileops.files')
+local buffers = require('fileops.buffers')
 
 local M = {}
 
@@ -17,14 +17,14 @@ local function size_of(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim
 ---@param buf integer
 ---@return boolean
 function M.is_told(buf)
-  if not vim.api.nvim_buf_is_loaded(buf) or not files.is_file(buf) then return false end
+  if not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then return false end
   local size, max_mb = size_of(buf), config.get().documents.max_mb
   if size <= max_mb * MB then return true end
   if not vim.b[buf].fileops_too_large then
     vim.b[buf].fileops_too_large = true
     local name = vim.fs.basename(vim.api.nvim_buf_get_name(buf))
     local sentence = '%s is over %g MB: agents see the file, not this buffer'
-    require('fileops.say').warn(sentence:format(name, max_mb))
+    require('fileops.ui.messages').warn(sentence:format(name, max_mb))
   end
   return false
 end
@@ -35,7 +35,7 @@ local function attach(buf, client_id)
   if not M.is_told(buf) then return end
   local is_new = not vim.lsp.buf_is_attached(buf, client_id)
   if vim.lsp.buf_attach_client(buf, client_id) and is_new then
-    require('fileops.lenses').opened(buf, client_id)
+    require('fileops.ui.code_lens').opened(buf, client_id)
   end
 end
 

@@ -1,7 +1,8 @@
 -- A shell command that waits for a person, as a pane shows it: all of it, where it would run, and what the agent says
--- that it is for. Plain functions; the queue is `review`'s business and the pane `review_view`'s.
-local files = require('fileops.files')
-local pane = require('fileops.pane')
+-- that it is for. Plain functions; the queue is `queue`'s business and the pane `view`'s.
+local buffers = require('fileops.buffers')
+local config = require('fileops.config')
+local winbar = require('fileops.ui.winbar')
 
 local M = {}
 
@@ -40,30 +41,9 @@ function M.page(params)
   return page
 end
 
----@param params fileops.ConfirmCommandParams
----@param count string such as " 1/2"
----@return string a winbar expression
-function M.title(params, count)
-  local n_lines = #lines_of(params.command)
-  local size = n_lines > 1 and (' · %d lines'):format(n_lines) or ''
-  local session = pane.escape(params.session_id)
-  return ('%%#FileopsTitle# Command%s%%* %s wants to run this%s'):format(count, session, size)
-end
-
---- In one line, for lists and messages.
----@param params fileops.ConfirmCommandParams
----@return string
-function M.summary(params)
-  local first, rest = params.command:match('^%s*([^\n]*)(.*)')
-  if vim.fn.strchars(first) > 60 then
-    first, rest = vim.fn.strcharpart(first, 0, 60), '…'
-  end
-  return ('$ %s%s  %s'):format(first, rest ~= '' and ' …' or '', files.short(params.cwd))
-end
-
 ---@param keys table<string, string|false>
 ---@return fileops.Hint[]
-function M.hints(keys)
+local function hints(keys)
   return {
     { keys.help, 'help' },
     { keys.accept, 'run once' },
@@ -71,6 +51,46 @@ function M.hints(keys)
     { keys.always, 'always' },
   }
 end
+
+---@param params fileops.ConfirmCommandParams
+---@param count string such as " 1/2"
+---@return string a winbar expression
+local function title(params, count)
+  local n_lines = #lines_of(params.command)
+  local size = n_lines > 1 and (' · %d lines'):format(n_lines) or ''
+  local session = winbar.escape(params.session_id)
+  return ('%%#FileopsTitle# Command%s%%* %s wants to run this%s'):format(count, session, size)
+end
+
+--- What a pane needs to show it.
+---@param review fileops.Review
+---@param count string such as " 1/2"
+---@return table fields of a `fileops.PaneSpec`
+function M.spec(review, count)
+  return {
+    name = ('review/%d/command'):format(review.id),
+    file_path = '',
+    layout = 'inline',
+    hunks = {},
+    page = M.page(review.params),
+    title = title(review.params, count),
+    hints = hints(config.get().keys),
+  }
+end
+
+--- In one line, for messages.
+---@param params fileops.ConfirmCommandParams
+---@return string
+function M.summary(params)
+  local first, rest = params.command:match('^%s*([^\n]*)(.*)')
+  if vim.fn.strchars(first) > 60 then
+    first, rest = vim.fn.strcharpart(first, 0, 60), '…'
+  end
+  return ('$ %s%s  %s'):format(first, rest ~= '' and ' …' or '', buffers.short(params.cwd))
+end
+
+--- In one line, for a list to choose from.
+M.item = M.summary
 
 M.help = {
   { 'accept', 'run it this once' },

@@ -4,13 +4,6 @@ local log = require('fileops.log')
 
 local M = {}
 
----@alias fileops.Corrector fun(question: fileops.CorrectEditParams, answer: fun(proposal: fileops.Correction?)): fun()?
-
----@class (exact) fileops.OpenQuestion
----@field from fileops.Asked
----@field answer fun(value: any, problem: table?)
----@field stop? fun() told to the corrector when nobody waits for it any more
-
 local ANY_SESSION = ''
 local REQUEST_CANCELLED = -32800
 

@@ -2,21 +2,14 @@
 -- follow later typing; what is undone is not marked any more, and what is redone is again. For a file that is not open
 -- they wait until it is.
 local config = require('fileops.config')
-local files = require('fileops.files')
-local hunks = require('fileops.hunks')
-require('fileops.highlights')
+local buffers = require('fileops.buffers')
+local hunks = require('fileops.ui.hunks')
+require('fileops.ui.highlights')
 
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.marks')
 local waiting = {} ---@type table<string, fileops.Region[]> real path → regions of a file that is not open
-
----@class (exact) fileops.MarkedEdit the marks of one change of a buffer
----@field seq integer the undo state that it made
----@field regions fileops.Region[] as they stood there
----@field ids integer[] extmarks
----@field deletions table<integer, string[]> of extmarks that only show what was removed: that
----@field is_undone boolean
 
 local edits = {} ---@type table<integer, fileops.MarkedEdit[]> by buffer
 
@@ -167,7 +160,7 @@ end
 ---@param edit_hunks fileops.Hunk[]
 function M.remember(path, edit_hunks)
   if not config.get().marks.enabled then return end
-  local key = files.real(path)
+  local key = buffers.real(path)
   local regions = hunks.moved(waiting[key] or {}, edit_hunks)
   for _, hunk in ipairs(edit_hunks) do
     vim.list_extend(regions, hunks.regions(hunk))
@@ -178,8 +171,8 @@ end
 --- Place what waited for this file.
 ---@param buf integer
 function M.opened(buf)
-  if not files.is_file(buf) then return end
-  local key = files.real(vim.api.nvim_buf_get_name(buf))
+  if not buffers.is_file(buf) then return end
+  local key = buffers.real(vim.api.nvim_buf_get_name(buf))
   local regions = waiting[key]
   if not regions then return end
   waiting[key] = nil
@@ -217,7 +210,7 @@ end
 ---@param direction 1|-1
 function M.jump(direction)
   local lines = M.lines(0)
-  if #lines == 0 then return require('fileops.say').say('no marked lines here') end
+  if #lines == 0 then return require('fileops.ui.messages').info('no marked lines here') end
   local here = vim.api.nvim_win_get_cursor(0)[1]
   local target = direction == 1 and lines[1] or lines[#lines]
   for i = 1, #lines do

@@ -18,8 +18,8 @@ from clients.neovim.world import Neovim, neovim
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
 ONE_WINDOW = 'winnr("$") == 1'
-PID = "luaeval('(require(\"fileops.daemon\").client() or {rpc = {pid = function() return 0 end}}).rpc.pid()')"
-STATUS = "luaeval('require(\"fileops.daemon\").state.status')"
+PID = "luaeval('(require(\"fileops.client.process\").client() or {rpc = {pid = function() return 0 end}}).rpc.pid()')"
+STATUS = "luaeval('require(\"fileops.client.process\").state.status')"
 
 
 @pytest.fixture(params=["floor", "new"])
@@ -149,7 +149,7 @@ def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         # the person leaves
         shop.run("agent-1", "rm built", "Clean up")
         shop.terminal.shows("rm built")
-        pid = int(shop.terminal.ask("luaeval('require(\"fileops.daemon\").client().rpc.pid()')"))
+        pid = int(shop.terminal.ask("luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
         shop.terminal.command("qa!")
         nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the daemon to end")
         assert built.exists()
@@ -181,7 +181,7 @@ def test_history_by_keys(nvim: Neovim, tmp_path: Path) -> None:
 
 def test_leaving_neovim_rejects_what_waits(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
-        pid = int(shop.terminal.ask("luaeval('require(\"fileops.daemon\").client().rpc.pid()')"))
+        pid = int(shop.terminal.ask("luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
         shop.propose("agent-1", SHORTER_TOTAL)
         shop.terminal.shows("Review")
         shop.terminal.command("qa!")
@@ -319,8 +319,8 @@ def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path
 
 def test_a_long_notice_stays_on_its_line(nvim: Neovim, tmp_path: Path) -> None:
     with terminal(nvim, tmp_path, columns=80) as running:
-        for level in ("say", "warn", "error"):
-            running.command(f"lua require('fileops.say').{level}('{level} ' .. ('too long '):rep(40))")
+        for level in ("info", "warn", "error"):
+            running.command(f"lua require('fileops.ui.messages').{level}('{level} ' .. ('too long '):rep(40))")
             running.shows(f"fileops: {level} too long", "… (:Fileops log)")
             running.until("mode() ==# 'n'")
             assert "ENTER" not in running.text()

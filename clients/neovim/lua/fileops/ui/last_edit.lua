@@ -1,8 +1,9 @@
 -- The diff of the edit that was applied (or previewed) last, in a pane that does not take the cursor and
 -- goes by itself.
 local config = require('fileops.config')
-local hunks = require('fileops.hunks')
-local pane = require('fileops.pane')
+local hunks = require('fileops.ui.hunks')
+local pane = require('fileops.ui.pane')
+local winbar = require('fileops.ui.winbar')
 
 local M = {}
 
@@ -66,7 +67,7 @@ local function look()
     file_path = extra.file_path,
     layout = layout or config.get().pane.layout,
     hunks = extra.hunks,
-    title = ('%%#FileopsTitle# %s%%* %s'):format(last.label, pane.subject(extra.file_path, extra.stats)),
+    title = ('%%#FileopsTitle# %s%%* %s'):format(last.label, winbar.subject(extra.file_path, extra.stats)),
     hints = { { keys.close, 'close' }, { keys.open, 'open' }, { keys.layout, 'layout' } },
     empty = extra.truncated and 'the diff is too large to be shown' or 'nothing changed',
   }
@@ -78,7 +79,9 @@ end
 ---@return boolean shown
 function M.show(extra, label)
   last = { extra = extra, label = label }
-  if #require('fileops.review').waiting() > 0 or require('fileops.history').is_open() then return false end
+  if #require('fileops.review.queue').waiting() > 0 or require('fileops.history').is_open() then
+    return false
+  end
   n_shown = n_shown + 1
   if shown and shown:is_open() then
     shown:update(look())
@@ -127,7 +130,7 @@ end
 
 --- Show the last diff again, and go into it.
 function M.enter()
-  if not last then return require('fileops.say').say('no edit yet') end
+  if not last then return require('fileops.ui.messages').info('no edit yet') end
   if (shown and shown:is_open()) or M.show(last.extra, last.label) then assert(shown):enter() end
 end
 

@@ -1,7 +1,7 @@
 -- What agents have read and no longer know: a marker at the top of the buffer, `b:fileops_stale` for status lines.
 local config = require('fileops.config')
-local files = require('fileops.files')
-require('fileops.highlights')
+local buffers = require('fileops.buffers')
+require('fileops.ui.highlights')
 
 local M = {}
 
@@ -26,10 +26,10 @@ end
 
 ---@param path string
 local function render(path)
-  local buf = files.buffer_of(path)
+  local buf = buffers.buffer_of(path)
   if not buf then return end
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  local by_session = stale[files.real(path)]
+  local by_session = stale[buffers.real(path)]
   vim.b[buf].fileops_stale = by_session and M.sentence(by_session) or nil
   if not by_session then return end
   local settings = config.get().stale
@@ -47,13 +47,13 @@ end
 ---@param session_id string
 ---@return string? such as "modified by typing here"
 function M.reason(path, session_id)
-  local event = (stale[files.real(path)] or {})[session_id]
+  local event = (stale[buffers.real(path)] or {})[session_id]
   return event and ('%s by %s'):format(event.reason, who(event.source)) or nil
 end
 
 ---@param event fileops.DidBecomeStale
 function M.became_stale(event)
-  local key = files.real(event.file_path)
+  local key = buffers.real(event.file_path)
   stale[key] = stale[key] or {}
   stale[key][event.session_id] = event
   render(event.file_path)
@@ -63,7 +63,7 @@ end
 ---@param path string
 ---@param session_id string
 function M.became_fresh(path, session_id)
-  local key = files.real(path)
+  local key = buffers.real(path)
   if not stale[key] then return end
   stale[key][session_id] = nil
   if next(stale[key]) == nil then stale[key] = nil end
@@ -87,7 +87,7 @@ vim.api.nvim_create_autocmd('BufReadPost', {
   group = vim.api.nvim_create_augroup('fileops.stale', {}),
   callback = function(event)
     local name = vim.api.nvim_buf_get_name(event.buf)
-    if next(stale) and files.is_file(event.buf) and stale[files.real(name)] then render(name) end
+    if next(stale) and buffers.is_file(event.buf) and stale[buffers.real(name)] then render(name) end
   end,
 })
 

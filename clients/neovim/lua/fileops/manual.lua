@@ -1,6 +1,7 @@
 -- Everything that an agent does, done by a person from the command line: read, preview, edit, look at the state.
-local files = require('fileops.files')
-local float = require('fileops.float').open
+local buffers = require('fileops.buffers')
+local float = require('fileops.ui.float').open
+local messages = require('fileops.ui.messages')
 
 local M = {}
 
@@ -9,15 +10,13 @@ M.SESSION = 'by-hand'
 ---@return fileops.Session
 local function session() return require('fileops').session(M.SESSION) end
 
-local say, failure = require('fileops.say').say, require('fileops.say').failure
-
 ---@param path? string
 ---@return string?
 local function target(path)
-  if path and path ~= '' then return files.absolute(path) end
+  if path and path ~= '' then return buffers.absolute(path) end
   local name = vim.api.nvim_buf_get_name(0)
-  if not files.is_file(0) or name == '' then
-    say('this buffer is no file; name one', vim.log.levels.ERROR)
+  if not buffers.is_file(0) or name == '' then
+    messages.error('this buffer is no file; name one')
     return nil
   end
   return name
@@ -28,7 +27,7 @@ end
 ---@return string
 function M.reason(problem)
   if problem.code ~= 'outside_roots' then return problem.message end
-  local root = vim.fn.fnamemodify(require('fileops.daemon').state.root or '', ':~')
+  local root = vim.fn.fnamemodify(require('fileops.client.process').state.root or '', ':~')
   return ('outside of %s; `:cd` to its project, then :Fileops restart'):format(root)
 end
 
@@ -37,8 +36,8 @@ end
 ---@return fileops.Callback
 local function succeeding(done)
   return function(err, result)
-    if err then return failure(err) end
-    if result.status == 'error' then return say(M.reason(result.error), vim.log.levels.ERROR) end
+    if err then return messages.failure(err) end
+    if result.status == 'error' then return messages.error(M.reason(result.error)) end
     done(result)
   end
 end
@@ -56,7 +55,7 @@ function M.read(path)
       local of = details.source == 'buffer' and 'the open buffer' or 'disk'
       local call = { method = 'fileops/read', arguments = { file_path = file_path } }
       require('fileops').request('fileops/render', call, function(err, view)
-        local name = err and files.short(file_path) or view.call:gsub('^read ', '')
+        local name = err and buffers.short(file_path) or view.call:gsub('^read ', '')
         float(('%s · %s lines from %s'):format(name, details.total_lines or 'many', of), lines)
       end)
     end)
@@ -69,7 +68,7 @@ local function ask_for(text, done)
   if text ~= '' then
     local parsed, problem = require('fileops.substitute').parse(text)
     if not parsed then
-      return say(problem --[[@as string]], vim.log.levels.ERROR)
+      return messages.error(problem --[[@as string]])
     end
     return done(parsed)
   end
@@ -106,7 +105,7 @@ end
 ---@param text string `/old/new/` or nothing to be asked
 function M.preview(text)
   edit(text, true, function(result)
-    if result.ui_extra then require('fileops.edit_view').show(result.ui_extra, 'Preview') end
+    if result.ui_extra then require('fileops.ui.last_edit').show(result.ui_extra, 'Preview') end
   end)
 end
 
@@ -114,10 +113,10 @@ end
 function M.edit(text)
   edit(text, false, function(result)
     if result.ui_extra then
-      say(
+      messages.info(
         ('%s %s'):format(
-          files.short(result.ui_extra.file_path),
-          require('fileops.hunks').summary(result.ui_extra.stats)
+          buffers.short(result.ui_extra.file_path),
+          require('fileops.ui.hunks').summary(result.ui_extra.stats)
         )
       )
     end
@@ -126,7 +125,7 @@ end
 
 function M.tools()
   require('fileops').tools(function(err, result)
-    if err then return failure(err) end
+    if err then return messages.failure(err) end
     local lines = {}
     for _, tool in ipairs(result.tools) do
       vim.list_extend(lines, { tool.name .. '  (' .. tool.method .. ')' })
@@ -139,7 +138,7 @@ end
 
 --- What is known of the daemon, the sessions and the files they have read.
 function M.status()
-  local daemon = require('fileops.daemon')
+  local daemon = require('fileops.client.process')
   local state = daemon.state
   local server = state.server
   local lines = {
@@ -150,12 +149,12 @@ function M.status()
     ('version   %s'):format(server and ('%s %s'):format(server.name, server.version or '') or '–'),
     ('root      %s'):format(state.root or daemon.root()),
     ('watching  %s'):format(state.health and state.health.state or 'ok'),
-    ('reviews   %d waiting'):format(#require('fileops.review').waiting()),
+    ('reviews   %d waiting'):format(#require('fileops.review.queue').waiting()),
     ('sessions  %s'):format(table.concat(require('fileops').sessions(), ', ')),
   }
-  local stale = require('fileops.stale').all()
+  local stale = require('fileops.ui.stale').all()
   for path, sentence in vim.spairs(stale) do
-    lines[#lines + 1] = ('stale     %s: %s'):format(files.short(path), sentence)
+    lines[#lines + 1] = ('stale     %s: %s'):format(buffers.short(path), sentence)
   end
   float('fileops', lines)
 end
@@ -165,12 +164,12 @@ end
 function M.tracked(id)
   local params = { session_id = id and id ~= '' and id or M.SESSION }
   require('fileops').tracked(params, function(err, result)
-    if err then return failure(err) end
+    if err then return messages.failure(err) end
     local lines = vim.tbl_map(
       function(file)
         return ('%-6s %s%s'):format(
           file.state,
-          files.short(file.file_path),
+          buffers.short(file.file_path),
           file.reason and '  ' .. file.reason or ''
         )
       end,
@@ -196,13 +195,13 @@ local function say_modes(modes)
   table.sort(ids)
   local each = vim.tbl_map(function(id) return ('%s (%s)'):format(modes[id], id) end, ids)
   local are_all_one = vim.iter(ids):all(function(id) return modes[id] == modes[ids[1]] end)
-  say('approval mode: ' .. (are_all_one and modes[ids[1]] or table.concat(each, ', ')))
+  messages.info('approval mode: ' .. (are_all_one and modes[ids[1]] or table.concat(each, ', ')))
 end
 
 --- Of all sessions.
 ---@param mode string '' to be told
 function M.mode(mode)
-  local names = require('fileops.protocol').methods
+  local names = require('fileops.client.protocol').methods
   local ids, modes, problem, n_answers = all_sessions(), {}, nil, 0
   for _, id in ipairs(ids) do
     local method = mode == '' and names.approval_mode or names.set_approval_mode
@@ -215,7 +214,7 @@ function M.mode(mode)
         modes[id] = result.mode
       end
       if n_answers < #ids then return end
-      if problem then return say(problem, vim.log.levels.ERROR) end
+      if problem then return messages.error(problem) end
       say_modes(modes)
     end)
   end

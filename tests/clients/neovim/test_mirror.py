@@ -1,4 +1,4 @@
-"""The plugin's mirror of the wire (`lua/fileops/protocol.lua`) against the server's own types."""
+"""The plugin's mirror of the wire (`lua/fileops/client/protocol.lua`) against the server's own types."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ def evaluate(expression: str, folder: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def lua_fields(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    return evaluate("require('fileops.protocol').fields", tmp_path_factory.mktemp("mirror"))
+    return evaluate("require('fileops.client.protocol').fields", tmp_path_factory.mktemp("mirror"))
 
 
 @pytest.fixture

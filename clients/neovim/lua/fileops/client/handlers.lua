@@ -1,8 +1,8 @@
 -- What the daemon asks and tells, turned into what the editor does. One small function per method.
-local events = require('fileops.events')
-local files = require('fileops.files')
-local hunks = require('fileops.hunks')
-local protocol = require('fileops.protocol')
+local events = require('fileops.client.events')
+local buffers = require('fileops.buffers')
+local hunks = require('fileops.ui.hunks')
+local protocol = require('fileops.client.protocol')
 
 local M = {}
 
@@ -20,10 +20,10 @@ local through_editor = {} ---@type table<integer, boolean> buffers that the daem
 ---@param is_own? boolean the person's own undo
 ---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
 function M.file_written(path, is_own)
-  local buf = files.buffer_of(path)
+  local buf = buffers.buffer_of(path)
   if not buf then return nil end
   local regions, why = require('fileops.reload').reload(buf)
-  if regions then require('fileops.marks').show(buf, regions, is_own) end
+  if regions then require('fileops.ui.marks').show(buf, regions, is_own) end
   if why == 'busy' then vim.defer_fn(function() M.file_written(path, is_own) end, BUSY_RETRY_MS) end
   return why
 end
@@ -37,40 +37,40 @@ end
 
 ---@param event fileops.DidEdit
 local function on_edit(event)
-  require('fileops.stale').became_fresh(event.file_path, event.session_id)
-  require('fileops.review').staleness_changed(event.file_path, event.session_id)
-  local buf = files.buffer_of(event.file_path)
+  require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
+  require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
+  local buf = buffers.buffer_of(event.file_path)
   if buf and through_editor[buf] then
     through_editor[buf] = nil
     return
   end
   local why = M.file_written(event.file_path, event.session_id == '')
-  local name = files.short(event.file_path)
+  local name = buffers.short(event.file_path)
   if why == 'gone' then
-    require('fileops.say').say(('%s was removed; its buffer stays'):format(name))
+    require('fileops.ui.messages').info(('%s was removed; its buffer stays'):format(name))
   elseif why == 'modified' then
-    require('fileops.say').warn(('%s changed on disk beside your unsaved changes'):format(name))
+    require('fileops.ui.messages').warn(('%s changed on disk beside your unsaved changes'):format(name))
   end
 end
 
 local on_notification = {
   ['fileops/didBecomeStale'] = function(event)
-    require('fileops.stale').became_stale(event)
-    require('fileops.review').staleness_changed(event.file_path, event.session_id)
+    require('fileops.ui.stale').became_stale(event)
+    require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
   end,
   ['fileops/didRead'] = function(event)
-    require('fileops.stale').became_fresh(event.file_path, event.session_id)
-    require('fileops.review').staleness_changed(event.file_path, event.session_id)
+    require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
+    require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
   end,
   ['fileops/didEdit'] = on_edit,
   ['fileops/didConflict'] = function(event)
-    require('fileops.review').was_refused(event.session_id, event.file_path, M.CHANGED)
+    require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
   end,
   ['fileops/approvalMode'] = function() end,
   ['fileops/watcherHealth'] = function(event)
-    require('fileops.daemon').state.health = event
+    require('fileops.client.process').state.health = event
     if event.state == 'degraded' then
-      require('fileops.say').warn('changes on disk may be noticed late: ' .. event.reason)
+      require('fileops.ui.messages').warn('changes on disk may be noticed late: ' .. event.reason)
     end
   end,
 }
@@ -128,7 +128,7 @@ function M.apply_edit(_, params, ctx)
     vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding)
     through_editor[each.buf] = true
     local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    require('fileops.marks').show(each.buf, hunks.regions_between(before, after), n_own_undos > 0)
+    require('fileops.ui.marks').show(each.buf, hunks.regions_between(before, after), n_own_undos > 0)
   end
   return { applied = true }
 end
@@ -139,7 +139,7 @@ end
 local function asking(ask)
   return function(_, params, ctx)
     local co = assert(coroutine.running())
-    local from = { client_id = ctx.client_id, request_id = require('fileops.rpc').serving_id() }
+    local from = { client_id = ctx.client_id, request_id = require('fileops.client.rpc').serving_id() }
     local done, answer, err = false, nil, nil
     local yielded = false
     ask(params, from, function(value, problem)
@@ -157,16 +157,16 @@ end
 ---@return table<string, lsp.Handler>
 function M.all()
   local handlers = {
-    ['fileops/confirmEdit'] = asking(require('fileops.review').ask),
-    ['fileops/confirmCommand'] = asking(require('fileops.review').ask_command),
-    ['fileops/correctEdit'] = asking(require('fileops.correction').ask),
+    ['fileops/confirmEdit'] = asking(require('fileops.review.queue').ask),
+    ['fileops/confirmCommand'] = asking(require('fileops.review.queue').ask_command),
+    ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
     ['workspace/applyEdit'] = M.apply_edit,
     ['$/cancelRequest'] = function(_, params, ctx)
-      if require('fileops.correction').cancelled(params.id, ctx.client_id) then return end
-      require('fileops.review').cancelled(params.id, ctx.client_id)
+      if require('fileops.corrections').cancelled(params.id, ctx.client_id) then return end
+      require('fileops.review.queue').cancelled(params.id, ctx.client_id)
     end,
   }
-  handlers = vim.tbl_extend('error', handlers, require('fileops.lenses').handlers)
+  handlers = vim.tbl_extend('error', handlers, require('fileops.ui.code_lens').handlers)
   for method in pairs(protocol.notifications) do
     handlers[method] = notification(method)
   end

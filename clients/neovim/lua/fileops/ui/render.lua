@@ -1,24 +1,9 @@
 -- Hunks as lines of text with decoration, inline or side by side. Plain functions: a pane puts the result in buffers.
 -- Not from `fileops/render`, whose rows are for panes of plain text: a review decides by hunk and needs their ids, side
 -- by side needs lines in pairs, and both are drawn at once from what the question or the answer brought.
-local hunks = require('fileops.hunks')
+local hunks = require('fileops.ui.hunks')
 
 local M = {}
-
----@class (exact) fileops.Decoration
----@field row integer 0-based
----@field opts vim.api.keyset.set_extmark
----@field col? integer 0-based byte
-
----@class (exact) fileops.Page
----@field lines string[]
----@field decorations fileops.Decoration[]
----@field hunk_at table<integer, string> 1-based line → hunk id
----@field hunk_lines integer[] 1-based lines of the hunks' headings
-
----@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
----@field rejected table<string, boolean>
----@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
 
 local FILLER = ('╱'):rep(400)
 

@@ -1,7 +1,7 @@
 """The pictures of Neovim in docs/images, made from the real thing.
 
 Each scene is played and its text checked on every run. The pictures are taken anew by
-`FILEOPS_WRITE_IMAGES=1 pytest tests/clients/test_neovim_pictures.py`.
+`FILEOPS_WRITE_IMAGES=1 pytest tests/clients/neovim/test_pictures.py`.
 """
 
 import os

@@ -1,25 +1,13 @@
 -- Finds, starts and supervises the daemon: one for the whole editor. Crashes are met with a bounded number of
 -- restarts; one that is missing or too old is named, with what to do about it.
 local config = require('fileops.config')
-local events = require('fileops.events')
+local events = require('fileops.client.events')
+local handshake = require('fileops.client.handshake')
+local locate = require('fileops.client.locate')
 local log = require('fileops.log')
-local protocol = require('fileops.protocol')
-local say = require('fileops.say')
+local messages = require('fileops.ui.messages')
 
 local M = {}
-
----@class (exact) fileops.State
----@field status 'stopped'|'starting'|'running'|'failed'
----@field problem? string why it failed
----@field client_id? integer
----@field cmd? string[]
----@field from? string where the command was found
----@field root? string the folder that it was started for
----@field server? { name: string, version: string }
----@field capabilities? table experimental.fileops of the daemon
----@field health? fileops.WatcherHealth
----@field restarts number[] when it was restarted, seconds
----@field stopping boolean
 
 ---@type fileops.State
 M.state = { status = 'stopped', restarts = {}, stopping = false }
@@ -34,7 +22,7 @@ local told ---@type string? the last complaint, until the main loop goes on
 ---@param details? string more of it, for the log
 local function complain(problem, details)
   log.note(details or problem)
-  say.error(problem)
+  messages.error(problem)
   told = problem
   vim.schedule(function() told = nil end)
 end
@@ -43,16 +31,6 @@ end
 ---@param problem string
 ---@return boolean
 function M.has_told(problem) return told == problem end
-
---- How the daemon is installed: from the clone that this plugin is part of, where it is.
----@param flags? string
----@return string
-function M.install_command(flags)
-  local here = vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2))
-  local clone = vim.fn.fnamemodify(here, ':p:h:h:h:h:h')
-  if not vim.uv.fs_stat(clone .. '/server/fileops') then clone = '/path/to/fileops-server' end
-  return ('pipx install %s%s'):format(flags or '', vim.fn.fnamemodify(clone, ':~'))
-end
 
 ---@param status 'stopped'|'starting'|'running'|'failed'
 ---@param problem? string
@@ -72,91 +50,6 @@ local function release(problem, client)
 end
 
 local connection ---@type fileops.rpc.Connection?
-local python_has_it ---@type boolean?
-
----@return boolean
-local function python_serves()
-  if python_has_it == nil then
-    local ok, out = pcall(
-      function()
-        return vim.system({ 'python3', '-m', 'fileops', '--version' }, { text = true, timeout = 5000 }):wait()
-      end
-    )
-    python_has_it = ok and out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
-  end
-  return python_has_it --[[@as boolean]]
-end
-
----@class (exact) fileops.Place
----@field from string
----@field cmd string[]
----@field usable boolean
-
---- The places that are looked at, in their order; the search ends with the first usable one.
----@return fileops.Place[] places, fileops.Place? found
-function M.find()
-  local places = {} ---@type fileops.Place[]
-  local own = config.get().cmd
-  if own then
-    places[1] = { from = 'cmd', cmd = own, usable = vim.fn.executable(own[1]) == 1 }
-    return places, places[1].usable and places[1] or nil -- a wish is not silently replaced by something else
-  end
-  places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
-  if places[1].usable then return places, places[1] end
-  -- where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say)
-  local of_user = vim.fn.expand('~/.local/bin/fileops-server')
-  places[2] = { from = 'pipx', cmd = { of_user }, usable = vim.fn.executable(of_user) == 1 }
-  if places[2].usable then return places, places[2] end
-  places[3] = {
-    from = 'python3',
-    cmd = { 'python3', '-m', 'fileops' },
-    usable = vim.fn.executable('python3') == 1 and python_serves(),
-  }
-  return places, places[3].usable and places[3] or nil
-end
-
---- What to do about a daemon that is not there, and all that was tried.
----@param places fileops.Place[]
----@return string problem, string details
-function M.missing(places)
-  local tried = vim.tbl_map(
-    function(place) return ('%s (%s)'):format(table.concat(place.cmd, ' '), place.from) end,
-    places
-  )
-  local details = 'no daemon found; tried ' .. table.concat(tried, ', then ')
-  if places[1].from == 'cmd' then
-    return ('no daemon: correct `cmd`, which is %s'):format(places[1].cmd[1]), details
-  end
-  return 'no daemon found: ' .. M.install_command(), details
-end
-
---- What is wrong with the daemon that answered, if anything.
----@param result table of `initialize`
----@return string?
-function M.unfit(result)
-  local server = result.serverInfo or {}
-  local ours = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
-  if not ours then return ('%s is not a fileops daemon'):format(server.name or 'the program') end
-  if ours.protocol_version ~= protocol.PROTOCOL_VERSION then
-    local newer = (tonumber(ours.protocol_version) or 0) > protocol.PROTOCOL_VERSION
-    local advice = newer and 'update this plugin' or M.install_command('--force ')
-    return ('the daemon speaks protocol %s, this plugin %d; %s'):format(
-      tostring(ours.protocol_version),
-      protocol.PROTOCOL_VERSION,
-      advice
-    )
-  end
-  local version = vim.version.parse(server.version or '', { strict = false })
-  if version and vim.version.lt(version, protocol.OLDEST_DAEMON) then
-    return ('the daemon is %s, this plugin needs %s or newer: %s'):format(
-      server.version,
-      protocol.OLDEST_DAEMON,
-      M.install_command('--force ')
-    )
-  end
-  return nil
-end
-
 ---@return string
 function M.root()
   local set = config.get().root
@@ -182,11 +75,11 @@ M.call = call
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@return vim.lsp.rpc.PublicClient
 local function connect(dispatchers)
-  local places, found = M.find()
-  if not found then error('fileops: ' .. M.missing(places), 0) end
+  local places, found = locate.find()
+  if not found then error('fileops: ' .. locate.missing(places), 0) end
   M.state.cmd, M.state.from, M.state.root = found.cmd, found.from, M.root()
   log.note('start: ' .. table.concat(found.cmd, ' '))
-  connection = require('fileops.rpc').start(found.cmd, dispatchers, {
+  connection = require('fileops.client.rpc').start(found.cmd, dispatchers, {
     cwd = M.state.root,
     on_stderr = vim.schedule_wrap(log.write),
     on_refused = M.refused,
@@ -197,7 +90,7 @@ end
 ---@param client vim.lsp.Client
 ---@param result table
 local function on_init(client, result)
-  local problem = M.unfit(result)
+  local problem = handshake.unfit(result)
   M.state.client_id = client.id
   M.state.server = result.serverInfo
   M.state.capabilities = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
@@ -209,7 +102,7 @@ local function on_init(client, result)
     return release(problem)
   end
   enter('running')
-  require('fileops.sync').attach_all(client.id)
+  require('fileops.client.sync').attach_all(client.id)
   release(nil, client)
 end
 
@@ -237,9 +130,9 @@ end
 
 ---@param how string
 local function crashed(how)
-  require('fileops.review').withdraw_all('the daemon ended')
-  require('fileops.correction').forget()
-  require('fileops.stale').forget()
+  require('fileops.review.queue').withdraw_all('the daemon ended')
+  require('fileops.corrections').forget()
+  require('fileops.ui.stale').forget()
   local options = config.get().restart
   local now = vim.uv.hrtime() / 1e9
   local allowed, delay_s = M.may_restart(M.state.restarts, now, options)
@@ -252,7 +145,7 @@ local function crashed(how)
   table.insert(M.state.restarts, now)
   enter('starting')
   log.note(('the daemon ended %s; restart in %.1f s'):format(how, delay_s))
-  say.warn('the daemon ended unexpectedly and is started again')
+  messages.warn('the daemon ended unexpectedly and is started again')
   vim.defer_fn(function()
     if M.state.status == 'starting' and not M.client() then M.launch() end
   end, delay_s * 1000)
@@ -273,27 +166,14 @@ local function on_exit(code, signal, client_id)
     log.note('end ' .. how)
     if M.state.stopping or (connection and connection.stopped_by_us()) then
       M.state.stopping = false
-      require('fileops.review').withdraw_all('the daemon was stopped')
-      require('fileops.correction').forget()
-      require('fileops.stale').forget()
+      require('fileops.review.queue').withdraw_all('the daemon was stopped')
+      require('fileops.corrections').forget()
+      require('fileops.ui.stale').forget()
       if M.state.status ~= 'failed' then enter('stopped') end
       return release('the daemon was stopped')
     end
     crashed(how)
   end)
-end
-
---- Of an empty table nobody can tell whether it is a list; what the daemon wants as an object is made one.
----@param options table initializationOptions
----@return table
-function M.as_json(options)
-  options = vim.deepcopy(options)
-  local function object(value) return type(value) == 'table' and not next(value) and vim.empty_dict() or value end
-  options.limits = object(options.limits)
-  for _, filesystem in ipairs(options.filesystems or {}) do
-    filesystem.options = object(filesystem.options)
-  end
-  return object(options)
 end
 
 --- The configuration for Neovim's LSP client; `vim.lsp.config('fileops', {…})` may change it.
@@ -304,23 +184,23 @@ function M.lsp_config()
     { fileops = { confirm_edit = true, confirm_command = true, correct_edit = true } }
   -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
   capabilities.workspace.workspaceEdit.documentChanges = true
-  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `lenses`
+  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `code_lens`
   return {
     name = 'fileops',
     cmd = connect,
     capabilities = capabilities,
-    handlers = require('fileops.handlers').all(),
+    handlers = require('fileops.client.handlers').all(),
     -- every keystroke is told at once: the daemon decides by it what may be written to disk
     flags = { debounce_text_changes = 0, allow_incremental_sync = true },
     before_init = function(params)
       local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
-      params.initializationOptions = M.as_json(options)
+      params.initializationOptions = handshake.as_json(options)
     end,
     on_init = on_init,
     on_exit = on_exit,
     root_dir = function(buf, on_dir)
-      local _, found = M.find()
-      if found and require('fileops.sync').is_told(buf) then on_dir(M.root()) end
+      local _, found = locate.find()
+      if found and require('fileops.client.sync').is_told(buf) then on_dir(M.root()) end
     end,
     reuse_client = function(client) return client.name == 'fileops' end,
   }
@@ -357,9 +237,9 @@ function M.ready(callback)
   if M.state.status == 'failed' then return callback(M.state.problem) end
   waiting[#waiting + 1] = callback
   if M.state.status == 'starting' then return end
-  local places, found = M.find()
+  local places, found = locate.find()
   if not found then
-    local problem, details = M.missing(places)
+    local problem, details = locate.missing(places)
     enter('failed', problem)
     complain(problem, ('%s; %s'):format(problem, details))
     return release(problem)
@@ -370,7 +250,7 @@ end
 --- Start it if it does not run; after a failure, try once more.
 function M.start()
   if M.state.status == 'failed' then
-    python_has_it = nil
+    locate.forget()
     M.state.restarts = {}
     enter('stopped')
   end
@@ -385,7 +265,7 @@ function M.stop(callback)
     if M.state.status ~= 'failed' then enter('stopped') end
     return callback()
   end
-  require('fileops.review').reject_all()
+  require('fileops.review.queue').reject_all()
   M.state.stopping = true
   local off
   off = events.on('status', function(data)

@@ -17,7 +17,7 @@ local function fetch(buf, client_id)
   local client = vim.lsp.get_client_by_id(client_id)
   if not client or not vim.api.nvim_buf_is_loaded(buf) then return end
   local params = { textDocument = vim.lsp.util.make_text_document_params(buf) }
-  require('fileops.daemon').call(client, 'request', METHOD, params, vim.lsp.codelens.on_codelens, buf)
+  require('fileops.client.process').call(client, 'request', METHOD, params, vim.lsp.codelens.on_codelens, buf)
 end
 
 ---@param buf integer a file that the daemon was told of

@@ -1,6 +1,8 @@
 local t = require('harness')
 local config = require('fileops.config')
-local daemon = require('fileops.daemon')
+local daemon = require('fileops.client.process')
+local handshake = require('fileops.client.handshake')
+local locate = require('fileops.client.locate')
 
 local function initialized(experimental, version)
   return {
@@ -11,9 +13,9 @@ end
 
 t.it('a command that was set is the only place', function()
   config.set({ cmd = { '/nowhere/fileops-server' } })
-  local places, found = daemon.find()
+  local places, found = locate.find()
   t.eq({ #places, found }, { 1, nil })
-  local problem, details = daemon.missing(places)
+  local problem, details = locate.missing(places)
   assert(problem:find('correct `cmd`', 1, true), problem)
   assert(details:find('/nowhere/fileops-server (cmd)', 1, true), details)
   config.set({})
@@ -30,27 +32,27 @@ t.it('else PATH, where pipx puts it, python3; and what is missing is named with 
   local path, home = vim.env.PATH, vim.env.HOME
   local folder = t.folder()
   vim.env.PATH, vim.env.HOME = folder, folder
-  local places, found = daemon.find()
+  local places, found = locate.find()
   t.eq(vim.tbl_map(function(place) return place.from end, places), { 'PATH', 'pipx', 'python3' })
   t.eq(found, nil)
-  local problem, details = daemon.missing(places)
+  local problem, details = locate.missing(places)
   local clone = vim.fs.dirname(vim.fs.dirname(t.plugin))
   t.eq(problem, 'no daemon found: pipx install ' .. clone)
   assert(details:find('fileops-server (PATH), then ', 1, true), details)
   put_program(folder .. '/.local/bin')
-  places, found = daemon.find()
+  places, found = locate.find()
   t.eq({ #places, found.from, found.cmd }, { 2, 'pipx', { folder .. '/.local/bin/fileops-server' } })
   put_program(folder)
-  places, found = daemon.find()
+  places, found = locate.find()
   t.eq({ #places, found.from }, { 1, 'PATH' })
   vim.env.PATH, vim.env.HOME = path, home
 end)
 
 t.it('no advice names a package of the index', function()
   local advice =
-    { daemon.install_command(), (daemon.missing({ { from = 'PATH', cmd = { 'x' }, usable = false } })) }
-  advice[#advice + 1] = daemon.unfit(initialized({ fileops = { protocol_version = 0 } }))
-  advice[#advice + 1] = daemon.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
+    { locate.install_command(), (locate.missing({ { from = 'PATH', cmd = { 'x' }, usable = false } })) }
+  advice[#advice + 1] = handshake.unfit(initialized({ fileops = { protocol_version = 0 } }))
+  advice[#advice + 1] = handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
   vim.list_extend(
     advice,
     { t.contents(t.plugin .. '/doc/fileops.txt'), t.contents(t.plugin .. '/README.md') }
@@ -89,27 +91,27 @@ end)
 t.it('what the daemon wants as an object is one, empty too', function()
   local given =
     { limits = {}, roots = {}, filesystems = { { prefix = '/x', url = 'memory://', options = {} } } }
-  local text = vim.json.encode(daemon.as_json(given))
+  local text = vim.json.encode(handshake.as_json(given))
   assert(text:find('"limits":{}', 1, true) and text:find('"options":{}', 1, true), text)
   assert(text:find('"roots":[]', 1, true), text)
-  t.eq(vim.json.encode(daemon.as_json({})), '{}')
+  t.eq(vim.json.encode(handshake.as_json({})), '{}')
 end)
 
 t.it('a daemon that is too old, too new or something else is told apart', function()
-  t.eq(daemon.unfit(initialized({ fileops = { protocol_version = 1 } })), nil)
-  t.eq(daemon.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.1.0')), nil)
+  t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } })), nil)
+  t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.1.0')), nil)
   assert(
-    daemon
+    handshake
       .unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
       :find('needs 0.1.0 or newer', 1, true)
   )
   assert(
-    daemon.unfit(initialized({ fileops = { protocol_version = 2 } })):find('update this plugin', 1, true)
+    handshake.unfit(initialized({ fileops = { protocol_version = 2 } })):find('update this plugin', 1, true)
   )
   assert(
-    daemon.unfit(initialized({ fileops = { protocol_version = 0 } })):find('pipx install --force', 1, true)
+    handshake.unfit(initialized({ fileops = { protocol_version = 0 } })):find('pipx install --force', 1, true)
   )
-  assert(daemon.unfit(initialized(nil)):find('is not a fileops daemon', 1, true))
+  assert(handshake.unfit(initialized(nil)):find('is not a fileops daemon', 1, true))
 end)
 
 t.it('restarts are bounded within their window, and wait longer each time', function()

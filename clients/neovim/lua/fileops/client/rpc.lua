@@ -2,20 +2,9 @@
 -- Neovim's own transport hides the id of a request that the server makes, so a `$/cancelRequest` could not be
 -- matched to the review it withdraws; here a handler learns the id from `serving_id()`. The daemon's stderr goes
 -- to our own log. Knows nothing of fileops.
-local utf8 = require('fileops.utf8')
+local utf8 = require('fileops.client.utf8')
 
 local M = {}
-
----@class (exact) fileops.rpc.Options
----@field cwd? string
----@field env? table<string, string>
----@field on_stderr? fun(text: string)
----@field on_refused? fun(refusal: string) `initialize` failed; the process is ended
-
----@class fileops.rpc.Connection: vim.lsp.rpc.PublicClient
----@field pid fun(): integer
----@field stopped_by_us fun(): boolean whether its end was asked for
----@field ended fun(): { code: integer, signal: integer }? how the process ended
 
 local REQUEST_FAILED, INTERNAL_ERROR = -32803, -32603 -- LSP 3.17, ErrorCodes
 local problems = vim.lsp.rpc.client_errors

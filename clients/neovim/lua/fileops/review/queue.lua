@@ -1,29 +1,13 @@
 -- What waits for a person: proposed edits and shell commands in one queue, the verdict on each hunk, the answer to the
--- daemon, and whether an edit that was accepted could be written. What it looks like is `review_view`'s business.
-local events = require('fileops.events')
-local files = require('fileops.files')
+-- daemon, and whether an edit that was accepted could be written. What it looks like is `view`'s business.
+local events = require('fileops.client.events')
+local buffers = require('fileops.buffers')
 
 local M = {}
-
----@class (exact) fileops.Review
----@field id integer ours, counted from 1
----@field kind 'edit'|'command'
----@field client_id integer
----@field request_id? integer|string the daemon's; nil under a transport that hides it
----@field params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
----@field rejected table<string, boolean> hunk id → true
----@field answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
-
----@class (exact) fileops.Asked which request of the daemon's it is
----@field client_id integer
----@field request_id? integer|string
 
 local REQUEST_CANCELLED = -32800
 
 local queue = {} ---@type fileops.Review[]
-
----@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
----@field is_refused boolean the person was told that nothing was written
 
 local undelivered = {} ---@type table<string, fileops.Accepted> by session and real path
 local n_asked = 0
@@ -68,7 +52,7 @@ end
 ---@param session_id string
 ---@param path string
 ---@return string
-local function key_of(session_id, path) return session_id .. '\n' .. files.real(path) end
+local function key_of(session_id, path) return session_id .. '\n' .. buffers.real(path) end
 
 ---@param review fileops.Review
 ---@param how string
@@ -77,7 +61,7 @@ local function leave(review, how, why)
   for i, other in ipairs(queue) do
     if other == review then table.remove(queue, i) end
   end
-  require('fileops.review_view').gone(review, why)
+  require('fileops.review.view').gone(review, why)
   events.emit('reviewed', vim.tbl_extend('force', about(review), { outcome = how }), 'FileopsReviewed')
 end
 
@@ -111,7 +95,7 @@ local function enqueue(kind, params, from, answer)
   }
   if kind == 'edit' then undelivered[key_of(params.session_id, params.file_path)] = nil end
   table.insert(queue, review)
-  require('fileops.review_view').arrived(review)
+  require('fileops.review.view').arrived(review)
   events.emit('review', about(review), 'FileopsReview')
   return review
 end
@@ -138,7 +122,9 @@ function M.accept(review) settle(review, M.outcome(review)) end
 ---@param review fileops.Review
 function M.always(review)
   if next(review.rejected) then
-    return require('fileops.say').say('some hunks are rejected: accept the others, or take that back first')
+    return require('fileops.ui.messages').info(
+      'some hunks are rejected: accept the others, or take that back first'
+    )
   end
   settle(review, { outcome = 'proceed_always' })
 end
@@ -158,7 +144,7 @@ function M.modify(review, text) settle(review, { outcome = 'modify', text = text
 function M.stale_reason(review)
   local params = review.params
   if review.kind == 'command' or vim.startswith(params.title, 'Confirm Undo') then return nil end
-  return require('fileops.stale').reason(params.file_path, params.session_id)
+  return require('fileops.ui.stale').reason(params.file_path, params.session_id)
 end
 
 --- What a session knows of a file went stale or is fresh again: a review of it shows that, and is told of.
@@ -170,7 +156,7 @@ function M.staleness_changed(path, session_id)
   for _, review in ipairs(queue) do
     local params = review.params
     if review.kind == 'edit' and key_of(params.session_id, params.file_path) == key then
-      require('fileops.review_view').staleness_changed(review)
+      require('fileops.review.view').staleness_changed(review)
     end
   end
 end
@@ -183,7 +169,7 @@ function M.was_refused(session_id, path, why)
   local edit = undelivered[key_of(session_id, path)]
   if not edit or edit.is_refused then return end
   edit.is_refused = true
-  require('fileops.say').warn(('%s was not written: %s'):format(vim.fs.basename(path), why))
+  require('fileops.ui.messages').warn(('%s was not written: %s'):format(vim.fs.basename(path), why))
 end
 
 --- The outcome of an edit is there. Returns whether the person had accepted it in a review.
@@ -229,7 +215,7 @@ function M.cancelled(request_id, client_id)
   for _, review in ipairs(vim.list_slice(queue)) do
     if review.client_id == client_id then
       if review.request_id == request_id then
-        require('fileops.say').say('the agent took back ' .. what(review))
+        require('fileops.ui.messages').info('the agent took back ' .. what(review))
         return withdraw(review, 'the agent took it back')
       end
       if review.request_id == nil then table.insert(unknown, review) end

@@ -1,5 +1,5 @@
--- Sentences for a person, each kept on one line: what is longer than that line, Neovim shows with "Press ENTER", and
--- until somebody does, neither a request is answered nor a daemon started again.
+-- One-line messages to the person. Neovim shows a longer one with "Press ENTER", and until a key is pressed it neither
+-- answers a request nor starts a daemon, so a message is cut to its line and the log has all of it.
 local M = {}
 
 local RESERVED = 12 -- columns at the end of the line that 'showcmd' takes; a message that enters them waits for a key
@@ -26,8 +26,8 @@ local function is_on_one_line()
 end
 
 ---@param sentence string
----@param level? integer of vim.log.levels
-function M.say(sentence, level)
+---@param level integer of vim.log.levels
+local function show(sentence, level)
   local text = 'fileops: ' .. sentence
   if is_on_one_line() then
     local shown = M.fit(text, vim.o.columns - RESERVED)
@@ -36,19 +36,22 @@ function M.say(sentence, level)
     if level == vim.log.levels.ERROR then return vim.api.nvim_echo({ { shown, 'ErrorMsg' } }, true, {}) end
     text = shown
   end
-  vim.notify(text, level or vim.log.levels.INFO)
+  vim.notify(text, level)
 end
 
 ---@param sentence string
-function M.warn(sentence) M.say(sentence, vim.log.levels.WARN) end
+function M.info(sentence) show(sentence, vim.log.levels.INFO) end
 
 ---@param sentence string
-function M.error(sentence) M.say(sentence, vim.log.levels.ERROR) end
+function M.warn(sentence) show(sentence, vim.log.levels.WARN) end
+
+---@param sentence string
+function M.error(sentence) show(sentence, vim.log.levels.ERROR) end
 
 --- A request that could not be taken, unless the daemon's supervisor has said why a moment ago.
 ---@param err fileops.RequestError
 function M.failure(err)
-  if not require('fileops.daemon').has_told(err.message) then M.error(err.message) end
+  if not require('fileops.client.process').has_told(err.message) then M.error(err.message) end
 end
 
 return M

@@ -16,7 +16,7 @@ from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
 
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
-BROKEN_DAEMON = Path(__file__).parent / "neovim" / "broken_daemon.py"
+BROKEN_DAEMON = Path(__file__).parent / "broken_daemon.py"
 
 
 @pytest.fixture(params=["floor", "new"])
@@ -125,8 +125,8 @@ def test_the_daemon_ends_with_a_killed_neovim(nvim: Neovim, tmp_path: Path) -> N
         env=nvim.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        nvim.until(socket, 'luaeval(\'require("fileops.daemon").state.status\') ==# "running"')
-        pid = int(nvim.ask(socket, "luaeval('require(\"fileops.daemon\").client().rpc.pid()')"))
+        nvim.until(socket, 'luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
+        pid = int(nvim.ask(socket, "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
     finally:
         editor_process.kill()
         editor_process.wait()

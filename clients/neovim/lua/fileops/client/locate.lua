@@ -1,0 +1,72 @@
+-- Where the daemon's command is, and what to do where it is nowhere.
+local config = require('fileops.config')
+
+local M = {}
+
+local python_has_it ---@type boolean?
+
+---@return boolean
+local function python_serves()
+  if python_has_it == nil then
+    local ok, out = pcall(
+      function()
+        return vim.system({ 'python3', '-m', 'fileops', '--version' }, { text = true, timeout = 5000 }):wait()
+      end
+    )
+    python_has_it = ok and out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
+  end
+  return python_has_it --[[@as boolean]]
+end
+
+--- The places that are looked at, in their order; the search ends with the first usable one.
+---@return fileops.Place[] places, fileops.Place? found
+function M.find()
+  local places = {} ---@type fileops.Place[]
+  local own = config.get().cmd
+  if own then
+    places[1] = { from = 'cmd', cmd = own, usable = vim.fn.executable(own[1]) == 1 }
+    return places, places[1].usable and places[1] or nil -- a wish is not silently replaced by something else
+  end
+  places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
+  if places[1].usable then return places, places[1] end
+  -- where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say)
+  local of_user = vim.fn.expand('~/.local/bin/fileops-server')
+  places[2] = { from = 'pipx', cmd = { of_user }, usable = vim.fn.executable(of_user) == 1 }
+  if places[2].usable then return places, places[2] end
+  places[3] = {
+    from = 'python3',
+    cmd = { 'python3', '-m', 'fileops' },
+    usable = vim.fn.executable('python3') == 1 and python_serves(),
+  }
+  return places, places[3].usable and places[3] or nil
+end
+
+--- What to do about a daemon that is not there, and all that was tried.
+---@param places fileops.Place[]
+---@return string problem, string details
+function M.missing(places)
+  local tried = vim.tbl_map(
+    function(place) return ('%s (%s)'):format(table.concat(place.cmd, ' '), place.from) end,
+    places
+  )
+  local details = 'no daemon found; tried ' .. table.concat(tried, ', then ')
+  if places[1].from == 'cmd' then
+    return ('no daemon: correct `cmd`, which is %s'):format(places[1].cmd[1]), details
+  end
+  return 'no daemon found: ' .. M.install_command(), details
+end
+
+--- How the daemon is installed: from the clone that this plugin is part of, where it is.
+---@param flags? string
+---@return string
+function M.install_command(flags)
+  local here = vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2))
+  local clone = vim.fn.fnamemodify(here, ':p:h:h:h:h:h:h')
+  if not vim.uv.fs_stat(clone .. '/server/fileops') then clone = '/path/to/fileops-server' end
+  return ('pipx install %s%s'):format(flags or '', vim.fn.fnamemodify(clone, ':~'))
+end
+
+--- Look anew at the next `find` whether Python has it.
+function M.forget() python_has_it = nil end
+
+return M

@@ -1,0 +1,76 @@
+-- What the editor does with the answer to an agent's request: buffers, marks and panes follow what was written.
+local M = {}
+
+local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+
+local labels = { create = 'Created', modify = 'Edited' }
+
+--- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
+---@param session_id string
+---@param path string
+---@param result fileops.ToolResult
+local function after_refusal(session_id, path, result)
+  local review = require('fileops.review.queue')
+  local has_changed = result.error.code == 'modified_externally'
+  review.was_refused(
+    session_id,
+    path,
+    has_changed and require('fileops.client.handlers').CHANGED or result.error.message
+  )
+  if not review.take_accepted(session_id, path) then return end
+  local diff = result.details.diff_since_read
+  if diff then require('fileops.ui.last_edit').show_diff(path, diff, 'Changed since the agent read it') end
+end
+
+--- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has
+--- not just seen that in a review.
+---@param method string
+---@param params table
+---@param result fileops.ToolResult
+local function after_edit(method, params, result)
+  if params.dry_run then return end
+  local session_id = params.session_id or DEFAULT_SESSION
+  if result.status ~= 'success' then
+    local path = result.details.file_path or params.file_path
+    if path then after_refusal(session_id, path, result) end
+    return
+  end
+  local is_own = params.approved == true
+  -- an undo may touch several files, and lists them
+  for _, file in ipairs(result.details.files or { vim.tbl_extend('force', result.details, result) }) do
+    local extra = file.ui_extra ---@type fileops.UiExtra?
+    if not extra then return end
+    local is_open = require('fileops.buffers').buffer_of(extra.file_path) ~= nil
+    if is_open and file.applied_to ~= 'buffer' then
+      require('fileops.client.handlers').file_written(extra.file_path, is_own)
+    elseif not is_open and not is_own then
+      require('fileops.ui.marks').remember(extra.file_path, extra.hunks)
+    end
+    local was_reviewed = require('fileops.review.queue').take_accepted(session_id, extra.file_path)
+    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
+    local label = method == 'fileops/undo' and 'Undone' or labels[extra.operation] or 'Removed'
+    require('fileops.ui.last_edit').applied(extra, label, is_shown)
+  end
+end
+
+--- What a command may have written: buffers without unsaved changes follow the disk.
+local function after_command()
+  local client = require('fileops.client.process').client()
+  for buf in pairs(client and client.attached_buffers or {}) do
+    if vim.api.nvim_buf_is_loaded(buf) and not require('fileops.reload').is_current(buf) then
+      require('fileops.client.handlers').file_written(vim.api.nvim_buf_get_name(buf))
+    end
+  end
+end
+
+local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, ['fileops/undo'] = true }
+
+---@param method string
+---@param params table
+---@param result fileops.ToolResult
+function M.follow(method, params, result)
+  if changes_files[method] then after_edit(method, params, result) end
+  if method == 'fileops/bash' then after_command() end
+end
+
+return M

@@ -1,0 +1,252 @@
+-- The review as a person sees it: a pane below, with keys of its own, for edits and for commands; the proposal of an
+-- edit in a tab page where it is edited.
+-- Without being told to, it takes neither the cursor nor a key.
+local config = require('fileops.config')
+local pane = require('fileops.ui.pane')
+
+local M = {}
+
+local KINDS = { edit = require('fileops.review.edit'), command = require('fileops.review.command') }
+
+local shown ---@type fileops.Pane?
+local current ---@type fileops.Review?
+local ended ---@type { what: string, why: string }? withdrawn under the person's hands: the pane says so
+local layout ---@type 'inline'|'side_by_side'|nil the person's last choice
+
+---@return fileops.Review[]
+local function waiting() return require('fileops.review.queue').waiting() end
+
+---@param review fileops.Review
+---@return integer
+local function position(review)
+  for i, other in ipairs(waiting()) do
+    if other == review then return i end
+  end
+  return 1
+end
+
+--- A page that says something instead of a proposal.
+---@param ... string
+---@return fileops.Page
+local function saying(...) return { lines = { ... }, decorations = {}, hunk_at = {}, hunk_lines = {} } end
+
+---@param review fileops.Review
+---@return table
+local function spec_of(review)
+  if ended then
+    return {
+      name = ('review/%d/ended'):format(review.id),
+      file_path = '',
+      layout = 'inline',
+      hunks = {},
+      page = saying(
+        ('%s: %s.'):format(ended.what, ended.why),
+        'No key decides anything here; any of them goes on.'
+      ),
+      title = ' %#FileopsTitle# Review%* %#FileopsStale#taken back%* · nothing of it was done',
+      hints = { { config.get().keys.close, #waiting() > 0 and 'next review' or 'close' } },
+    }
+  end
+  local count = #waiting() > 1 and (' %d/%d'):format(position(review), #waiting()) or ''
+  local spec = KINDS[review.kind].spec(review, count)
+  spec.layout = spec.layout or layout or config.get().pane.layout
+  return spec
+end
+
+local function redraw()
+  if shown and current then shown:update(spec_of(current)) end
+end
+
+local function show_help()
+  local keys = config.get().keys
+  local lines = {}
+  for _, entry in ipairs(KINDS[current and current.kind or 'edit'].help) do
+    if keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
+  end
+  require('fileops.ui.float').open('review', lines)
+end
+
+---@param review fileops.Review
+local function select_review(review)
+  current, ended = review, nil
+  redraw()
+end
+
+--- From a review that is no more: to the next one, or back to where the cursor came from.
+local function go_on()
+  ended = nil
+  local next_one = waiting()[1]
+  if next_one then return select_review(next_one) end
+  if shown then shown:close() end
+end
+
+---@param direction 1|-1
+local function step(direction)
+  local all = waiting()
+  if #all < 2 or not current then return end
+  select_review(all[(position(current) - 1 + direction) % #all + 1])
+end
+
+--- A decision on the review that is shown; without a pane, on the one that waits longest.
+---@return fileops.Review?
+function M.current()
+  if current and not ended then return current end
+  local first = waiting()[1]
+  if not first then require('fileops.ui.messages').info('no review is waiting') end
+  return first
+end
+
+---@param decide fun(review: fileops.Review)
+local function on_current(decide)
+  return function()
+    if ended then return go_on() end -- what was looked at is gone: a key meant for it decides nothing else
+    local review = M.current()
+    if review then decide(review) end
+  end
+end
+
+--- Said yes to from elsewhere, a command that was never on the screen is shown instead.
+---@param decide fun(review: fileops.Review)
+local function on_seen(decide)
+  return on_current(function(review)
+    if review.kind == 'command' and review ~= current then
+      require('fileops.ui.messages').info('look at the command first')
+      return M.enter(review)
+    end
+    decide(review)
+  end)
+end
+
+M.accept = on_seen(function(review) require('fileops.review.queue').accept(review) end)
+M.always = on_seen(function(review) require('fileops.review.queue').always(review) end)
+M.reject = on_current(function(review) require('fileops.review.queue').reject(review) end)
+M.edit = on_current(function(review)
+  if review.kind == 'edit' then require('fileops.review.proposal').open(review) end
+end)
+
+local actions = {
+  accept = M.accept,
+  always = M.always,
+  reject = M.reject,
+  edit = M.edit,
+  toggle_hunk = function()
+    local id = shown and shown:hunk_id()
+    if not (id and current) then return end
+    require('fileops.review.queue').toggle(current, id)
+    redraw()
+  end,
+  layout = function()
+    if current and current.kind == 'command' then return end
+    layout = (layout or config.get().pane.layout) == 'inline' and 'side_by_side' or 'inline'
+    redraw()
+  end,
+  next_hunk = function() return shown and shown:jump(1) end,
+  previous_hunk = function() return shown and shown:jump(-1) end,
+  next_review = function() step(1) end,
+  previous_review = function() step(-1) end,
+  list = function() M.list() end,
+  close = function() return shown and shown:close() end,
+  help = show_help,
+}
+
+---@param buf integer
+local function map(buf)
+  local keys = config.get().keys
+  for name, action in pairs(actions) do
+    local key = keys[name]
+    if key then
+      local function run()
+        if ended and name ~= 'help' then return go_on() end
+        action()
+      end
+      vim.keymap.set('n', key, run, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+    end
+  end
+end
+
+---@param review fileops.Review
+---@return boolean
+local function show(review)
+  require('fileops.ui.last_edit').close()
+  current, ended = review, nil
+  local spec = spec_of(review)
+  spec.height = config.get().pane.height
+  spec.map = map
+  spec.on_close = function()
+    shown, current, ended = nil, nil, nil
+  end
+  shown = pane.open(spec)
+  return shown ~= nil
+end
+
+--- Open the pane and go into it.
+---@param review? fileops.Review
+function M.enter(review)
+  review = review or (not ended and current) or waiting()[1]
+  if not review then return require('fileops.ui.messages').info('no review is waiting') end
+  if shown and shown:is_open() then
+    if current ~= review or ended then select_review(review) end
+  elseif not show(review) then
+    return require('fileops.ui.messages').warn('no room for the review')
+  end
+  if shown then shown:enter() end
+end
+
+--- List what waits, to choose one.
+function M.list()
+  local all = waiting()
+  if #all == 0 then return require('fileops.ui.messages').info('no review is waiting') end
+  vim.ui.select(all, {
+    prompt = 'Waiting reviews',
+    kind = 'fileops.review',
+    format_item = function(review)
+      return ('%s  %s'):format(KINDS[review.kind].item(review.params), review.params.session_id)
+    end,
+  }, function(review)
+    if review and vim.tbl_contains(all, review) then M.enter(review) end
+  end)
+end
+
+---@param review fileops.Review
+function M.arrived(review)
+  local open = config.get().review.open
+  if shown and shown:is_open() then
+    redraw()
+  elseif open == 'none' or not show(review) then
+    require('fileops.ui.messages').info(
+      ('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review.params))
+    )
+  elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
+    shown:enter()
+  end
+end
+
+--- The agent's knowledge of the file changed while the review waits.
+---@param review fileops.Review
+function M.staleness_changed(review)
+  redraw()
+  local is_seen = shown ~= nil and shown:is_open() and current == review
+  if is_seen or not require('fileops.review.queue').stale_reason(review) then return end
+  local name = vim.fs.basename(review.params.file_path)
+  require('fileops.ui.messages').warn(name .. ' changed: accepting its review will be refused')
+end
+
+--- The review was decided or withdrawn: show the next one in its place, or close. Where the cursor is in the pane and
+--- it was not the person who decided, it stays: the key that they are about to press is meant for this review, and
+--- would be a command in their file, or an answer to a question that they have not seen.
+---@param review fileops.Review
+---@param why? string it was withdrawn
+function M.gone(review, why)
+  require('fileops.review.proposal').close(review, why)
+  if not shown then return end
+  if current ~= review then return redraw() end
+  if why and shown:is_open() and shown:has_cursor() then
+    ended = { what = KINDS[review.kind].summary(review.params), why = why }
+    return redraw()
+  end
+  local next_one = waiting()[1]
+  if next_one then return select_review(next_one) end
+  shown:close()
+end
+
+return M

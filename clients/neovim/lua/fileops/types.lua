@@ -1,0 +1,252 @@
+---@meta _
+-- Types of the plugin, for the language server of an author; nothing loads this file. What crosses the wire is in
+-- `client/wire_types.lua`.
+
+-- init
+
+---@class (exact) fileops.RequestError a request that could not be taken; a tool's failure is a result
+---@field code integer JSON-RPC
+---@field message string
+---@field data? table
+
+---@class (exact) fileops.Handle
+---@field cancel fun() take the request back; the callback still hears how it ended
+
+---@alias fileops.Callback fun(err: fileops.RequestError?, result: any)
+
+---@class (exact) fileops.Session what one agent has seen; nothing of it is shared with others
+---@field id string
+
+-- config
+
+---@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
+---@field freshness? 'mtime'|'content'
+---@field confine? 'edits'|'all'|'off'
+---@field roots? string[] further absolute folders
+---@field approval_mode? 'default'|'auto_edit'|'yolo'
+---@field approval_timeout_s? number
+---@field fill_empty_files? boolean
+---@field notebooks? 'refuse'|'text'
+---@field images? 'attach'|'refuse'
+---@field correction? boolean
+---@field correction_timeout_s? number
+---@field validators? string[] installed ones that may refuse an edit
+---@field filesystems? table[] folders far away, see docs/guide/remote.md
+---@field bash? boolean
+---@field history? 'memory'|'persistent'
+---@field code_lens? boolean
+---@field limits? table<string, integer>
+
+---@class (exact) fileops.RestartOptions
+---@field max integer restarts allowed within `within_s`
+---@field within_s number
+---@field delay_s number before the first restart; each further one waits twice as long
+
+---@class (exact) fileops.PaneOptions
+---@field layout 'inline'|'side_by_side'
+---@field height integer lines
+---@field show_edits boolean show the diff of each edit that was applied without a review
+---@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
+
+---@class (exact) fileops.MarkOptions
+---@field enabled boolean
+---@field deleted boolean show removed lines as virtual lines
+---@field sign string
+
+---@class (exact) fileops.DocumentOptions
+---@field max_mb number a larger buffer is not told to the daemon: agents then see the file instead
+
+---@class (exact) fileops.ReviewOptions
+---@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
+
+---@class (exact) fileops.StaleOptions
+---@field virtual_text boolean
+---@field sign string
+
+---@class (exact) fileops.Config
+---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
+---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
+---@field autostart boolean start with Neovim's first file instead of at first use
+---@field server fileops.ServerOptions
+---@field restart fileops.RestartOptions
+---@field pane fileops.PaneOptions
+---@field marks fileops.MarkOptions
+---@field documents fileops.DocumentOptions
+---@field review fileops.ReviewOptions
+---@field stale fileops.StaleOptions
+---@field keys table<string, string|false> keys in our own windows; false takes one away
+
+-- client/process, client/locate
+
+---@class (exact) fileops.State
+---@field status 'stopped'|'starting'|'running'|'failed'
+---@field problem? string why it failed
+---@field client_id? integer
+---@field cmd? string[]
+---@field from? string where the command was found
+---@field root? string the folder that it was started for
+---@field server? { name: string, version: string }
+---@field capabilities? table experimental.fileops of the daemon
+---@field health? fileops.WatcherHealth
+---@field restarts number[] when it was restarted, seconds
+---@field stopping boolean
+
+---@class (exact) fileops.Place
+---@field from string
+---@field cmd string[]
+---@field usable boolean
+
+-- client/rpc
+
+---@class (exact) fileops.rpc.Options
+---@field cwd? string
+---@field env? table<string, string>
+---@field on_stderr? fun(text: string)
+---@field on_refused? fun(refusal: string) `initialize` failed; the process is ended
+
+---@class fileops.rpc.Connection: vim.lsp.rpc.PublicClient
+---@field pid fun(): integer
+---@field stopped_by_us fun(): boolean whether its end was asked for
+---@field ended fun(): { code: integer, signal: integer }? how the process ended
+
+-- review/queue
+
+---@class (exact) fileops.Review
+---@field id integer ours, counted from 1
+---@field kind 'edit'|'command'
+---@field client_id integer
+---@field request_id? integer|string the daemon's; nil under a transport that hides it
+---@field params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@field rejected table<string, boolean> hunk id → true
+---@field answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+
+---@class (exact) fileops.Asked which request of the daemon's it is
+---@field client_id integer
+---@field request_id? integer|string
+
+---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
+---@field is_refused boolean the person was told that nothing was written
+
+-- review/proposal
+
+---@class (exact) fileops.Editable
+---@field lines string[]
+---@field final_newline boolean
+
+-- corrections
+
+---@alias fileops.Corrector fun(question: fileops.CorrectEditParams, answer: fun(proposal: fileops.Correction?)): fun()?
+
+---@class (exact) fileops.OpenQuestion
+---@field from fileops.Asked
+---@field answer fun(value: any, problem: table?)
+---@field stop? fun() told to the corrector when nobody waits for it any more
+
+-- ui/hunks
+
+---@class (exact) fileops.Row
+---@field kind 'same'|'change'|'delete'|'add'
+---@field old? string
+---@field new? string
+---@field old_line? integer 1-based
+---@field new_line? integer 1-based
+---@field old_unended? boolean the old line is the last one, and no newline follows it
+---@field new_unended? boolean
+
+---@class (exact) fileops.Region a changed part of a buffer
+---@field kind 'change'|'delete'|'add'
+---@field line integer 1-based; of a deletion: the line before which the text stood (may be one past the last)
+---@field count integer lines it covers; 0 for a deletion
+---@field removed string[]
+
+---@class (exact) fileops.Run lines that give way to others; context left out
+---@field old_line integer 1-based; of a pure addition: the line before which it goes
+---@field old_count integer
+---@field new_line integer
+---@field new_count integer
+---@field removed string[]
+
+-- ui/render
+
+---@class (exact) fileops.Decoration
+---@field row integer 0-based
+---@field opts vim.api.keyset.set_extmark
+---@field col? integer 0-based byte
+
+---@class (exact) fileops.Page
+---@field lines string[]
+---@field decorations fileops.Decoration[]
+---@field hunk_at table<integer, string> 1-based line → hunk id
+---@field hunk_lines integer[] 1-based lines of the hunks' headings
+
+---@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
+---@field rejected table<string, boolean>
+---@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
+
+-- ui/pane
+
+---@class (exact) fileops.Hint
+---@field [1] string|false key
+---@field [2] string what it does
+
+---@class (exact) fileops.PaneSpec
+---@field name string unique among panes; shown as the buffer's name
+---@field file_path string
+---@field layout 'inline'|'side_by_side'
+---@field height integer at most
+---@field hunks fileops.Hunk[]
+---@field verdicts? fileops.Verdicts
+---@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
+---@field title string a winbar expression
+---@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
+---@field empty? string what to say where there is no hunk
+---@field map? fun(buf: integer) sets the keys of a buffer of the pane
+---@field on_close? fun() after the windows are gone, however that came
+
+---@class (exact) fileops.Pane
+---@field spec fileops.PaneSpec
+---@field wins integer[]
+---@field bufs integer[]
+---@field pages fileops.Page[]
+---@field came_from? integer window that gets the cursor back
+---@field group integer
+
+-- ui/marks
+
+---@class (exact) fileops.MarkedEdit the marks of one change of a buffer
+---@field seq integer the undo state that it made
+---@field regions fileops.Region[] as they stood there
+---@field ids integer[] extmarks
+---@field deletions table<integer, string[]> of extmarks that only show what was removed: that
+---@field is_undone boolean
+
+-- history
+
+---@class (exact) fileops.HistoryView
+---@field list_win integer
+---@field diff_win integer
+---@field list integer buffer
+---@field diff integer buffer
+---@field entries fileops.HistoryEntry[]
+---@field params table of the request
+---@field came_from integer
+
+-- reload
+
+---@class (exact) fileops.BufferText
+---@field lines string[]
+---@field final_newline boolean
+
+-- substitute
+
+---@class (exact) fileops.Substitution
+---@field old string
+---@field new string
+---@field all boolean
+
+-- commands
+
+---@class (exact) fileops.Subcommand
+---@field run fun(args: string)
+---@field desc string
+---@field complete? 'file'|fun(): string[]

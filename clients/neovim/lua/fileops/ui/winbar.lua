@@ -1,0 +1,39 @@
+-- Text for the bar above a window: what it shows, and the keys that work in it.
+local buffers = require('fileops.buffers')
+
+local M = {}
+
+--- `%` means itself in a winbar.
+---@param text string
+---@return string
+function M.escape(text) return (text:gsub('%%', '%%%%')) end
+
+---@param path string
+---@param stats fileops.Stats
+---@return string such as "demo.py +3 −1", for a winbar
+function M.subject(path, stats)
+  return ('%s %%#FileopsAccepted#+%d %%#FileopsRejected#−%d%%*'):format(
+    M.escape(buffers.short(path)),
+    stats.added,
+    stats.removed
+  )
+end
+
+--- Key hints for a winbar, as many as there is room for.
+---@param hints fileops.Hint[]
+---@param room integer cells
+---@return string
+function M.hints(hints, room)
+  local parts, width = {}, 1
+  for _, hint in ipairs(hints) do
+    local key, label = hint[1], hint[2]
+    if key then
+      width = width + vim.fn.strdisplaywidth(key .. ' ' .. label) + 2
+      if width > room then break end
+      parts[#parts + 1] = ('%%#FileopsKey#%s%%* %s'):format(M.escape(key), label)
+    end
+  end
+  return table.concat(parts, '  ') .. ' '
+end
+
+return M
