@@ -179,6 +179,9 @@ def test_working_folder_is_the_root_of_edits(client: McpClient, tmp_path: Path, 
     assert client.tool("Read", file_path=str(outside))["isError"] is False
     refused = client.tool("Edit", file_path=str(outside), old_string="two", new_string="2")
     assert code_of(refused) == "outside_roots"
+    assert texts_of(refused)[1] == (
+        f"Open for edits: {tmp_path}. To open another folder, the user starts the server with `--root DIR`."
+    )
     created = client.tool("Edit", file_path=str(tmp_path / "new.txt"), old_string="", new_string="text\n")
     assert code_of(created) is None
 
@@ -199,13 +202,13 @@ def test_roots_of_the_client_are_asked_for_and_asked_for_again(client: McpClient
     assert code_of(applied) is None
 
 
-@pytest.mark.parametrize("answer", ["error", "empty"])
+@pytest.mark.parametrize("answer", ["error", "empty", "none at all"])
 def test_client_that_names_no_roots_leaves_the_working_folder(client: McpClient, tmp_path: Path, answer: str) -> None:
     client.begin(capabilities={"roots": {}})
     question = client.question("roots/list")
     if answer == "empty":
         client.reply(question["id"], {"roots": []})
-    else:
+    elif answer == "error":
         client.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32601, "message": "no"}})
     created = client.tool("Edit", file_path=str(tmp_path / "new"), old_string="", new_string="text")
     assert code_of(created) is None
@@ -340,6 +343,20 @@ def test_person_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | N
         client.reply(question["id"], answer)
         assert code_of(client.answer(edit)["result"]) == code
         assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
+
+
+@pytest.mark.parametrize(("is_wanted", "code"), [(True, None), (False, "rejected")])
+def test_form_of_opencode_is_one_switch(tmp_path: Path, is_wanted: bool, code: str | None) -> None:
+    path = three_lines(tmp_path)
+    with mcp_client(tmp_path, "--approve", "ask") as client:
+        client.begin(capabilities=FORMS, host="opencode")
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        question = client.question("elicitation/create")
+        schema = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
+        assert question["params"]["requestedSchema"] == schema
+        client.reply(question["id"], {"action": "accept", "content": {"apply": is_wanted}})
+        assert code_of(client.answer(edit)["result"]) == code
 
 
 def test_person_who_stops_the_questions_is_asked_about_protected_files_only(tmp_path: Path) -> None:

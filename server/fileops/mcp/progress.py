@@ -22,11 +22,11 @@ class Progress:
         self._message = "Waiting for your decision"
         self._report()
 
-    async def run(self) -> None:
-        await asyncio.sleep(FIRST_S)
+    async def run(self, *, first_s: float = FIRST_S, each_s: float = EACH_S) -> None:
+        await asyncio.sleep(first_s)
         while True:
             self._report()
-            await asyncio.sleep(EACH_S)
+            await asyncio.sleep(each_s)
 
     def _report(self) -> None:
         self._n_reports += 1

@@ -22,6 +22,7 @@ from fileops.mcp.elicitation import (
     input_required,
     modern_dialogue,
 )
+from fileops.mcp.host_limits import HostLimits
 from fileops.mcp.notices import Notices
 from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, reported
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_READ_BYTES = 40_000  # hosts cut longer results, and a file that was cut must not count as read
-HOSTS_WITHOUT_LIMIT = {"claude-code"}  # the tool's `_meta` lifts its limit
 ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
 TTL_MS = 3_600_000
 
@@ -70,6 +69,7 @@ class McpServer:
         self._recover = recover
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
         self._names = SessionNames(options.session, environ)
+        self._limits = HostLimits(options.max_read_bytes)
         self._notices = Notices()
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`
@@ -197,6 +197,7 @@ class McpServer:
         if tool is None:
             raise InvalidParams(f"no such tool; there are {', '.join(self._tools)}", ".name")
         meta = params.meta or {}
+        self._limits.check_model(meta)
         session_id = self._names.session_of(meta)
         async with reported(self.connection.notify, meta.get("progressToken")) as progress:
             self._approver.begin(self._dialogue(peer, params, session_id, progress))
@@ -225,8 +226,9 @@ class McpServer:
             await self._roots_known()
             if not self._roots:
                 refused = failure_result(OutsideRoots(path=path or ""), "read" if tool.is_read else "edit", path or "")
-                return results.tool_result(refused, path, [texts.NO_ROOT])
-        call = ToolCall(arguments=arguments, session_id=session_id, max_output_bytes=self._max_output_bytes)
+                return results.tool_result(refused, path, [texts.outside_roots(())])
+        max_output_bytes = self._limits.max_read_bytes(self._names.host)
+        call = ToolCall(arguments=arguments, session_id=session_id, max_output_bytes=max_output_bytes)
         try:
             result = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
@@ -249,13 +251,9 @@ class McpServer:
         more = [texts.applied_after_cancel(file) for file in self._applied_after_cancel.pop(session_id, [])]
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
+        if result.error is not None and result.error.code == "outside_roots":
+            more.append(texts.outside_roots(self._roots))
         return [*more, *self._notices.next(session_id, changes, refused)] if is_on else more
-
-    @property
-    def _max_output_bytes(self) -> int | None:
-        if self._options.max_read_bytes is not None:
-            return self._options.max_read_bytes
-        return None if self._names.host in HOSTS_WITHOUT_LIMIT else MAX_READ_BYTES
 
     def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue:
         if not peer.can_elicit:

@@ -13,10 +13,6 @@ INSTRUCTIONS = (
     "and cannot be undone from here."
 )
 NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
-NO_ROOT = (
-    "No folder is open for edits: `/` and the home folder are no roots. Ask the user to start the server with "
-    "`--root DIR`."
-)
 _DIFFERENCES = {
     "tabs": "tabs and spaces",
     "indentation": "indentation",
@@ -34,6 +30,15 @@ _DIFFERENCES = {
 
 def applied_after_cancel(file_path: str) -> str:
     return f"An edit of {file_path} that was cancelled had been applied already."
+
+
+def outside_roots(roots: Sequence[str]) -> str:
+    """How a person lets the agent in. roots: the folders that are open now."""
+    if not roots:
+        now = "No folder is open for edits: `/` and the home folder are no roots."
+    else:
+        now = f"Open for edits: {', '.join(roots)}."
+    return f"{now} To open another folder, the user starts the server with `--root DIR`."
 
 
 def nearest_place(start_line: int, end_line: int, differs_in: Sequence[str], diff: str) -> str:
