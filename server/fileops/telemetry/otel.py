@@ -8,22 +8,21 @@ import logging
 import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 from fileops import __version__
 from fileops.telemetry.calls import FAULT, CallRecord
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import MeterProvider
-    from opentelemetry.sdk.metrics.export import MetricExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SpanExporter
 
 log = logging.getLogger(__name__)
 
 FLUSH_S = 2.0  # at the end: the daemon does not outlive its client for a receiver that does not answer
-ENDPOINT, PROTOCOL = "OTEL_EXPORTER_OTLP{}_ENDPOINT", "OTEL_EXPORTER_OTLP{}_PROTOCOL"
+CONSOLE = "console"
 
 
 class Telemetry:
@@ -94,81 +93,70 @@ class Telemetry:
 
 def telemetry_from(environ: Mapping[str, str]) -> Telemetry | None:
     """None where nothing is asked for, or the extra `fileops-server[otel]` is not installed."""
-    traces, metrics = _exporters(environ, "TRACES"), _exporters(environ, "METRICS")
-    if not traces and not metrics:
+    spans, metrics = exporter_names(environ, "TRACES"), exporter_names(environ, "METRICS")
+    if not spans and not metrics:
         return None
     try:
-        return Telemetry(_tracers(environ, traces), _meters(environ, metrics))
+        tracers, meters = _tracers(environ, spans), _meters(environ, metrics)
     except ImportError as missing:
         log.warning("no telemetry: %s; install fileops-server[otel]", missing)
         return None
+    return None if tracers is None and meters is None else Telemetry(tracers, meters)
 
 
-def _exporters(environ: Mapping[str, str], signal: str) -> tuple[str, ...]:
-    """Names as OTEL_*_EXPORTER has them; without it, otlp where an endpoint is set."""
+def exporter_names(environ: Mapping[str, str], signal: str) -> list[str]:
+    """Names of entry points. Those of OTEL_*_EXPORTER; without it, otlp where an endpoint is set."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return ()
-    names = [name.strip() for name in environ.get(f"OTEL_{signal}_EXPORTER", "").split(",") if name.strip()]
-    has_endpoint = any(environ.get(ENDPOINT.format(part)) for part in ("", f"_{signal}"))
-    if not names:
-        return ("otlp",) if has_endpoint else ()
-    for name in names:
-        if name not in {"otlp", "console", "none"}:
-            log.warning("OTEL_%s_EXPORTER: %s is not known here; there are otlp, console, none", signal, name)
-    return tuple(name for name in names if name in {"otlp", "console"})
+        return []
+    has_endpoint = any(environ.get(f"OTEL_EXPORTER_OTLP{part}_ENDPOINT") for part in ("", f"_{signal}"))
+    named = environ.get(f"OTEL_{signal}_EXPORTER") or ("otlp" if has_endpoint else "")
+    names = [name.strip() for name in named.split(",")]
+    protocol = environ.get(f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL") or environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    otlp = "otlp_proto_grpc" if protocol == "grpc" else "otlp_proto_http"
+    return [otlp if name == "otlp" else name for name in names if name not in {"", "none"}]
 
 
-def _tracers(environ: Mapping[str, str], names: tuple[str, ...]) -> "TracerProvider | None":
-    if not names:
+def _tracers(environ: Mapping[str, str], names: list[str]) -> "TracerProvider | None":
+    if not (exporters := _exporters("traces", names)):
         return None
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 
     provider = TracerProvider(resource=_resource(environ), shutdown_on_exit=False)
-    for name in names:
-        if name == "console":  # not to stdout, which carries frames
-            provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
-        else:
-            provider.add_span_processor(BatchSpanProcessor(_otlp_spans(_protocol(environ, "TRACES"))))
+    for name, exporter in exporters:
+        processor = SimpleSpanProcessor if name == CONSOLE else BatchSpanProcessor
+        provider.add_span_processor(processor(exporter))
     return provider
 
 
-def _meters(environ: Mapping[str, str], names: tuple[str, ...]) -> "MeterProvider | None":
-    if not names:
+def _meters(environ: Mapping[str, str], names: list[str]) -> "MeterProvider | None":
+    if not (exporters := _exporters("metrics", names)):
         return None
     from opentelemetry.sdk.metrics import MeterProvider
-    from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
+    from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 
-    protocol = _protocol(environ, "METRICS")
-    exporters = [
-        ConsoleMetricExporter(out=sys.stderr) if name == "console" else _otlp_metrics(protocol) for name in names
+    readers = [  # an exporter for which others ask may be a reader itself, as that of Prometheus is
+        made if isinstance(made, MetricReader) else PeriodicExportingMetricReader(made) for _name, made in exporters
     ]
-    readers = [PeriodicExportingMetricReader(exporter) for exporter in exporters]
     return MeterProvider(readers, resource=_resource(environ), shutdown_on_exit=False)
 
 
-def _protocol(environ: Mapping[str, str], signal: str) -> str:
-    return environ.get(PROTOCOL.format(f"_{signal}")) or environ.get(PROTOCOL.format("")) or "http/protobuf"
+def _exporters(signal: str, names: list[str]) -> list[tuple[str, Any]]:
+    """Make exporters by the SDK's entry points, as its own configurator does, which is private and sets globals.
 
+    Raises: ImportError.
+    """
+    from opentelemetry.sdk import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]  # else it is missing
 
-def _otlp_spans(protocol: str) -> "SpanExporter":
-    if protocol == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # pyright: ignore[reportMissingImports]
-            OTLPSpanExporter,  # pyright: ignore[reportUnknownVariableType]
-        )
-    else:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    return OTLPSpanExporter()  # pyright: ignore[reportUnknownVariableType]
-
-
-def _otlp_metrics(protocol: str) -> "MetricExporter":
-    if protocol == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import (  # pyright: ignore[reportMissingImports]
-            OTLPMetricExporter,  # pyright: ignore[reportUnknownVariableType]
-        )
-    else:
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    return OTLPMetricExporter()  # pyright: ignore[reportUnknownVariableType]
+    made: list[tuple[str, Any]] = []
+    for name in names:
+        found = list(entry_points(group=f"opentelemetry_{signal}_exporter", name=name))
+        if not found:
+            log.warning("OTEL_%s_EXPORTER: no exporter %s is installed", signal.upper(), name)
+            continue
+        make = found[0].load()
+        made.append((name, make(out=sys.stderr) if name == CONSOLE else make()))  # stdout carries messages
+    return made
 
 
 def _resource(environ: Mapping[str, str]) -> "Resource":

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fileops.telemetry.calls import CallRecord
-from fileops.telemetry.otel import Telemetry, telemetry_from
+from fileops.telemetry.otel import Telemetry, exporter_names, telemetry_from
 from support.patience import PATIENCE_S
 
 EDIT = CallRecord(
@@ -71,7 +71,31 @@ def test_nothing_is_exported_that_nobody_asked_for(environ: dict[str, str]) -> N
 def test_unknown_exporter_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert telemetry_from({"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_METRICS_EXPORTER": "none"}) is None
-    assert "zipkin is not known here" in caplog.text
+    assert "no exporter zipkin is installed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({"OTEL_TRACES_EXPORTER": "otlp"}, ["otlp_proto_http"]),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ["otlp_proto_grpc"]),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:1"}, ["otlp_proto_http"]),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://localhost:1"}, ["otlp_proto_http"]),
+        ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://localhost:1"}, []),
+        ({"OTEL_TRACES_EXPORTER": "console, zipkin"}, ["console", "zipkin"]),
+    ],
+)
+def test_exporters_are_those_that_the_environment_names(environ: dict[str, str], names: list[str]) -> None:
+    assert exporter_names(environ, "TRACES") == names
+
+
+@pytest.mark.parametrize("exporter", ["otlp", "console"])
+def test_exporter_of_the_sdk_is_made_for_both_signals(exporter: str) -> None:
+    telemetry = telemetry_from(
+        {"OTEL_TRACES_EXPORTER": exporter, "OTEL_METRICS_EXPORTER": exporter, "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    )
+    assert telemetry is not None
+    telemetry.close()
 
 
 def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptureFixture) -> None:
