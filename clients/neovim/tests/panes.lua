@@ -37,9 +37,10 @@ local T = MiniTest.new_set({
       child.fn.writefile(TEXT, 'area.py')
       child.cmd('silent edit area.py')
       child.lua('_G.hunks = require("fileops.ui.hunks").parse(...)', { DIFF })
-      child.lua([[_G.ask = function(name)
+      child.lua([[_G.ask = function(name, session)
         require('fileops.review.queue').ask({
-          title = 'Edit', description = '', file_path = vim.uv.cwd() .. '/' .. name, session_id = 'agent-1',
+          title = 'Edit', description = '', file_path = vim.uv.cwd() .. '/' .. name,
+          session_id = session and session.session_id or 'agent-1', session = session,
           operation = 'modify', diff = '', hunks = _G.hunks,
           original_text = table.concat(vim.fn.readfile('area.py'), '\n') .. '\n',
           proposed_text = 'def area(radius):\n    """Of a disc."""\n    return math.pi * radius**2\n',
@@ -124,6 +125,53 @@ T['a command that waits, one of two reviews'] = function()
   })
   child.type_keys(':Fileops review<CR>', ']r')
   looks_like('command')
+end
+
+local CODEX = { session_id = 'codex:0199a213', host = 'codex', label = 'Fix the totals' }
+
+T['a review of an agent outside, named by its host'] = function()
+  child.lua('ask("area.py", ...)', { CODEX })
+  looks_like('review-outside')
+end
+
+T['the agents that are attached'] = function()
+  child.lua(
+    [[vim.uv.os_setenv('TZ', 'UTC')
+    require('fileops.client.handlers').all()['fileops/didChangeSessions'](nil, { sessions = ... })
+    require('fileops.ui.agents').show()]],
+    {
+      {
+        vim.tbl_extend('error', CODEX, {
+          connected = true,
+          approval_mode = 'default',
+          n_reads = 12,
+          n_edits = 3,
+          last_seen = 1000000000.5,
+        }),
+        {
+          session_id = 'neovim-1/agent-1',
+          host = 'neovim',
+          label = 'ä name that is too long for its column of the list',
+          connected = true,
+          approval_mode = 'auto_edit',
+          n_reads = 1,
+          n_edits = 0,
+          last_seen = 1000000100,
+        },
+        {
+          session_id = 'claude-code:af9f',
+          host = 'claude-code',
+          label = 'claude-code',
+          connected = false,
+          approval_mode = 'yolo',
+          n_reads = 0,
+          n_edits = 120,
+          last_seen = 1000000050,
+        },
+      },
+    }
+  )
+  looks_like('agents')
 end
 
 T['the keys of a command'] = function()

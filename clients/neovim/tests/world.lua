@@ -30,6 +30,7 @@ function M.new(text, settings)
   local before = config.user()
   config.set(vim.tbl_deep_extend('force', {
     cmd = t.daemon(),
+    shared = vim.env.FILEOPS_TEST_SHARED == '1',
     root = root,
     server = { approval_mode = 'yolo' },
     pane = { close_after_s = 0 },

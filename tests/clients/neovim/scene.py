@@ -88,7 +88,13 @@ def quoted(text: str) -> str:
 
 @contextmanager
 def scene(
-    nvim: Neovim, folder: Path, *arguments: str, approval_mode: str = "default", columns: int = 116, rows: int = 46
+    nvim: Neovim,
+    folder: Path,
+    *arguments: str,
+    approval_mode: str = "default",
+    shared: bool = False,
+    columns: int = 116,
+    rows: int = 46,
 ) -> Generator[Scene]:
     workspace = folder / "shop"
     workspace.mkdir()
@@ -97,6 +103,7 @@ def scene(
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
+        "shared": shared,
         "server": {"approval_mode": approval_mode, "bash": True},
         "pane": {"close_after_s": 0, "height": 24},
     }

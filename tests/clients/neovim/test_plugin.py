@@ -120,7 +120,7 @@ def test_the_daemon_ends_with_a_killed_neovim(nvim: Neovim, tmp_path: Path) -> N
     command = json.dumps([sys.executable, "-m", "fileops"])
     editor_process = subprocess.Popen(
         [nvim.program, "--clean", "--headless", "-n", "--listen", socket, "--cmd", f"set rtp^={PLUGIN}",
-         "--cmd", f"lua vim.g.fileops = {{ cmd = vim.json.decode([=[{command}]=]), autostart = true }}",
+         "--cmd", f"lua vim.g.fileops = {{ cmd = vim.json.decode([=[{command}]=]), autostart = true, shared = false }}",
          str(tmp_path / "demo.txt")],
         env=nvim.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.places import editor
+from clients.shared_daemon import SOCKET
 from support.patience import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[3]
@@ -55,4 +56,5 @@ def neovim(name: str, home: Path) -> Neovim:
     homes = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NVIM", "VIM", "FILEOPS_"))}
     log = {"FILEOPS_LOG": str(home / "fileops.log"), "NVIM_LOG_FILE": str(home / "nvim.log")}
-    return Neovim(name=name, program=program, environment=kept | homes | log)
+    socket = {SOCKET: os.environ.get(SOCKET, str(home / "s.sock"))}
+    return Neovim(name=name, program=program, environment=kept | homes | log | socket)

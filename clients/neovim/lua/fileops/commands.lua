@@ -36,9 +36,10 @@ M.subcommands = {
   tracked = { run = from('manual', 'tracked'), desc = 'what a session has read', complete = sessions },
   mode = {
     run = from('manual', 'mode'),
-    desc = 'who is asked before a write',
+    desc = 'who is asked before a write; of one session, if its id follows',
     complete = function() return { 'default', 'auto_edit', 'yolo' } end,
   },
+  agents = { run = from('ui.agents', 'open'), desc = 'the agents that are attached, and their modes' },
   review = {
     run = function() require('fileops.review.view').enter() end,
     desc = 'go to the waiting review',
@@ -115,6 +116,7 @@ M.plugs = {
   'next',
   'previous',
   'history',
+  'agents',
 }
 
 function M.define()

@@ -8,6 +8,7 @@ M.defaults = {
   cmd = false,
   root = false,
   autostart = false,
+  shared = true,
   server = {},
   restart = { max = 3, within_s = 60, delay_s = 0.5 },
   pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
@@ -32,6 +33,7 @@ M.defaults = {
     undo = 'u',
     undo_session = 'U',
     refresh = 'R',
+    mode = 'm',
     open = '<CR>',
   },
 }

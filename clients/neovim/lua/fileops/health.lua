@@ -55,6 +55,11 @@ local function answers()
   vim.health.ok(
     ('%s %s answers, with %d tools'):format(state.server.name, state.server.version or '', #result.tools)
   )
+  if state.shared then
+    vim.health.ok(('shared daemon %s, attached as %s'):format(state.shared.socket, state.shared.connection))
+  elseif state.private_reason then
+    vim.health.warn('a daemon of this editor alone: ' .. state.private_reason)
+  end
   vim.health.info('root: ' .. (state.root or daemon.root()))
   if #state.restarts > 0 then
     vim.health.warn(('restarted %d times after it had ended'):format(#state.restarts))

@@ -1,10 +1,12 @@
 -- What agents changed, newest first: a list with the diff of the entry under the cursor, and the ways to take it back.
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
+local events = require('fileops.client.events')
 local hunks = require('fileops.ui.hunks')
 local pane = require('fileops.ui.pane')
 local winbar = require('fileops.ui.winbar')
 local render = require('fileops.ui.render')
+local sessions = require('fileops.sessions')
 local messages = require('fileops.ui.messages')
 
 local M = {}
@@ -15,18 +17,19 @@ local LIST_WIDTH = 44 -- the diff needs the room more
 
 local view ---@type fileops.HistoryView?
 
---- Who made an edit; the daemon names no session where the person did.
----@param entry fileops.HistoryEntry
----@return string
-local function who(entry) return entry.session_id == '' and 'you' or entry.session_id end
-
 ---@param entry fileops.HistoryEntry
 ---@return string
 function M.line(entry)
   local time = os.date('%H:%M', math.floor(entry.timestamp))
   local mark = entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' '
   local name = vim.fs.basename(entry.file_path)
-  return ('%s %s  %-10s %-10s %s'):format(mark, time, name, who(entry), hunks.summary(entry.stats))
+  return ('%s %s  %-10s %-10s %s'):format(
+    mark,
+    time,
+    name,
+    sessions.name(entry.session_id),
+    hunks.summary(entry.stats)
+  )
 end
 
 ---@param buf integer
@@ -173,9 +176,18 @@ local function dress(win, bar)
   end
 end
 
---- Open the list, for one file where a path is given.
 ---@param path string
-function M.open(path)
+---@param session_id? string
+---@return string
+local function subject(path, session_id)
+  if session_id then return 'of ' .. sessions.name(session_id) end
+  return path ~= '' and buffers.short(path) or 'of all files'
+end
+
+--- Open the list, of one file or of one session where such is given.
+---@param path string "" for all files
+---@param session_id? string
+function M.open(path, session_id)
   M.close()
   require('fileops.ui.last_edit').close()
   local came_from = vim.api.nvim_get_current_win()
@@ -185,10 +197,7 @@ function M.open(path)
   local width = math.max(vim.o.columns - LIST_WIDTH - 1, math.floor(vim.o.columns / 2))
   local diff_win = vim.api.nvim_open_win(diff, false, { split = 'right', win = list_win, width = width })
   local keys = config.get().keys
-  dress(
-    list_win,
-    ' %#FileopsTitle#History%* ' .. (path ~= '' and winbar.escape(buffers.short(path)) or 'of all files')
-  )
+  dress(list_win, ' %#FileopsTitle#History%* ' .. winbar.escape(subject(path, session_id)))
   local hints = {
     { keys.undo, 'undo' },
     { keys.undo_session, 'session' },
@@ -202,7 +211,7 @@ function M.open(path)
     list = list,
     diff = diff,
     entries = {},
-    params = path ~= '' and { file_path = buffers.absolute(path) } or {},
+    params = { file_path = path ~= '' and buffers.absolute(path) or nil, session_id = session_id },
     came_from = came_from,
   }
   vim.api.nvim_create_autocmd('CursorMoved', { buffer = list, callback = draw_diff })
@@ -236,5 +245,7 @@ function M.undo_session(session_id)
   if session_id == '' then return messages.error('which session? :Fileops undo-session ID') end
   undo({ session_id = session_id })
 end
+
+events.on('edit', refresh) -- of an agent outside, too
 
 return M

@@ -150,7 +150,8 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "review", "reviewed", "status", or "*".
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "sessions", "review", "reviewed", "status",
+--- or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
@@ -166,6 +167,26 @@ function M.correct_with(corrector) return require('fileops.corrections').registe
 --- Answer to the review that is shown, or waits longest.
 ---@param outcome 'accept'|'always'|'reject'
 function M.answer(outcome) require('fileops.review.view')[outcome]() end
+
+--- The entry of `mcpServers` in ACP's `session/new`: it gives an agent that this Neovim starts the tools Read, Edit and
+--- MultiEdit, which see unsaved buffers and are reviewed here. Nil where no `fileops-server` is found.
+---@param arguments? string[] further ones of `fileops-server mcp`
+---@return { name: string, command: string, args: string[], env: { name: string, value: string }[] }?
+function M.mcp_server(arguments)
+  local locate, process = require('fileops.client.locate'), require('fileops.client.process')
+  local _, found = locate.find()
+  if not found then return nil end
+  local socket = vim.env.FILEOPS_SOCKET -- a host may not hand on its environment
+  return {
+    name = 'fileops',
+    command = vim.fn.exepath(found.cmd[1]),
+    args = vim.list_extend(
+      locate.mcp(found.cmd, process.client() and process.state.root or process.root()),
+      arguments or {}
+    ),
+    env = socket and { { name = 'FILEOPS_SOCKET', value = socket } } or {},
+  }
+end
 
 --- For a status line: "" while there is nothing to say.
 ---@return string

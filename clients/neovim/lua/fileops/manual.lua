@@ -136,6 +136,13 @@ function M.tools()
   end)
 end
 
+---@param state fileops.State
+---@return string
+local function shared_state(state)
+  if state.shared then return ('yes, as %s by %s'):format(state.shared.connection, state.shared.socket) end
+  return state.private_reason and 'no: ' .. state.private_reason or 'no'
+end
+
 --- What is known of the daemon, the sessions and the files they have read.
 function M.status()
   local daemon = require('fileops.client.process')
@@ -147,6 +154,7 @@ function M.status()
       state.cmd and ('%s (%s)'):format(table.concat(state.cmd, ' '), state.from) or '–'
     ),
     ('version   %s'):format(server and ('%s %s'):format(server.name, server.version or '') or '–'),
+    ('shared    %s'):format(shared_state(state)),
     ('root      %s'):format(state.root or daemon.root()),
     ('watching  %s'):format(state.health and state.health.state or 'ok'),
     ('reviews   %d waiting'):format(#require('fileops.review.queue').waiting()),
@@ -193,16 +201,24 @@ end
 local function say_modes(modes)
   local ids = vim.tbl_keys(modes)
   table.sort(ids)
-  local each = vim.tbl_map(function(id) return ('%s (%s)'):format(modes[id], id) end, ids)
-  local are_all_one = vim.iter(ids):all(function(id) return modes[id] == modes[ids[1]] end)
+  local name = require('fileops.sessions').name
+  local each = vim.tbl_map(function(id) return ('%s (%s)'):format(modes[id], name(id)) end, ids)
+  local are_all_one = #ids > 1 and vim.iter(ids):all(function(id) return modes[id] == modes[ids[1]] end)
   messages.info('approval mode: ' .. (are_all_one and modes[ids[1]] or table.concat(each, ', ')))
 end
 
---- Of all sessions.
----@param mode string '' to be told
-function M.mode(mode)
+--- Of one session, or of all that are open here.
+---@param args string "" to be told, else a mode and perhaps a session's id
+function M.mode(args)
+  local mode, session_id = args:match('^(%S*)%s*(.*)$')
+  M.set_mode(session_id ~= '' and session_id or nil, mode)
+end
+
+---@param session_id? string without it, all that are open here
+---@param mode string "" to be told
+function M.set_mode(session_id, mode)
   local names = require('fileops.client.protocol').methods
-  local ids, modes, problem, n_answers = all_sessions(), {}, nil, 0
+  local ids, modes, problem, n_answers = session_id and { session_id } or all_sessions(), {}, nil, 0
   for _, id in ipairs(ids) do
     local method = mode == '' and names.approval_mode or names.set_approval_mode
     local params = { session_id = id, mode = mode ~= '' and mode or nil }

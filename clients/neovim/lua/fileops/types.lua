@@ -67,6 +67,7 @@
 ---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
 ---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
 ---@field autostart boolean start with Neovim's first file instead of at first use
+---@field shared boolean attach to the user's shared daemon, in which agents outside see this editor's unsaved text
 ---@field server fileops.ServerOptions
 ---@field restart fileops.RestartOptions
 ---@field pane fileops.PaneOptions
@@ -88,6 +89,8 @@
 ---@field server? { name: string, version: string }
 ---@field capabilities? table experimental.fileops of the daemon
 ---@field health? fileops.WatcherHealth
+---@field shared? fileops.Shared nil for a daemon of this editor alone
+---@field private_reason? string why the shared daemon is not used although it is wanted
 ---@field restarts number[] when it was restarted, seconds
 ---@field stopping boolean
 

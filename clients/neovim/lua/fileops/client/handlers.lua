@@ -39,6 +39,7 @@ end
 local function on_edit(event)
   require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
   require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
+  require('fileops.client.outcome').follow_outside(event)
   local buf = buffers.buffer_of(event.file_path)
   if buf and through_editor[buf] then
     through_editor[buf] = nil
@@ -67,6 +68,7 @@ local on_notification = {
     require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
   end,
   ['fileops/approvalMode'] = function() end,
+  ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.client.process').state.health = event
     if event.state == 'degraded' then
@@ -154,6 +156,16 @@ local function asking(ask)
   end
 end
 
+--- A sentence of the daemon's to the person, such as why it serves this editor alone. Neovim's own handler may show
+--- several lines, which wait for a key.
+---@param params lsp.ShowMessageParams
+local function show_message(_, params)
+  local types = vim.lsp.protocol.MessageType
+  require('fileops.log').note(params.message)
+  local levels = { [types.Error] = 'error', [types.Warning] = 'warn' }
+  require('fileops.ui.messages')[levels[params.type] or 'info'](params.message)
+end
+
 ---@return table<string, lsp.Handler>
 function M.all()
   local handlers = {
@@ -161,6 +173,7 @@ function M.all()
     ['fileops/confirmCommand'] = asking(require('fileops.review.queue').ask_command),
     ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
     ['workspace/applyEdit'] = M.apply_edit,
+    ['window/showMessage'] = show_message,
     ['$/cancelRequest'] = function(_, params, ctx)
       if require('fileops.corrections').cancelled(params.id, ctx.client_id) then return end
       require('fileops.review.queue').cancelled(params.id, ctx.client_id)

@@ -1,4 +1,5 @@
 -- What `initialize` says: the options that the plugin sends, and whether the daemon that answers will do.
+local config = require('fileops.config')
 local locate = require('fileops.client.locate')
 local protocol = require('fileops.client.protocol')
 
@@ -15,6 +16,37 @@ function M.as_json(options)
     filesystem.options = object(filesystem.options)
   end
   return object(options)
+end
+
+--- The configuration for Neovim's LSP client.
+---@param process { cmd: function, on_init: function, on_exit: function, root: fun(): string }
+---@return vim.lsp.Config
+function M.lsp_config(process)
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.experimental =
+    { fileops = { confirm_edit = true, confirm_command = true, correct_edit = true } }
+  -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
+  capabilities.workspace.workspaceEdit.documentChanges = true
+  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `code_lens`
+  return {
+    name = 'fileops',
+    cmd = process.cmd,
+    capabilities = capabilities,
+    handlers = require('fileops.client.handlers').all(),
+    -- every keystroke is told at once: the daemon decides by it what may be written to disk
+    flags = { debounce_text_changes = 0, allow_incremental_sync = true },
+    before_init = function(params)
+      local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
+      params.initializationOptions = M.as_json(options)
+    end,
+    on_init = process.on_init,
+    on_exit = process.on_exit,
+    root_dir = function(buf, on_dir)
+      local _, found = locate.find()
+      if found and require('fileops.client.sync').is_told(buf) then on_dir(process.root()) end
+    end,
+    reuse_client = function(client) return client.name == 'fileops' end,
+  }
 end
 
 --- What is wrong with the daemon that answered, if anything.

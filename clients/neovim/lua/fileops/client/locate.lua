@@ -66,6 +66,37 @@ function M.install_command(flags)
   return ('pipx install %s%s'):format(flags or '', vim.fn.fnamemodify(clone, ':~'))
 end
 
+--- The command that attaches to the user's shared daemon, starting it where needed.
+---@param cmd string[]
+---@return string[]
+function M.shared(cmd)
+  if vim.list_contains(cmd, '--shared') then return cmd end -- one over ssh, say
+  return vim.list_extend(vim.deepcopy(cmd), { '--shared' })
+end
+
+--- The arguments after the program's name that serve MCP, as `fileops-server mcp config` prints them.
+---@param cmd string[]
+---@param root string a workspace folder; the home folder and those above it are none, and `mcp` refuses them
+---@return string[]
+function M.mcp(cmd, root)
+  local arguments = vim.tbl_filter(function(word) return word ~= '--shared' end, vim.list_slice(cmd, 2))
+  vim.list_extend(arguments, { 'mcp', '--freshness', 'relevant', '--notices', 'on' })
+  for _, home in ipairs({ vim.uv.os_homedir(), vim.uv.os_get_passwd().homedir }) do
+    if vim.startswith(home .. '/', root == '/' and root or root .. '/') then return arguments end
+  end
+  return vim.list_extend(arguments, { '--root', root })
+end
+
+--- Why there is no shared daemon, for the person.
+---@param last_words string what the command said last
+---@return string
+function M.why_private(last_words)
+  if last_words:find('unrecognized arguments: --shared', 1, true) then
+    return 'the installed fileops-server is too old: ' .. M.install_command('--force ')
+  end
+  return (last_words:gsub('^fileops%-server: ', ''))
+end
+
 --- Look anew at the next `find` whether Python has it.
 function M.forget() python_has_it = nil end
 

@@ -3,6 +3,8 @@ local M = {}
 
 local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 
+local N_RECENT = 8 -- of a file's history, in which an edit that was just announced is looked for
+
 local labels = { create = 'Created', modify = 'Edited' }
 
 --- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
@@ -19,7 +21,9 @@ local function after_refusal(session_id, path, result)
   )
   if not review.take_accepted(session_id, path) then return end
   local diff = result.details.diff_since_read
-  if diff then require('fileops.ui.last_edit').show_diff(path, diff, 'Changed since the agent read it') end
+  if not diff then return end
+  local last_edit = require('fileops.ui.last_edit')
+  last_edit.show(last_edit.of_diff(path, diff), 'Changed since the agent read it')
 end
 
 --- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has
@@ -71,6 +75,39 @@ local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, [
 function M.follow(method, params, result)
   if changes_files[method] then after_edit(method, params, result) end
   if method == 'fileops/bash' then after_command() end
+end
+
+--- Whether a session belongs to this Neovim, whose requests are answered to it.
+---@param session_id string
+---@return boolean
+local function is_own(session_id)
+  local own = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
+  return vim.list_contains(own, session_id) or vim.list_contains(require('fileops').sessions(), session_id)
+end
+
+--- An agent outside of this Neovim edited a file: mark it where no buffer shows it, and show the diff unless the person
+--- has just seen that in a review. The notification has no diff; the history has.
+---@param event fileops.DidEdit
+function M.follow_outside(event)
+  local session_id, path = event.session_id, event.file_path
+  if is_own(session_id) then return end
+  local was_reviewed = require('fileops.review.queue').take_accepted(session_id, path)
+  local is_open = require('fileops.buffers').buffer_of(path) ~= nil
+  if is_open and was_reviewed then return end
+  require('fileops').edits({ file_path = path, limit = N_RECENT }, function(err, result)
+    if err then return require('fileops.log').note('no diff of an edit: ' .. err.message) end
+    local entry = vim.iter(result.edits):find(function(edit) return edit.edit_id == event.edit_id end)
+    if not entry then return end -- further edits came meanwhile
+    local last_edit = require('fileops.ui.last_edit')
+    local extra = last_edit.of_diff(path, entry.diff)
+    if not is_open then require('fileops.ui.marks').remember(path, extra.hunks) end
+    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
+    local label = ('%s by %s'):format(
+      labels[entry.operation] or 'Removed',
+      require('fileops.sessions').name(session_id)
+    )
+    last_edit.applied(extra, label, is_shown)
+  end)
 end
 
 return M

@@ -16,22 +16,6 @@ local is_0_11 = vim.fn.has('nvim-0.11') == 1
 
 local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
 
-local told ---@type string? the last complaint, until the main loop goes on
-
----@param problem string
----@param details? string more of it, for the log
-local function complain(problem, details)
-  log.note(details or problem)
-  messages.error(problem)
-  told = problem
-  vim.schedule(function() told = nil end)
-end
-
---- Whether the person was told this in the same moment; a caller that fails for it need not repeat it.
----@param problem string
----@return boolean
-function M.has_told(problem) return told == problem end
-
 ---@param status 'stopped'|'starting'|'running'|'failed'
 ---@param problem? string
 local function enter(status, problem)
@@ -72,19 +56,41 @@ local function call(client, name, ...)
 end
 M.call = call
 
+local attaching ---@type string[]? the last line of its stderr, while `--shared` has not answered yet
+
+---@param chunk string
+local function on_stderr(chunk)
+  local last = chunk:match('([^\n]+)\n*$')
+  if attaching and last then attaching[1] = last end
+  vim.schedule(function() log.write(chunk) end)
+end
+
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@return vim.lsp.rpc.PublicClient
 local function connect(dispatchers)
   local places, found = locate.find()
   if not found then error('fileops: ' .. locate.missing(places), 0) end
-  M.state.cmd, M.state.from, M.state.root = found.cmd, found.from, M.root()
-  log.note('start: ' .. table.concat(found.cmd, ' '))
-  connection = require('fileops.client.rpc').start(found.cmd, dispatchers, {
+  local is_shared = config.get().shared and not M.state.private_reason
+  local cmd = is_shared and locate.shared(found.cmd) or found.cmd
+  attaching = is_shared and {} or nil
+  M.state.cmd, M.state.from, M.state.root = cmd, found.from, M.root()
+  log.note('start: ' .. table.concat(cmd, ' '))
+  connection = require('fileops.client.rpc').start(cmd, dispatchers, {
     cwd = M.state.root,
-    on_stderr = vim.schedule_wrap(log.write),
+    on_stderr = on_stderr,
     on_refused = M.refused,
   })
   return connection
+end
+
+local told_private ---@type string? the reason that was told last
+
+--- The daemon that runs serves this editor alone, which was not wanted: the person is told, once for each reason.
+local function tell_private()
+  local reason = M.state.private_reason
+  if not reason or reason == told_private then return end
+  told_private = reason
+  messages.warn('agents outside do not see this editor: ' .. reason)
 end
 
 ---@param client vim.lsp.Client
@@ -94,14 +100,18 @@ local function on_init(client, result)
   M.state.client_id = client.id
   M.state.server = result.serverInfo
   M.state.capabilities = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
+  M.state.shared = (M.state.capabilities or {}).shared
+  if attaching and not M.state.shared then M.state.private_reason = ':Fileops log says why' end
+  attaching = nil
   if problem then
     enter('failed', problem)
-    complain(problem)
+    messages.complain(problem)
     M.state.stopping = true
     call(client, 'stop')
     return release(problem)
   end
   enter('running')
+  tell_private()
   require('fileops.client.sync').attach_all(client.id)
   release(nil, client)
 end
@@ -111,10 +121,14 @@ end
 ---@param refusal string
 function M.refused(refusal)
   if M.state.stopping then return end
+  if attaching then
+    attaching[1] = refusal
+    return -- its end follows, and then the start of a private daemon
+  end
   local problem = 'the daemon refused to start: ' .. refusal
   M.state.stopping = true
   enter('failed', problem)
-  complain(problem)
+  messages.complain(problem)
   release(problem)
 end
 
@@ -139,7 +153,10 @@ local function crashed(how)
   if not allowed then
     local problem = 'the daemon keeps ending and stays down: :Fileops restart'
     enter('failed', problem)
-    complain(problem, ('%s (%s, time %d in %d s)'):format(problem, how, options.max + 1, options.within_s))
+    messages.complain(
+      problem,
+      ('%s (%s, time %d in %d s)'):format(problem, how, options.max + 1, options.within_s)
+    )
     return release(problem)
   end
   table.insert(M.state.restarts, now)
@@ -164,6 +181,15 @@ local function on_exit(code, signal, client_id)
     end
     local how = signal ~= 0 and ('by signal %d'):format(signal) or ('with code %d'):format(code)
     log.note('end ' .. how)
+    M.state.shared = nil
+    require('fileops.sessions').forget()
+    local words = attaching
+    attaching = nil
+    if words and not M.state.stopping then
+      M.state.private_reason = locate.why_private(words[1] or ('it ended ' .. how))
+      log.note('no shared daemon: ' .. M.state.private_reason)
+      return M.launch()
+    end
     if M.state.stopping or (connection and connection.stopped_by_us()) then
       M.state.stopping = false
       require('fileops.review.queue').withdraw_all('the daemon was stopped')
@@ -179,31 +205,7 @@ end
 --- The configuration for Neovim's LSP client; `vim.lsp.config('fileops', {…})` may change it.
 ---@return vim.lsp.Config
 function M.lsp_config()
-  local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental =
-    { fileops = { confirm_edit = true, confirm_command = true, correct_edit = true } }
-  -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
-  capabilities.workspace.workspaceEdit.documentChanges = true
-  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `code_lens`
-  return {
-    name = 'fileops',
-    cmd = connect,
-    capabilities = capabilities,
-    handlers = require('fileops.client.handlers').all(),
-    -- every keystroke is told at once: the daemon decides by it what may be written to disk
-    flags = { debounce_text_changes = 0, allow_incremental_sync = true },
-    before_init = function(params)
-      local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
-      params.initializationOptions = handshake.as_json(options)
-    end,
-    on_init = on_init,
-    on_exit = on_exit,
-    root_dir = function(buf, on_dir)
-      local _, found = locate.find()
-      if found and require('fileops.client.sync').is_told(buf) then on_dir(M.root()) end
-    end,
-    reuse_client = function(client) return client.name == 'fileops' end,
-  }
+  return handshake.lsp_config({ cmd = connect, on_init = on_init, on_exit = on_exit, root = M.root })
 end
 
 --- Start the process, without further questions.
@@ -241,9 +243,10 @@ function M.ready(callback)
   if not found then
     local problem, details = locate.missing(places)
     enter('failed', problem)
-    complain(problem, ('%s; %s'):format(problem, details))
+    messages.complain(problem, ('%s; %s'):format(problem, details))
     return release(problem)
   end
+  M.state.private_reason = nil
   M.launch()
 end
 

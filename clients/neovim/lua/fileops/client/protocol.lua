@@ -20,6 +20,7 @@ M.methods = {
   undo = 'fileops/undo',
   approval_mode = 'fileops/approvalMode',
   set_approval_mode = 'fileops/setApprovalMode',
+  sessions = 'fileops/sessions',
 }
 
 --- Notification → the event's name in `require('fileops').on` and the pattern of its `User` autocmd.
@@ -29,6 +30,7 @@ M.notifications = {
   ['fileops/didEdit'] = { event = 'edit', autocmd = 'FileopsEdit' },
   ['fileops/didConflict'] = { event = 'conflict', autocmd = 'FileopsConflict' },
   ['fileops/approvalMode'] = { event = 'mode', autocmd = 'FileopsMode' },
+  ['fileops/didChangeSessions'] = { event = 'sessions', autocmd = 'FileopsSessions' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }
 

@@ -185,3 +185,19 @@
 ---@class (exact) fileops.WatcherHealth
 ---@field state 'ok'|'degraded'
 ---@field reason string
+
+---@class (exact) fileops.Shared of the answer to `initialize`: the connection to a shared daemon
+---@field connection string such as "neovim-1"
+---@field role 'editor'|'agent'
+---@field version string of the daemon
+---@field socket string
+
+---@class (exact) fileops.SessionInfo
+---@field session_id string
+---@field host string the program that it belongs to
+---@field label string for a person
+---@field connected boolean
+---@field approval_mode 'default'|'auto_edit'|'yolo'
+---@field n_reads integer
+---@field n_edits integer
+---@field last_seen number

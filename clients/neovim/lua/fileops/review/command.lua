@@ -2,6 +2,7 @@
 -- that it is for. Plain functions; the queue is `queue`'s business and the pane `view`'s.
 local buffers = require('fileops.buffers')
 local config = require('fileops.config')
+local sessions = require('fileops.sessions')
 local winbar = require('fileops.ui.winbar')
 
 local M = {}
@@ -58,7 +59,7 @@ end
 local function title(params, count)
   local n_lines = #lines_of(params.command)
   local size = n_lines > 1 and (' · %d lines'):format(n_lines) or ''
-  local session = winbar.escape(params.session_id)
+  local session = winbar.escape(sessions.proposer(params))
   return ('%%#FileopsTitle# Command%s%%* %s wants to run this%s'):format(count, session, size)
 end
 

@@ -3,6 +3,7 @@
 local buffers = require('fileops.buffers')
 local config = require('fileops.config')
 local hunks = require('fileops.ui.hunks')
+local sessions = require('fileops.sessions')
 local winbar = require('fileops.ui.winbar')
 
 local M = {}
@@ -24,7 +25,7 @@ local function title(review, count, is_stale)
     count,
     winbar.subject(params.file_path, hunks.stats(params.hunks)),
     creates,
-    winbar.escape(params.session_id)
+    winbar.escape(sessions.proposer(params))
   )
 end
 

@@ -200,7 +200,10 @@ function M.list()
     prompt = 'Waiting reviews',
     kind = 'fileops.review',
     format_item = function(review)
-      return ('%s  %s'):format(KINDS[review.kind].item(review.params), review.params.session_id)
+      return ('%s  %s'):format(
+        KINDS[review.kind].item(review.params),
+        require('fileops.sessions').proposer(review.params)
+      )
     end,
   }, function(review)
     if review and vim.tbl_contains(all, review) then M.enter(review) end

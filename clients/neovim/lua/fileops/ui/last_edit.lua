@@ -73,6 +73,24 @@ local function look()
   }
 end
 
+--- What a pane shows of a diff that came without its hunks.
+---@param path string
+---@param diff string unified, of that file
+---@return fileops.UiExtra
+function M.of_diff(path, diff)
+  local parsed = hunks.parse(diff)
+  return {
+    file_path = path,
+    operation = 'modify',
+    diff = diff,
+    hunks = parsed,
+    stats = hunks.stats(parsed),
+    exact = true,
+    truncated = false,
+    first_changed_line = parsed[1] and math.max(parsed[1].new_start, 1) or 1,
+  }
+end
+
 --- Not while a review waits or the history is looked at: the person is busy with that.
 ---@param extra fileops.UiExtra
 ---@param label string such as "Edited", "Preview"
@@ -109,23 +127,6 @@ function M.applied(extra, label, is_shown)
   else
     last = { extra = extra, label = label }
   end
-end
-
----@param path string
----@param diff string unified, of that file
----@param label string
-function M.show_diff(path, diff, label)
-  local parsed = hunks.parse(diff)
-  M.show({
-    file_path = path,
-    operation = 'modify',
-    diff = diff,
-    hunks = parsed,
-    stats = hunks.stats(parsed),
-    exact = true,
-    truncated = false,
-    first_changed_line = parsed[1] and math.max(parsed[1].new_start, 1) or 1,
-  }, label)
 end
 
 --- Show the last diff again, and go into it.

@@ -48,10 +48,22 @@ function M.warn(sentence) show(sentence, vim.log.levels.WARN) end
 ---@param sentence string
 function M.error(sentence) show(sentence, vim.log.levels.ERROR) end
 
---- A request that could not be taken, unless the daemon's supervisor has said why a moment ago.
+local told ---@type string? the last complaint, until the main loop goes on
+
+--- An error of the daemon as a whole.
+---@param problem string
+---@param details? string more of it, for the log
+function M.complain(problem, details)
+  require('fileops.log').note(details or problem)
+  M.error(problem)
+  told = problem
+  vim.schedule(function() told = nil end)
+end
+
+--- A request that could not be taken. Where that is what `complain` said in the same moment, it is not repeated.
 ---@param err fileops.RequestError
 function M.failure(err)
-  if not require('fileops.client.process').has_told(err.message) then M.error(err.message) end
+  if err.message ~= told then M.error(err.message) end
 end
 
 return M

@@ -1,6 +1,7 @@
 -- What agents have read and no longer know: a marker at the top of the buffer, `b:fileops_stale` for status lines.
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
+local sessions = require('fileops.sessions')
 require('fileops.ui.highlights')
 
 local M = {}
@@ -8,20 +9,19 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('fileops.stale')
 local stale = {} ---@type table<string, table<string, fileops.DidBecomeStale>> real path → session → what happened
 
-local sources = { external = 'another program', buffer = 'typing here' }
-
----@param source string
----@return string
-local function who(source) return sources[source] or source:gsub('^session:', 'session ') end
-
 ---@param by_session table<string, fileops.DidBecomeStale>
 ---@return string
 function M.sentence(by_session)
-  local sessions = vim.tbl_keys(by_session)
-  table.sort(sessions)
-  local first = by_session[sessions[1]]
-  local others = #sessions > 1 and (' and %d more'):format(#sessions - 1) or ''
-  return ('stale for %s%s: %s by %s'):format(sessions[1], others, first.reason, who(first.source))
+  local ids = vim.tbl_keys(by_session)
+  table.sort(ids)
+  local first = by_session[ids[1]]
+  local others = #ids > 1 and (' and %d more'):format(#ids - 1) or ''
+  return ('stale for %s%s: %s by %s'):format(
+    sessions.name(ids[1]),
+    others,
+    first.reason,
+    sessions.source(first.source)
+  )
 end
 
 ---@param path string
@@ -48,7 +48,7 @@ end
 ---@return string? such as "modified by typing here"
 function M.reason(path, session_id)
   local event = (stale[buffers.real(path)] or {})[session_id]
-  return event and ('%s by %s'):format(event.reason, who(event.source)) or nil
+  return event and ('%s by %s'):format(event.reason, sessions.source(event.source)) or nil
 end
 
 ---@param event fileops.DidBecomeStale

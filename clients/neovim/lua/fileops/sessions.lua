@@ -1,0 +1,74 @@
+-- Sessions of all agents that the daemon serves, in this editor and outside of it: what is known of each, and by which
+-- name the person sees it. The panel that lists them is `ui/agents`.
+local protocol = require('fileops.client.protocol')
+
+local M = {}
+
+local known = {} ---@type table<string, fileops.SessionInfo> by session id
+
+---@param sessions fileops.SessionInfo[]
+function M.replace(sessions)
+  known = {}
+  for _, session in ipairs(sessions) do
+    known[session.session_id] = session
+  end
+end
+
+--- The daemon is gone, and its sessions with it.
+function M.forget() known = {} end
+
+--- Ask the daemon for its sessions.
+---@param callback fun(err: fileops.RequestError?, sessions: fileops.SessionInfo[]?)
+function M.fetch(callback)
+  require('fileops').request(protocol.methods.sessions, vim.empty_dict(), function(err, result)
+    if err then return callback(err) end
+    M.replace(result.sessions)
+    callback(nil, result.sessions)
+  end)
+end
+
+--- Those that are attached first; otherwise by id, so that a row does not move while the person looks at it.
+---@return fileops.SessionInfo[]
+function M.list()
+  local sessions = vim.tbl_values(known)
+  table.sort(sessions, function(a, b)
+    if a.connected ~= b.connected then return a.connected end
+    return a.session_id < b.session_id
+  end)
+  return sessions
+end
+
+--- The name of a session for the person: its label, with its host where the label does not say it.
+---@param session { label: string, host: string }
+---@return string
+local function named(session)
+  local is_told = session.host == '' or session.label:lower():find(session.host:lower(), 1, true) ~= nil
+  return is_told and session.label or ('%s (%s)'):format(session.label, session.host)
+end
+
+--- The name of whoever made an edit; the daemon names no session where the person did.
+---@param session_id string
+---@return string
+function M.name(session_id)
+  if session_id == '' then return 'you' end
+  local session = known[session_id]
+  return session and named(session) or session_id
+end
+
+--- The name of the agent that proposes an edit or a command.
+---@param params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@return string
+function M.proposer(params) return params.session and named(params.session) or M.name(params.session_id) end
+
+local sources = { external = 'another program', buffer = 'typing here' }
+
+--- Who changed a file.
+---@param source string "external", "buffer" or "session:ID"
+---@return string
+function M.source(source)
+  local session_id = source:match('^session:(.*)$')
+  if session_id then return 'session ' .. M.name(session_id) end
+  return sources[source] or source
+end
+
+return M
