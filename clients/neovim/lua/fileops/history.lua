@@ -67,16 +67,23 @@ local function draw()
       vim.api.nvim_buf_set_extmark(view.list, ns, i - 1, 0, { end_col = #lines[i], hl_group = group })
     end
   end
-  draw_diff()
 end
 
+--- Fetch the list anew. The cursor stays on its entry: a key that was meant for it must not meet another one.
 local function refresh()
   if not view then return end
   require('fileops').edits(view.params, function(err, result)
     if err then return messages.failure(err) end
     if not view then return end
+    local before = selected()
     view.entries = result.edits
     draw()
+    for i, entry in ipairs(view.entries) do
+      if before and entry.edit_id == before.edit_id then
+        vim.api.nvim_win_set_cursor(view.list_win, { i, 0 })
+      end
+    end
+    draw_diff()
   end)
 end
 
@@ -205,7 +212,7 @@ function M.open(path, session_id)
     { keys.close, 'close' },
   }
   dress(diff_win, '%=' .. winbar.hints(hints, vim.api.nvim_win_get_width(diff_win)))
-  view = {
+  local opened = {
     list_win = list_win,
     diff_win = diff_win,
     list = list,
@@ -214,15 +221,16 @@ function M.open(path, session_id)
     params = { file_path = path ~= '' and buffers.absolute(path) or nil, session_id = session_id },
     came_from = came_from,
   }
+  view = opened
   vim.api.nvim_create_autocmd('CursorMoved', { buffer = list, callback = draw_diff })
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = list,
-    callback = function() vim.schedule(M.close) end,
-  })
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = diff,
-    callback = function() vim.schedule(M.close) end,
-  })
+  for _, buf in ipairs({ list, diff }) do
+    vim.api.nvim_create_autocmd('BufWipeout', {
+      buffer = buf,
+      callback = vim.schedule_wrap(function()
+        if view == opened then M.close() end -- by then another may be open
+      end),
+    })
+  end
   refresh()
 end
 

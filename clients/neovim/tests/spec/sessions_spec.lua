@@ -1,0 +1,67 @@
+local t = require('harness')
+local handlers = require('fileops.client.handlers').all()
+local sessions = require('fileops.sessions')
+
+---@param ... table fields that differ
+---@return fileops.SessionInfo[]
+local function told(...)
+  local all = vim.tbl_map(function(fields)
+    local session = { host = 'codex', connected = true, approval_mode = 'default', n_reads = 0, n_edits = 0 }
+    session.last_seen = 1
+    return vim.tbl_extend('force', session, fields)
+  end, { ... })
+  handlers['fileops/didChangeSessions'](nil, { sessions = all })
+  return all
+end
+
+t.it('a session is called by its label, with its host where the label does not say it', function()
+  told(
+    { session_id = 'codex:0199', label = 'Fix the totals' },
+    { session_id = 'codex-2', label = 'Codex 2' },
+    { session_id = 'agent-1', label = 'agent-1', host = '' }
+  )
+  t.eq(vim.tbl_map(sessions.name, { 'codex:0199', 'codex-2', 'agent-1', 'unknown', '' }), {
+    'Fix the totals (codex)',
+    'Codex 2',
+    'agent-1',
+    'unknown',
+    'you',
+  })
+  t.eq(sessions.source('session:codex:0199'), 'session Fix the totals (codex)')
+  t.eq(sessions.source('buffer'), 'typing here')
+  t.eq(sessions.proposer({ session_id = 'codex-2' }), 'Codex 2')
+  local session = { session_id = 'x', label = 'newer', host = 'gemini' }
+  t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer (gemini)')
+  sessions.forget()
+  t.eq(sessions.name('codex-2'), 'codex-2')
+end)
+
+t.it('those that are attached come first, and no row moves when one is active', function()
+  local all = told(
+    { session_id = 'c', label = 'c', connected = false },
+    { session_id = 'b', label = 'b' },
+    { session_id = 'a', label = 'a' }
+  )
+  local function ids()
+    return vim.tbl_map(function(session) return session.session_id end, sessions.list())
+  end
+  t.eq(ids(), { 'a', 'b', 'c' })
+  all[2].last_seen = 1000
+  told(unpack(all))
+  t.eq(ids(), { 'a', 'b', 'c' })
+end)
+
+t.it('the panel follows what is told, and the cursor stays on its session', function()
+  t.clean()
+  local all = told({ session_id = 'a', label = 'a' }, { session_id = 'b', label = 'b' })
+  local agents = require('fileops.ui.agents')
+  agents.show()
+  vim.api.nvim_win_set_cursor(0, { 3, 0 })
+  all[1].connected, all[2].n_edits = false, 7
+  told(unpack(all))
+  t.eq(vim.api.nvim_get_current_line():match('● b%s+codex%s+default%s+0%s+7') ~= nil, true)
+  t.eq(vim.api.nvim_win_get_cursor(0)[1], 2)
+  agents.close()
+  t.eq(#vim.api.nvim_list_wins(), 1)
+  sessions.forget()
+end)
