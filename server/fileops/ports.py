@@ -229,6 +229,10 @@ class DirectoryWatch(Protocol):
         """Whether the watched folder is still the one at that path."""
         ...
 
+    def max_folders(self) -> int:
+        """How many folders may be watched at once, as the system is configured now."""
+        ...
+
     def is_alive(self) -> bool:
         """Whether events still arrive at all."""
         ...

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from bench import plots, report
@@ -22,6 +23,7 @@ def main() -> int:
     )
     parser.add_argument("--no-peers", action="store_true", help="do not install and measure other tools")
     parser.add_argument("--peers-folder", type=Path, default=DEFAULT_PEERS, help="where they are kept between runs")
+    parser.add_argument("--earlier", type=Path, help="a checkout of an earlier version, measured too (S14)")
     parser.add_argument("--json", type=Path, help="write every time to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file as well")
     parser.add_argument("--plot", type=Path, help="measure the curves too and draw them into this .svg or .png")
@@ -30,6 +32,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
     peers = Peers() if arguments.no_peers else install_peers(arguments.peers_folder)
+    peers = replace(peers, earlier=arguments.earlier)
     results: list[Result] = []
     chosen: list[str] = arguments.scenarios or ([] if arguments.plot else list(SCENARIOS))
     for name in chosen:

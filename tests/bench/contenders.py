@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,8 @@ class RawDurable(Raw):
 class Ours:
     name = "fileops-server"
 
-    def __init__(self, root: str, **options: Any) -> None:
-        self.rpc = LspPipe(DEFAULT_COMMAND)
+    def __init__(self, root: str, *, env: Mapping[str, str] | None = None, **options: Any) -> None:
+        self.rpc = LspPipe(DEFAULT_COMMAND, env)
         self.root = root
         self.rpc.call("initialize", {
             "processId": os.getpid(), "capabilities": {}, "rootUri": Path(root).as_uri(),
@@ -126,6 +126,19 @@ class Ours:
         self.rpc.call("shutdown", None)
         self.rpc.notify("exit", None)
         self.rpc.close()
+
+    def kill(self) -> None:
+        """End it without another word, also while a thread waits for what it sends."""
+        self.rpc.kill()
+
+
+class Earlier(Ours):
+    """An earlier version of ours, from a checkout of it."""
+
+    name = "fileops-server, earlier"
+
+    def __init__(self, checkout: Path, root: str) -> None:
+        super().__init__(root, env={**os.environ, "PYTHONPATH": str(checkout / "server")})
 
 
 class StockPygls:
@@ -206,10 +219,14 @@ class McpTextEditor:
 
 @dataclass(frozen=True, kw_only=True)
 class Peers:
-    """Commands of the installed peers; None where one could not be installed (the report says so)."""
+    """Commands of the installed peers; None where one could not be installed (the report says so).
+
+    earlier: a checkout of an earlier version of ours, for the scenarios that compare with it.
+    """
 
     mcp_filesystem: tuple[str, ...] | None = None
     mcp_text_editor: tuple[str, ...] | None = None
+    earlier: Path | None = None
 
 
 def install_peers(folder: Path) -> Peers:

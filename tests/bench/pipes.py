@@ -59,6 +59,10 @@ class _Child(ABC):
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
         self._in.flush()
 
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
     def close(self) -> None:
         self._in.close()
         try:

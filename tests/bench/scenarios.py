@@ -19,6 +19,7 @@ import fileops_client
 from bench.contenders import McpFilesystem, McpTextEditor, Ours, Peers, Raw, RawDurable, StockPygls
 from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resident_kb
 from bench.pipes import LspPipe
+from bench.scale import s14_scale
 from fileops.rpc.decode import decode
 from fileops.rpc.messages import Request, parse
 from fileops.wire.types import MultiEditParams
@@ -488,5 +489,5 @@ def curve_by_tracked(folder: Path, runs: Runs, peers: Peers) -> list[Result]:
 SCENARIOS: dict[str, Callable[[Path, Runs, Peers], Result]] = {
     "S1": s1_cold_start, "S2": s2_warm_read, "S3": s3_deep_read, "S4": s4_small_edit, "S5a": s5_edit_5mb,
     "S5b": s5_edit_50mb, "S6": s6_fifty_edits, "S7": s7_many_hits, "S8": s8_many_files, "S9": s9_pipelined,
-    "S10": s10_decode, "S11": s11_stale, "S12": s12_many_tracked, "S13": s13_keystroke,
+    "S10": s10_decode, "S11": s11_stale, "S12": s12_many_tracked, "S13": s13_keystroke, "S14": s14_scale,
 }  # fmt: skip

@@ -308,9 +308,11 @@ class Cancelled(Exception):
 class WatchError(Exception):
     """A folder cannot be watched, so its files are only swept. `reason` is the operating system's message.
 
-    is_missing: the folder does not exist at present, which is not a fault of the watcher.
+    is_missing: the folder does not exist at present, which is not a fault of the watcher. is_full: the system allows
+    no more watches to this user.
     """
 
     folder: str
     reason: str
     is_missing: bool = False
+    is_full: bool = False

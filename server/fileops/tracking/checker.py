@@ -178,11 +178,13 @@ class FreshnessChecker:
 
         Each call checks some of the links, in turn; links in one folder cost one resolution of that folder.
         """
-        links = self._registry.links()
-        first = self._next_link if self._next_link < len(links) else 0
+        first = self._next_link
+        links = self._registry.links(first, MAX_LINKS_PER_SWEEP)
+        if not links and first:
+            first, links = 0, self._registry.links(0, MAX_LINKS_PER_SWEEP)
         folders: dict[str, str | None] = {}
         n_resolved = 0
-        for i, (session_id, path, given_path) in enumerate(links[first : first + MAX_LINKS_PER_SWEEP]):
+        for i, (session_id, path, given_path) in enumerate(links):
             if n_resolved >= MAX_RESOLVED_PER_SWEEP:
                 self._next_link = first + i
                 return

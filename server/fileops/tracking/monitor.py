@@ -3,23 +3,31 @@
 Owns the set of tracked files and the one thread in which they are checked. It does not know what a check finds:
 `check(path)` is passed to it. All watches (watches.py) are added and removed in that thread, so that a slow system
 call never delays a request.
+
+If there are more folders than may be watched, those that were used last have the watches. A sweep has a bounded size:
+of many files it compares those without a watch and those that were used last most often (rounds.py).
 """
 
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
+from fileops.tracking.debounce import Debouncer
+from fileops.tracking.rounds import RecencyRounds
+from fileops.tracking.tracked_files import TrackedFiles
 from fileops.tracking.watches import DirectoryWatches, FolderWatchMaker
 
 DEBOUNCE_S = 0.02  # an editor's save takes less
 SWEEP_S = 0.5  # a change without a watch event is published within 1 s
-SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; many files are swept less often
-SWEEP_SLICE = 256  # files between two chances for a hint to be served
-REPAIR_EVERY = 4  # sweeps between two checks of all watches
-MAX_FOLDERS = 1000  # far below the kernel's own limit, which all programs of the user share
+SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; a slow disk is swept less often
+SWEEP_FILES = 2000  # compared in one sweep, 2 us each
+SWEEP_SLICE = 256  # files, or watches, between two chances for a hint to be served
+REPAIR_EVERY = 4  # sweeps between two checks of watches
+REPAIR_FOLDERS = 1000  # whose watches are checked at a time, 3 us each
 
 Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
 
@@ -37,24 +45,23 @@ class FileMonitor:
         moved: Moved,
         debounce_s: float = DEBOUNCE_S,
         sweep_s: float = SWEEP_S,
-        max_folders: int = MAX_FOLDERS,
+        sweep_files: int = SWEEP_FILES,
     ) -> None:
         self._check, self._each_sweep, self._on_health = check, each_sweep, on_health
-        self._moved, self._debounce_s, self._sweep_s = moved, debounce_s, sweep_s
+        self._moved, self._sweep_s = moved, sweep_s
         self._wake = threading.Condition()
         # Guarded by _wake:
-        self._files: dict[str, Stamp | None] = {}
-        self._folders: dict[str, set[str]] = {}
-        self._hinted: dict[str, float] = {}  # path -> time of the check, oldest hint first
-        self._unsynced: dict[str, None] = {}  # folders whose watch is to be added or removed
-        self._missing: set[str] = set()  # folders that did not exist yet
+        self._files = TrackedFiles()
+        self._hints = Debouncer(debounce_s)
+        # Folders whose watch is to be added or removed, and whether it may displace another one:
+        self._unsynced: dict[str, bool] = {}
         self._dropped_events = False
         self._closing = False
         self._thread: threading.Thread | None = None
         # Only touched in the thread:
-        self._watches = DirectoryWatches(
-            open_watch, self._on_hint, self._on_move, self._on_lost, max_folders=max_folders
-        )
+        self._watches = DirectoryWatches(open_watch, self._on_hint, self._on_move, self._on_lost)
+        self._file_rounds = RecencyRounds(sweep_files)
+        self._folder_rounds = RecencyRounds(REPAIR_FOLDERS)
         self._catching_up = False  # events were dropped and not all files have been compared since
         self._health = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
@@ -72,15 +79,9 @@ class FileMonitor:
         with self._wake:
             if self._closing:
                 return None
-            before = self._files.get(path)
-            self._files[path] = stamp
-            paths = self._folders.get(folder)
-            is_new = paths is None
-            if paths is None:
-                paths = self._folders[folder] = set()
-            paths.add(path)
-            if is_new or folder in self._missing:
-                self._unsynced[folder] = None
+            before = self._files.put(path, stamp)
+            if not self._files.is_watched(folder):
+                self._unsynced[folder] = True
                 self._start()
                 self._wake.notify()
         return before
@@ -88,29 +89,25 @@ class FileMonitor:
     def hint_if_changed(self, path: str) -> None:
         """Have the file checked if it has changed between its stamp and the beginning of its watch."""
         with self._wake:
-            if path not in self._files or os.path.dirname(path) in self._unsynced:
-                return  # compared when its watch is added
-            stamp = self._files[path]
+            if path not in self._files:
+                return
+            stamp = self._files.stamp(path)
         if self._moved(((path, stamp),)):
             self.hint(path)
 
     def set_baseline(self, path: str, stamp: Stamp | None) -> None:
         """Compare with this stamp from now on: it has been checked."""
         with self._wake:
-            if path in self._files:
-                self._files[path] = stamp
+            self._files.set_stamp(path, stamp)
 
     def untrack(self, path: str) -> None:
+        folder = os.path.dirname(path)
         with self._wake:
-            if self._files.pop(path, self) is self:
+            if not self._files.remove(path):
                 return
-            self._hinted.pop(path, None)
-            folder = os.path.dirname(path)
-            paths = self._folders[folder]
-            paths.discard(path)
-            if not paths:
-                del self._folders[folder]
-                self._unsynced[folder] = None
+            self._hints.discard(path)
+            if not self._files.has_folder(folder):
+                self._unsynced[folder] = False
                 self._wake.notify()
 
     def hint(self, path: str) -> None:
@@ -118,17 +115,17 @@ class FileMonitor:
         if path not in self._files:  # most hints are about other files of the folder
             return
         with self._wake:
-            if path in self._files and path not in self._hinted:
-                self._hinted[path] = time.monotonic() + self._debounce_s
+            if path in self._files and self._hints.add(path, time.monotonic()):
                 self._wake.notify()
 
     def sweep_now(self) -> None:
         """Check the hinted files and compare every file once, in the calling thread."""
         with self._wake:
-            hinted, self._hinted = tuple(self._hinted), {}
+            hinted = self._hints.take_all()
+            paths = list(self._files.newest_first())
         for path in hinted:
             self._check(path)
-        for _ in self._compare_all():
+        for _ in self._compare(paths):
             pass
         self._each_sweep()
 
@@ -154,7 +151,7 @@ class FileMonitor:
     def _on_move(self, folder: str, name: str) -> None:
         """Another file has another stamp; so a file with the tracked stamp was moved here by our own commit."""
         path = os.path.join(folder, name)
-        if path in self._files and self._moved(((path, self._files.get(path)),)):
+        if path in self._files and self._moved(((path, self._files.stamp(path)),)):
             self.hint(path)
 
     def _on_lost(self, folder: str | None) -> None:
@@ -162,8 +159,9 @@ class FileMonitor:
             if folder is None:
                 self._dropped_events = True
                 self._next_sweep = 0.0
-            elif folder in self._folders:
-                self._unsynced[folder] = None
+            elif self._files.has_folder(folder):
+                self._files.set_watched(folder, is_watched=False)
+                self._unsynced.setdefault(folder, False)
             self._wake.notify()
 
     # --- the thread ------------------------------------------------------------------------------------------
@@ -176,10 +174,11 @@ class FileMonitor:
                     self._wake.wait(self._idle_s())
                 if self._closing:
                     break
-                folders, self._unsynced = tuple(self._unsynced), {}
-                paths = self._due()
-            for folder in folders:
-                self._sync_watch(folder)
+                unsynced = list(islice(self._unsynced, SWEEP_SLICE))
+                folders = [(folder, self._unsynced.pop(folder)) for folder in unsynced]
+                paths = self._hints.take_due(time.monotonic())
+            for folder, may_displace in folders:
+                self._sync_watch(folder, may_displace=may_displace)
             for path in paths:
                 self._check(path)
             if sweep is None and self._files and time.monotonic() >= self._next_sweep:
@@ -193,20 +192,9 @@ class FileMonitor:
     def _idle_s(self) -> float | None:
         if self._unsynced:
             return 0.0
-        times = [next(iter(self._hinted.values()))] if self._hinted else []
-        if self._files:
-            times.append(self._next_sweep)
+        next_sweep = self._next_sweep if self._files else None
+        times = [time_s for time_s in (self._hints.next_s, next_sweep) if time_s is not None]
         return max(0.0, min(times) - time.monotonic()) if times else None
-
-    def _due(self) -> list[str]:
-        now, due = time.monotonic(), list[str]()
-        for path, when in self._hinted.items():
-            if when > now:
-                break
-            due.append(path)
-        for path in due:
-            del self._hinted[path]
-        return due
 
     # --- the sweep -------------------------------------------------------------------------------------------
 
@@ -214,24 +202,28 @@ class FileMonitor:
         began = time.thread_time()
         with self._wake:
             self._catching_up, self._dropped_events = self._dropped_events, False
+            if self._catching_up:
+                paths = list(self._files.newest_first())
+            else:
+                paths = self._file_rounds.turn(len(self._files), self._files.newest_first)
         self._report()
-        yield from self._compare_all()
+        yield from self._compare(paths)
         self._each_sweep()
         self._n_sweeps += 1
         if self._n_sweeps % REPAIR_EVERY == 0:
             yield
-            self._repair()
+            yield from self._repair()
         self._catching_up = False
         self._sweep_cost_s += (time.thread_time() - began - self._sweep_cost_s) / 4  # one slow sweep is no rule
         with self._wake:
             if not self._dropped_events:
                 self._next_sweep = time.monotonic() + max(self._sweep_s, self._sweep_cost_s / SWEEP_SHARE)
 
-    def _compare_all(self) -> Iterator[None]:
-        with self._wake:
-            files = tuple(self._files.items())
-        for start in range(0, len(files), SWEEP_SLICE):
-            for path in self._moved(files[start : start + SWEEP_SLICE]):
+    def _compare(self, paths: list[str]) -> Iterator[None]:
+        for start in range(0, len(paths), SWEEP_SLICE):
+            with self._wake:
+                files = self._files.stamps_of(paths[start : start + SWEEP_SLICE])
+            for path in self._moved(files):
                 self._check(path)
                 self._recheck_watch(os.path.dirname(path))
             yield
@@ -241,37 +233,61 @@ class FileMonitor:
     def _recheck_watch(self, folder: str) -> None:
         """The sweep found a change that had no watch event: have the watch checked."""
         with self._wake:
-            if folder in self._folders and folder not in self._unsynced:
-                self._unsynced[folder] = None
+            if self._files.has_folder(folder):
+                self._unsynced.setdefault(folder, False)
                 self._wake.notify()
 
-    def _sync_watch(self, folder: str) -> None:
-        """Add or remove the watch of one folder, then hint at the files that changed while it had none."""
+    def _sync_watch(self, folder: str, *, may_displace: bool) -> bool:
+        """Add or remove the watch of one folder. Hint at the files that changed while it had none, or with it.
+
+        Returns False if there was no room for the watch.
+        """
         with self._wake:
-            is_wanted = folder in self._folders
-            self._missing.discard(folder)
+            is_wanted, is_watched = self._files.has_folder(folder), self._files.is_watched(folder)
         if not is_wanted:
             self._watches.drop(folder)
-            return
+            return True
         if self._watches.is_in_place(folder):
-            return
-        if not self._watches.add(folder):
-            self._missing.add(folder)
+            added = "watched"
+            if is_watched:
+                return True
+        else:
+            added = self._watches.add(folder)
+            if added == "full" and may_displace and self._displace_for(folder):
+                added = self._watches.add(folder)
         with self._wake:  # again: files may have been tracked since
-            files = [(path, self._files[path]) for path in self._folders.get(folder, ())]
+            self._files.set_watched(folder, is_watched=added == "watched")
+            files = self._files.stamps_of(self._files.files_in(folder)) if added in {"watched", "missing"} else []
         for path in self._moved(files):
             self.hint(path)
+        return added != "full"
 
-    def _repair(self) -> None:
-        """Add every watch that is missing, misplaced or dead. The sweep has just compared all files."""
-        if self._watches.is_dead():
+    def _displace_for(self, folder: str) -> bool:
+        """Drop the watch of the folder that was used longest ago. Returns False if there is none."""
+        with self._wake:
+            oldest = self._files.least_recently_watched()
+            if oldest is None:
+                return False
+            self._files.set_watched(oldest, is_watched=False)
+        self._watches.displace(oldest, by=folder)
+        return True
+
+    def _repair(self) -> Iterator[None]:
+        """Add watches that are missing, misplaced or dead. The sweep has just compared the files."""
+        is_dead = self._watches.is_dead()
+        if is_dead:
             self._report()
             self._watches.close()
         self._watches.allow_retry()
         with self._wake:
-            folders = tuple(self._folders)
-        for folder in folders:
-            self._sync_watch(folder)
+            n_turn, newest_first = self._files.n_folders, self._files.folders_newest_first
+            folders = list(newest_first()) if is_dead else self._folder_rounds.turn(n_turn, newest_first)
+        has_room = True
+        for n, folder in enumerate(folders):
+            if has_room or self._watches.has(folder):
+                has_room = self._sync_watch(folder, may_displace=False) and has_room
+            if n % SWEEP_SLICE == SWEEP_SLICE - 1:
+                yield
 
     # --- health ----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Touches no file. Each method is atomic. Events are published under the lock, so 
 
 import threading
 from collections.abc import Mapping
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -50,10 +51,11 @@ class TrackerRegistry:
             tracker = self._trackers.get(session_id)
             return tuple(tracker.entries()) if tracker is not None else ()
 
-    def links(self) -> tuple[tuple[str, str, str], ...]:
-        """(session, canonical path, given path) of each file that was not given by its canonical path."""
+    def links(self, start: int, n: int) -> list[tuple[str, str, str]]:
+        """(session, canonical path, given path) of n files that were not given by their canonical paths."""
         with self._lock:
-            return tuple((session_id, path, given) for (session_id, path), given in self._links.items())
+            links = islice(self._links.items(), start, start + n)
+            return [(session_id, path, given) for (session_id, path), given in links]
 
     def writer(self, path: str, stamp: Stamp | None) -> str | None:
         """The session whose write left the file with this stamp."""

@@ -1,6 +1,7 @@
 """The watches on folders, and the reasons why a folder has none. Knows no file and no clock."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from fileops.model.errors import WatchError
 from fileops.ports import DirectoryWatch
@@ -9,6 +10,9 @@ OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
 FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint, on_move, on_lost
 
+# missing: no such folder. full: there is room only if another folder is dropped. refused: for another reason.
+Added = Literal["watched", "missing", "full", "refused"]
+
 
 class DirectoryWatches:
     """Belongs to one thread. Opens its watcher with the first folder.
@@ -16,26 +20,22 @@ class DirectoryWatches:
     on_hint, on_move, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
     """
 
-    def __init__(
-        self,
-        open_watch: FolderWatchMaker | None,
-        on_hint: OnHint,
-        on_move: OnHint,
-        on_lost: OnLost,
-        *,
-        max_folders: int,
-    ) -> None:
+    def __init__(self, open_watch: FolderWatchMaker | None, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
         self._open_watch, self._on_hint, self._on_move, self._on_lost = open_watch, on_hint, on_move, on_lost
-        self._max_folders = max_folders
         self._watch: DirectoryWatch | None = None
         self._watched: set[str] = set()
         self._refused: dict[str, str] = {}  # folder -> why it is only swept
+        self._max_folders = 0  # of the open watcher
         self._failure: str | None = None  # of the watcher as a whole
 
     @property
     def problem(self) -> str:
         """Why some or all folders are not watched; "" if all are."""
         return next(iter(self._refused.values()), "") if self._failure is None else self._failure
+
+    def has(self, folder: str) -> bool:
+        """Whether the folder had a watch when that was last checked."""
+        return folder in self._watched
 
     def is_in_place(self, folder: str) -> bool:
         """Whether the folder is watched. Removes a watch that is on another folder by now."""
@@ -44,30 +44,35 @@ class DirectoryWatches:
             self.drop(folder)
         return folder in self._watched
 
-    def add(self, folder: str) -> bool:
-        """Watch the folder. False if it does not exist; any other failure becomes the `problem`."""
+    def add(self, folder: str) -> Added:
+        """Watch the folder, if there is room for one more. "full" and "refused" are a `problem`."""
         self._refused.pop(folder, None)
         watch = self._opened()
         if watch is None:
-            return True
+            return "refused"
         if len(self._watched) >= self._max_folders:
-            self._refused[folder] = f"more than {self._max_folders} folders: the others are only swept"
-            return True
+            self._refused[folder] = self._is_full()
+            return "full"
         try:
             watch.add(folder)
         except WatchError as refusal:
             if refusal.is_missing:
-                return False
+                return "missing"
             self._refused[folder] = f"a folder cannot be watched: {refusal.reason}"
-        else:
-            self._watched.add(folder)
-        return True
+            return "full" if refusal.is_full else "refused"
+        self._watched.add(folder)
+        return "watched"
 
     def drop(self, folder: str) -> None:
         if self._watch is not None:
             self._watch.remove(folder)
         self._watched.discard(folder)
         self._refused.pop(folder, None)
+
+    def displace(self, folder: str, *, by: str) -> None:
+        """Drop the watch of a folder that is still tracked, so that there is room for one that was refused."""
+        self.drop(folder)
+        self._refused[folder] = self._refused.get(by, self._is_full())
 
     def is_dead(self) -> bool:
         """Whether the watcher has died; that is the `problem` until `close` and `allow_retry`."""
@@ -77,8 +82,10 @@ class DirectoryWatches:
         return True
 
     def allow_retry(self) -> None:
-        """Try again to open a watcher that could not be opened."""
+        """Try again to open a watcher that could not be opened; ask again how many folders may be watched."""
         self._failure = None
+        if self._watch is not None:
+            self._max_folders = self._watch.max_folders()
 
     def close(self) -> None:
         if self._watch is not None:
@@ -86,10 +93,15 @@ class DirectoryWatches:
             self._watch = None
         self._watched.clear()
 
+    def _is_full(self) -> str:
+        return f"no more than {self._max_folders} folders are watched: those that were used longest ago are only swept"
+
     def _opened(self) -> DirectoryWatch | None:
         if self._watch is None and self._open_watch is not None and self._failure is None:
             try:
                 self._watch = self._open_watch(self._on_hint, self._on_move, self._on_lost)
             except WatchError as refusal:
                 self._failure = f"folders cannot be watched: {refusal.reason}"
+            else:
+                self._max_folders = self._watch.max_folders()
         return self._watch

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
+from fileops.watch.limits import max_inotify_folders
 from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class InotifyWatch:
     def add(self, folder: str) -> None:
         from watchdog.observers.inotify_c import CallbackId
 
-        watch = _InotifyCallbacks(folder, identity_of(folder), self._on_hint, self._on_move, self._lost)
+        watch = _InotifyCallbacks(self, folder, identity_of(folder))
         with self._lock:
             if self._watches.setdefault(folder, watch) is not watch:
                 return
@@ -55,8 +56,12 @@ class InotifyWatch:
             watch.descriptor = self._queue.add_callback(os.fsencode(folder), self._mask, watch, CallbackId(id(watch)))
         except OSError as error:
             self.remove(folder)
-            is_missing = error.errno in {errno.ENOENT, errno.ENOTDIR}
-            raise WatchError(folder=folder, reason=error.strerror or str(error), is_missing=is_missing) from error
+            raise WatchError(
+                folder=folder,
+                reason=error.strerror or str(error),
+                is_missing=error.errno in {errno.ENOENT, errno.ENOTDIR},
+                is_full=error.errno == errno.ENOSPC,
+            ) from error
         if watch.descriptor == -1:  # watchdog swallows EACCES
             self.remove(folder)
             raise WatchError(folder=folder, reason=os.strerror(errno.EACCES))
@@ -77,6 +82,9 @@ class InotifyWatch:
             watch = self._watches.get(folder)
         return watch is not None and is_where_it_was(folder, watch.identity)
 
+    def max_folders(self) -> int:
+        return max_inotify_folders()
+
     def is_alive(self) -> bool:
         return self._queue.is_alive()
 
@@ -86,7 +94,10 @@ class InotifyWatch:
         self._queue.stop()
         self._queue.join(timeout=2)
 
-    def _lost(self, watch: "_InotifyCallbacks | None") -> None:
+    def on_event(self, folder: str, name: str, *, is_move: bool) -> None:
+        (self._on_move if is_move else self._on_hint)(folder, name)
+
+    def on_lost(self, watch: "_InotifyCallbacks | None") -> None:
         """Report a lost watch; None means that the queue overflowed."""
         if watch is None:
             self._on_lost(None)
@@ -121,31 +132,22 @@ def _burst_reader() -> "InotifyFD":
 class _InotifyCallbacks:
     """watchdog's callbacks of one watch. They run in the reader's thread and must neither raise nor wait."""
 
-    __slots__ = ("_lost", "_on_hint", "_on_move", "descriptor", "folder", "identity")
+    __slots__ = ("_owner", "descriptor", "folder", "identity")
 
-    def __init__(
-        self,
-        folder: str,
-        identity: Identity,
-        on_hint: OnHint,
-        on_move: OnHint,
-        lost: "Callable[[_InotifyCallbacks | None], None]",
-    ) -> None:
-        self.folder, self.identity = folder, identity
+    def __init__(self, owner: InotifyWatch, folder: str, identity: Identity) -> None:
+        self._owner, self.folder, self.identity = owner, folder, identity
         self.descriptor: WatchDescriptor | None = None
-        self._on_hint, self._on_move, self._lost = on_hint, on_move, lost
 
     def on_event(self, event: "InotifyEvent") -> None:
         if event.is_delete_self or event.is_move_self:
-            self._lost(self)
+            self._owner.on_lost(self)
         elif event.name:
-            report = self._on_move if event.is_move else self._on_hint
-            report(self.folder, os.fsdecode(event.name))
+            self._owner.on_event(self.folder, os.fsdecode(event.name), is_move=event.is_move)
 
     def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
         """The kernel removed the watch: the directory was removed or unmounted."""
         self.descriptor = None
-        self._lost(self)
+        self._owner.on_lost(self)
 
     def on_queue_overflow(self) -> None:
-        self._lost(None)
+        self._owner.on_lost(None)

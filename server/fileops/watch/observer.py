@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fileops.model.errors import WatchError
 from fileops.watch.inotify import OnHint, OnLost
+from fileops.watch.limits import MAX_EMITTERS
 from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class ObserverWatch:
     def is_in_place(self, folder: str) -> bool:
         entry = self._watches.get(folder)
         return entry is not None and is_where_it_was(folder, entry[0])
+
+    def max_folders(self) -> int:
+        return MAX_EMITTERS
 
     def is_alive(self) -> bool:
         return self._observer.is_alive()

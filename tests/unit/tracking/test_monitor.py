@@ -1,6 +1,7 @@
 """When files are looked at, which folders are watched, and how the watcher is said to be."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -28,6 +29,9 @@ class ToyWatch:
         refusal = self.world.refusals.get(folder)
         if refusal is not None:
             raise refusal
+        if self.world.n_watches_left == 0:
+            raise WatchError(folder=folder, reason="inotify watch limit reached", is_full=True)
+        self.world.n_watches_left -= 1
         self.world.watched.append(folder)
         self.world.misplaced.discard(folder)
         self.world.tell()
@@ -36,10 +40,14 @@ class ToyWatch:
         if folder in self.world.watched:
             self.world.watched.remove(folder)
             self.world.n_removed += 1
+            self.world.n_watches_left += 1
             self.world.tell()
 
     def is_in_place(self, folder: str) -> bool:
         return folder in self.world.watched and folder not in self.world.misplaced
+
+    def max_folders(self) -> int:
+        return self.world.max_folders
 
     def is_alive(self) -> bool:
         return not self.world.is_dead
@@ -52,6 +60,7 @@ class ToyWatch:
 class MonitorWorld:
     sweep_s: float = NEVER_S
     max_folders: int = 1000
+    sweep_files: int = 1000
 
     def __post_init__(self) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -59,7 +68,9 @@ class MonitorWorld:
         self.health: list[WatcherHealth] = []
         self.n_sweeps = 0
         self.n_opened = self.n_removed = 0
+        self.n_watches_left = 100_000
         self.moved_paths: set[str] = set()
+        self.compared: Counter[str] = Counter()
         self.watched: list[str] = []
         self.misplaced: set[str] = set()
         self.refusals: dict[str, WatchError] = {}
@@ -76,7 +87,7 @@ class MonitorWorld:
             moved=self.moved,
             debounce_s=SOON_S,
             sweep_s=self.sweep_s,
-            max_folders=self.max_folders,
+            sweep_files=self.sweep_files,
         )
 
     def look(self, path: str) -> None:
@@ -110,7 +121,9 @@ class MonitorWorld:
 
     def moved(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
         with self.changed:
-            return [path for path, _ in files if path in self.moved_paths]
+            paths = [path for path, _ in files]
+            self.compared.update(paths)
+            return [path for path in paths if path in self.moved_paths]
 
     def tell(self) -> None:
         with self.changed:
@@ -205,7 +218,7 @@ def test_sweep_finds_what_no_hint_told(sweeping: MonitorWorld) -> None:
     sweeping.wait_for_sweeps(1)
     with sweeping.changed:
         sweeping.moved_paths |= {"/a/f3", "/a/f599"}
-    sweeping.wait_for(lambda: sweeping.looked == ["/a/f3", "/a/f599"])
+    sweeping.wait_for(lambda: sorted(sweeping.looked) == ["/a/f3", "/a/f599"])
 
 
 def test_sweep_rests_when_nothing_is_tracked(sweeping: MonitorWorld) -> None:
@@ -219,19 +232,91 @@ def test_sweep_rests_when_nothing_is_tracked(sweeping: MonitorWorld) -> None:
     assert sweeping.n_sweeps <= n_sweeps + 2  # the one under way, and the one that is due
 
 
-def test_folder_past_the_cap_is_only_swept_and_said_so() -> None:
+@pytest.fixture
+def crowded() -> Iterator[MonitorWorld]:
+    """Two folders may be watched; /a, /b and /c are used, /a and /c last."""
     world = MonitorWorld(sweep_s=SOON_S, max_folders=2)
     world.track("/a/f", "/b/f")
     world.wait_for(lambda: len(world.watched) == 2)
-    world.track("/c/f")
-    world.wait_for(lambda: len(world.health) == 1)
-    assert world.health[0].state == "degraded"
-    assert "more than 2 folders" in world.health[0].reason
-    world.moved_paths.add("/c/f")
-    world.wait_for(lambda: "/c/f" in world.looked)
-    world.monitor.untrack("/a/f")
-    world.wait_for(lambda: world.health[-1].state == "ok")
-    assert sorted(world.watched) == ["/b", "/c"]
+    world.track("/a/g", "/c/f")
+    world.wait_for(lambda: "/c" in world.watched)
+    yield world
+    world.monitor.close()
+
+
+def test_folder_beyond_the_cap_takes_the_watch_of_the_one_used_longest_ago(crowded: MonitorWorld) -> None:
+    assert sorted(crowded.watched) == ["/a", "/c"]
+    crowded.track("/b/g")
+    crowded.wait_for(lambda: sorted(crowded.watched) == ["/b", "/c"])
+    crowded.wait_for_sweeps(10)
+    assert sorted(crowded.watched) == ["/b", "/c"]
+
+
+def test_folder_beyond_the_cap_is_swept_and_the_health_says_so(crowded: MonitorWorld) -> None:
+    crowded.wait_for(lambda: len(crowded.health) == 1)
+    assert crowded.health[0].state == "degraded"
+    assert "no more than 2 folders are watched" in crowded.health[0].reason
+    crowded.moved_paths.add("/b/f")
+    crowded.wait_for(lambda: crowded.looked == ["/b/f"])
+    crowded.wait_for_sweeps(10)
+    assert sorted(crowded.watched) == ["/a", "/c"]  # a change by others is no use of the folder
+    assert len(crowded.health) == 1
+
+
+def test_room_that_is_left_goes_to_the_folder_beyond_the_cap(crowded: MonitorWorld) -> None:
+    crowded.monitor.untrack("/c/f")
+    crowded.wait_for(lambda: bool(crowded.health) and crowded.health[-1].state == "ok")
+    assert sorted(crowded.watched) == ["/a", "/b"]
+
+
+def test_cap_is_asked_again_while_the_daemon_runs(crowded: MonitorWorld) -> None:
+    crowded.max_folders = 3
+    crowded.wait_for(lambda: bool(crowded.health) and crowded.health[-1].state == "ok")
+    assert sorted(crowded.watched) == ["/a", "/b", "/c"]
+
+
+def test_watch_that_the_system_has_no_room_for_takes_the_place_of_the_oldest(quiet: MonitorWorld) -> None:
+    quiet.track("/a/f", "/b/f")
+    quiet.wait_for(lambda: len(quiet.watched) == 2)
+    quiet.n_watches_left = 0
+    quiet.track("/c/f")
+    quiet.wait_for(lambda: sorted(quiet.watched) == ["/b", "/c"])
+    quiet.wait_for(lambda: len(quiet.health) == 1)
+    assert quiet.health[0].reason == "a folder cannot be watched: inotify watch limit reached"
+
+
+def test_sweep_of_many_files_compares_the_last_used_folders_each_time_and_forgets_none() -> None:
+    world = MonitorWorld(sweep_s=SOON_S, sweep_files=64)
+    paths = [f"/folder-{n}/f" for n in range(1000)]
+    world.track(*paths)
+    world.wait_for(lambda: len(world.watched) == len(paths))
+    newest, oldest = paths[-1], paths[0]
+    with world.changed:
+        world.compared.clear()
+        n_sweeps = world.n_sweeps
+    world.wait_for(lambda: set(world.compared) == set(paths))
+    with world.changed:
+        assert world.compared[newest] >= world.n_sweeps - n_sweeps - 1
+        assert world.compared.total() <= 64 * (world.n_sweeps - n_sweeps + 1)
+        world.compared.clear()
+        n_sweeps = world.n_sweeps
+    world.track(oldest)
+    world.wait_for_sweeps(5)
+    with world.changed:
+        assert world.compared[oldest] >= 4
+    world.monitor.close()
+
+
+def test_sweep_of_many_files_compares_those_without_a_watch_first() -> None:
+    world = MonitorWorld(sweep_s=SOON_S, sweep_files=64)
+    world.refusals["/refused"] = WatchError(folder="/refused", reason="Permission denied")
+    world.track("/refused/f", *(f"/folder-{n}/f" for n in range(1000)))
+    world.wait_for(lambda: len(world.watched) == 1000)
+    with world.changed:
+        world.compared.clear()
+    world.wait_for_sweeps(5)
+    with world.changed:
+        assert world.compared["/refused/f"] >= 4
     world.monitor.close()
 
 
