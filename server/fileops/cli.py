@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _serve_mcp(options)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(HELLO + "\n")
-    from fileops.compose import serve
+    from fileops.compose.private import serve
 
     return serve()
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _serve_mcp(options: argparse.Namespace) -> int:
     import logging
 
-    from fileops.compose import serve_mcp
+    from fileops.compose.private import serve_mcp
     from fileops.mcp.options import McpOptions
     from fileops.mcp.roots import is_usable
 

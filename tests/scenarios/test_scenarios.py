@@ -12,11 +12,10 @@ import pytest
 import pytest_asyncio
 
 from fileops.api.requests import REQUESTS
-from fileops.compose import compose
+from fileops.compose.private import compose
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.history.journal import History
-from fileops.model.documents import BufferEdit
 from fileops.model.events import Event
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.json import dumps
@@ -55,17 +54,6 @@ class MessageReader:
                 await self._arrived.wait()
 
 
-class NoEditor:
-    """See lsp.buffers.Editor; no document is ever open here."""
-
-    checks_version = True
-
-    def apply(
-        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
-    ) -> None:
-        raise AssertionError(edit)
-
-
 class ServiceDoor:
     """The service in this process, behind the wire's own decoding and encoding."""
 
@@ -73,12 +61,11 @@ class ServiceDoor:
         self._inbox = MessageReader()
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
-        files = OverlayFileSystem(LocalFileSystem(), NoEditor(), lambda: "utf-16")
         self.service: FileOps = compose(
             decode_options(dict(settings)).settings,
             folders,
             events=self,
-            files=files,
+            files=OverlayFileSystem(LocalFileSystem()),
             approver=Person(),
             history=History(),
         )

@@ -27,7 +27,8 @@ class FakeEditor:
 
     def __init__(self, disk: FileSystem, write: Callable[[str, bytes], None]) -> None:
         self._disk, self._write = disk, write
-        self.buffers = OverlayFileSystem(disk, self, lambda: "utf-16", verify_s=0.05)
+        self.buffers = OverlayFileSystem(disk, verify_s=0.05)
+        self.said = self.buffers.connect(self, lambda: "utf-16")
         self.documents: dict[str, Document] = {}
         self.applied: list[BufferEdit] = []
         self.before_apply: Callable[[], None] = lambda: None
@@ -39,8 +40,8 @@ class FakeEditor:
         uri = uri or uri_of(path)
         shown = self._disk.read(path).data.decode("utf-8-sig", "replace") if text is None else text
         self.documents[uri] = Document(path, 1, shown)
-        self.buffers.opened(uri, path, 1, shown)
-        self.buffers.classify_pending()
+        self.said.opened(uri, path, 1, shown)
+        self.said.classify_pending()
         return uri
 
     def type(self, uri: str, old: str, new: str) -> None:
@@ -54,14 +55,14 @@ class FakeEditor:
         change = (position_of(document.text, start), position_of(document.text, end), new)
         document.text = document.text[:start] + new + document.text[end:]
         document.version += 1
-        self.buffers.changed(uri, document.version, [change])
+        self.said.changed(uri, document.version, [change])
 
     def set_text(self, uri: str, text: str) -> None:
         """As a reload from disk is told."""
         document = self.documents[uri]
         document.text = text
         document.version += 1
-        self.buffers.changed(uri, document.version, [text])
+        self.said.changed(uri, document.version, [text])
 
     def reload(self, uri: str) -> None:
         self.set_text(uri, self._disk.read(self.documents[uri].path).data.decode("utf-8-sig", "replace"))
@@ -69,11 +70,11 @@ class FakeEditor:
     def save(self, uri: str) -> None:
         document = self.documents[uri]
         self._write(document.path, document.text.encode())
-        self.buffers.saved(uri)
+        self.said.saved(uri)
 
     def close(self, uri: str) -> None:
         del self.documents[uri]
-        self.buffers.closed(uri)
+        self.said.closed(uri)
 
     # --- the Editor port -----------------------------------------------------------------------------------
 

@@ -26,18 +26,23 @@ async def record_read(service: "FileOps", params: wire.FileParams) -> wire.Recor
 
 
 async def forget(service: "FileOps", params: wire.FileParams) -> wire.ForgetResult:
-    return wire.ForgetResult(forgotten=await service.files.forget(session_of(params), params.file_path))
+    session_id = service.names.full(session_of(params))
+    return wire.ForgetResult(forgotten=await service.files.forget(session_id, params.file_path))
 
 
 async def conflicts(service: "FileOps", params: SessionParams) -> wire.ConflictsResult:
-    files = await service.files.conflicts(session_of(params))
-    return wire.ConflictsResult(conflicts=msgspec.convert(files, list[wire.Conflict], from_attributes=True))
+    files = await service.files.conflicts(service.names.resolve(session_of(params)))
+    conflicts = msgspec.convert(files, list[wire.Conflict], from_attributes=True)
+    names = service.names
+    return wire.ConflictsResult(
+        conflicts=[msgspec.structs.replace(file, source=names.local_source(file.source)) for file in conflicts]
+    )
 
 
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
-    files = await service.files.list_files(session_of(params), params.limit)
+    files = await service.files.list_files(service.names.resolve(session_of(params)), params.limit)
     return wire.SessionFilesResult(files=msgspec.convert(files, list[wire.SessionFile], from_attributes=True))
 
 
 async def reset_session(service: "FileOps", params: SessionParams) -> None:
-    service.files.reset(session_of(params))
+    service.files.reset(service.names.resolve(session_of(params)))

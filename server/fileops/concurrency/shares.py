@@ -17,6 +17,11 @@ Share = str
 LOCAL: frozenset[Share] = frozenset()  # of work that waits for the disk only
 
 
+def of_editor(name: str) -> Share:
+    """The share of one of several editors; "" if there is only one."""
+    return f"{EDITOR} {name}" if name else EDITOR
+
+
 def mapped(prefix: str) -> Share:
     """The share of the filesystem that is mapped to this prefix."""
     return f"mapped {prefix}"

@@ -49,6 +49,7 @@ class ClientContext(Struct, frozen=True, kw_only=True):
     settings: Settings
     options: Options
     folders: tuple[str, ...]  # absolute paths of the workspace folders
+    client_name: str | None  # as in `clientInfo`
     events: EventSink
     client: Client
     progress: ProgressTokens
@@ -74,6 +75,7 @@ class LspServer:
         self._features: dict[str, Feature] = {}
         self._folders: dict[str, str] = {}
         self._has_deferred = True  # modules that are neither loaded nor being loaded
+        self.view_of_event: Callable[[Event], Event | None] = lambda event: event  # as it is sent, or None
         self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
@@ -148,7 +150,8 @@ class LspServer:
         self.close_service()
         self._listeners.clear()
         self._events = NotificationQueue(asyncio.get_running_loop(), self._notify_all)
-        self.service = self._build(self._context(decoded, self._events))
+        client_name = None if checked.client_info is None else checked.client_info.name
+        self.service = self._build(self._context(decoded, self._events, client_name))
         if self.service.bash is not None:
             self.add_request(BASH)
         self._warn_of(decoded.ignored)
@@ -187,9 +190,10 @@ class LspServer:
             log.warning("modules could not be loaded yet: %s", fault)
             self._has_deferred = True
 
-    def _context(self, decoded: DecodedOptions, events: EventSink) -> ClientContext:
+    def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(
             settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
+            client_name=client_name,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
             listen=self._listeners.append, on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
         )  # fmt: skip
@@ -253,7 +257,9 @@ class LspServer:
 
     def _notify_all(self, events: Iterable[Event]) -> None:
         with self.connection.batch():
-            for event in events:
+            for published in events:
+                if (event := self.view_of_event(published)) is None:
+                    continue
                 method, params = notification_of(event)
                 self.client.notify(method, params)
                 for listener in self._listeners:

@@ -43,8 +43,9 @@ def _home_folders(environ: Mapping[str, str]) -> list[str]:
     return homes
 
 
-def working_folder() -> list[str]:
+def working_folder(cwd: str | None) -> list[str]:
+    """The folder that the host started its server in. Args: cwd: as the client says; None to ask this process."""
     try:
-        return [os.getcwd()]
+        return [cwd or os.getcwd()]
     except FileNotFoundError:  # it was removed
         return []

@@ -52,7 +52,11 @@ Build = Callable[[McpApprover], "FileOps"]
 
 
 class McpServer:
-    """See rpc.session.Server and rpc.connection.Dialect. recover: called when the roots are known."""
+    """See rpc.session.Server and rpc.connection.Dialect.
+
+    recover: called when the roots are known. cwd: of the client; None for that of this process.
+    unnamed_session: see SessionNames.
+    """
 
     def __init__(
         self,
@@ -60,6 +64,8 @@ class McpServer:
         options: McpOptions,
         environ: Mapping[str, str] = os.environ,
         recover: Callable[[], None] = lambda: None,
+        cwd: str | None = None,
+        unnamed_session: Callable[[str], str] = lambda host: f"{host}-1",
     ) -> None:
         self.connection = Connection(self, _withdrawal)
         self._approver = McpApprover()
@@ -67,8 +73,9 @@ class McpServer:
         self._options = options
         self._environ = environ
         self._recover = recover
+        self._cwd = cwd
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
-        self._names = SessionNames(options.session, environ)
+        self._names = SessionNames(options.session, environ, unnamed_session)
         self._limits = HostLimits(options.max_read_bytes)
         self._notices = Notices()
         self._seal = StateSeal()
@@ -291,13 +298,13 @@ class McpServer:
             if fixed is None and self._client is not None and self._client.has_roots:
                 self._finding_roots = loop.create_task(self._ask_roots())
             else:
-                self._set_roots(working_folder() if fixed is None else fixed)
+                self._set_roots(working_folder(self._cwd) if fixed is None else fixed)
                 self._finding_roots = loop.create_future()
                 self._finding_roots.set_result(None)
         return self._finding_roots
 
     async def _ask_roots(self) -> None:
-        self._set_roots(await self._asked_roots() or working_folder())
+        self._set_roots(await self._asked_roots() or working_folder(self._cwd))
 
     async def _ask_roots_again(self) -> None:
         await self._find_roots()

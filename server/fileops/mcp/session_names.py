@@ -1,18 +1,24 @@
 """What the sessions of a connection are called: HOST:ID where the host has an id for them, else HOST-1."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-MAX_HOST_CHARS = 24
-MAX_ID_CHARS = 200
+from fileops.service.hub.names import MAX_ID_CHARS, host_name
+
 UNKNOWN_HOST = "mcp"
 
 
 class SessionNames:
     """The host is the first one that a message of the client names; it is kept for the whole connection."""
 
-    def __init__(self, given: str | None, environ: Mapping[str, str]) -> None:
-        """Args: given: with the option `--session`."""
+    def __init__(
+        self,
+        given: str | None,
+        environ: Mapping[str, str],
+        unnamed: Callable[[str], str] = lambda host: f"{host}-1",
+    ) -> None:
+        """Args: given: with the option `--session`. unnamed: the session of a host that names none."""
+        self._unnamed = unnamed
+        self._name: str | None = None  # of that session, once it is needed
         self._id = given or environ.get("CLAUDE_CODE_SESSION_ID") or None
         self._host: str | None = None
 
@@ -22,8 +28,7 @@ class SessionNames:
 
     def note_host(self, name: str | None) -> None:
         if self._host is None and name is not None:
-            cleaned = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")[:MAX_HOST_CHARS]
-            self._host = cleaned or None
+            self._host = host_name(name) or None
 
     def session_of(self, meta: Mapping[str, object]) -> str:
         """The session of a call. Codex names its thread in the call's `_meta`."""
@@ -31,4 +36,8 @@ class SessionNames:
             self._host = UNKNOWN_HOST  # a session must not change its name
         thread = meta.get("threadId")
         own_id = thread if isinstance(thread, str) and thread else self._id
-        return f"{self._host}-1" if own_id is None else f"{self._host}:{own_id[:MAX_ID_CHARS]}"
+        if own_id is not None:
+            return f"{self._host}:{own_id[:MAX_ID_CHARS]}"
+        if self._name is None:
+            self._name = self._unnamed(self._host)
+        return self._name

@@ -1,7 +1,7 @@
 """Values of open documents: positions, what an editor reports, and what it is asked to do."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -26,6 +26,13 @@ class DocumentEdit(Struct, frozen=True):
     start: Position
     end: Position
     new_text: str
+
+
+class DocumentKey(NamedTuple):
+    """An open document. editor: the connection that opened it, "" if there is only one."""
+
+    editor: str
+    uri: str
 
 
 class BufferEdit(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from fileops.model.requests import CommandRequest
 from fileops.model.results import CommandResult
 from fileops.model.settings import ApprovalMode
 from fileops.ports import CommandApprover, ExecutorChoice, RunningProcess
-from fileops.service.sessions import OpenSessions
+from fileops.service.sessions import OpenSession
 
 N_COMMANDS = 8  # at once; further ones wait
 STREAM_S = 0.1  # between two reports of new output
@@ -41,13 +41,13 @@ class CommandRunner:
         executor_at: ExecutorChoice,
         approver: CommandApprover,
         mode_of: Callable[[str], ApprovalMode],
-        sessions: OpenSessions,
+        open_session: Callable[[str], OpenSession],
         folders: Callable[[], tuple[str, ...]],
         default_cwd: str,
         recheck: Callable[[], None],
     ) -> None:
         self._executor_at, self._approver, self._mode_of = executor_at, approver, mode_of
-        self._sessions = sessions
+        self._open_session = open_session
         self._folders, self._default_cwd, self._recheck = folders, default_cwd, recheck
         self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
@@ -95,7 +95,7 @@ class CommandRunner:
         grant = (request.session_id, cwd, request.command)
         if self._mode_of(request.session_id) == "yolo" or not self._approver.can_ask or grant in self._granted:
             return
-        session = self._sessions.get(request.session_id)
+        session = self._open_session(request.session_id)
         match await self._approver.decide(request, cwd):
             case Once():
                 return

@@ -5,7 +5,6 @@ needs a decision or a correction, it returns a question. The client is asked whi
 leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,11 +13,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency import shares
 from fileops.concurrency.cancellation import CancelToken
-from fileops.core.roots import Roots, is_inside
+from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, SomeHunks
-from fileops.model.errors import FileOpsError
+from fileops.model.errors import ModifiedExternally
 from fileops.model.events import ApprovalModeChanged, DidRead
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
@@ -33,10 +31,12 @@ from fileops.ports import (
 )
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
+from fileops.service.folders import WorkspaceFolders
+from fileops.service.hub.names import SessionNames
 from fileops.service.policy import Policy
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
-from fileops.service.sessions import OpenSession, OpenSessions
+from fileops.service.sessions import OpenSession
 from fileops.service.undo import PendingUndo, UndoOperation
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import Calls, Sink, excluded, note_outcome
@@ -61,6 +61,8 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     executor_at: ExecutorChoice | None = None
     command_approver: CommandApprover | None = None
     on_closed: Callable[[], None] = _nothing
+    names: SessionNames = SessionNames()
+    is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
 
 
 class FileOps:
@@ -77,25 +79,23 @@ class FileOps:
         workspace_folders: Iterable[str] = (),
     ) -> None:
         self.settings = settings
+        self.names = client.names
         self._workspace, self._client = workspace, client
         fs, freshness = workspace.fs, workspace.freshness
         self._reader = ReadOperation(fs, freshness, settings)
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._undoer = UndoOperation(
             fs=fs, freshness=freshness, events=client.events, committer=workspace.committer, settings=settings,
-            history=workspace.history,
+            history=workspace.history, may_undo=self._may_undo,
         )  # fmt: skip
-        self._stats = Statistics(workspace.clock.time_ns())
-        self.calls = Calls((self._stats, *client.sinks))
+        self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
+        self.calls = Calls(tuple(dict.fromkeys((self._stats, workspace.stats, *client.sinks))))
         self._path_locks, self._workers = workspace.path_locks, workspace.workers
-        self._modes: dict[str, ApprovalMode] = {}
-        self._sessions = OpenSessions()
-        self.files = SessionFiles(fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks)
-        self._roots: Roots | None = None  # None: nothing is confined
-        # As given -> canonical, of the folders that are open; None while a mapped host is asked where one leads.
-        self._canonical_folders: dict[str, str | None] = {}
-        self._resolving: set[asyncio.Task[None]] = set()
-        self.folders: tuple[str, ...] = ()  # as given and canonical, for showing paths relative to them
+        self._modes, self._sessions = workspace.modes, workspace.sessions
+        self.files = SessionFiles(
+            fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
+        )
+        self._folders = WorkspaceFolders(fs, self._workers)
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = _nothing
         self.bash = self._new_command_runner()  # None if commands are not served
@@ -108,7 +108,8 @@ class FileOps:
 
         return CommandRunner(
             executor_at=client.executor_at, approver=client.command_approver, mode_of=self.approval_mode,
-            sessions=self._sessions, folders=lambda: self.folders, default_cwd=_own_folder(),
+            open_session=lambda given: self._sessions.get(self.names.full(given)),
+            folders=lambda: self.folders, default_cwd=_own_folder(),
             recheck=self._workspace.freshness.sweep,
         )  # fmt: skip
 
@@ -116,7 +117,8 @@ class FileOps:
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
         """The result of `read` if neither a path lock nor the disk has to be waited for, else None."""
-        if not self._path_locks.is_free(request.file_path) or self._unresolved_above(request.file_path):
+        request = replace(request, session_id=self.names.full(request.session_id))
+        if not self._path_locks.is_free(request.file_path) or self._folders.unresolved_above(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
         if result is not None:
@@ -124,8 +126,9 @@ class FileOps:
         return result
 
     async def read(self, request: ReadRequest) -> ReadResult:
+        request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
-        await self._resolve_above(request.file_path)
+        await self._folders.resolve_above(request.file_path)
         roots, path = self._read_roots, request.file_path
         async with self._path_locks.acquire(path, shared=True):
             result = await self._workers.run(token, lambda: self._reader.read(request, roots, token), path)
@@ -154,8 +157,9 @@ class FileOps:
 
     async def edit(self, request: EditRequest) -> EditResult:
         """Both `edit` and `multi_edit`."""
+        request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
-        await self._resolve_above(request.file_path)
+        await self._folders.resolve_above(request.file_path)
         step = partial(self._editor.start, request)
         while True:
             policy = self._policy(request.session_id, session)
@@ -181,7 +185,18 @@ class FileOps:
             self.files.note_edit(request, result, self._workspace.now())
         if result.did_edit is not None:
             self._client.events.publish(result.did_edit)
-        return result
+        return self._with_local_names(result)
+
+    def _with_local_names(self, result: EditResult) -> EditResult:
+        error = result.error
+        if not isinstance(error, ModifiedExternally):
+            return result
+        also = error.also_changed_by
+        local = ModifiedExternally(
+            changed_by=self.names.local(error.changed_by), diff_since_read=error.diff_since_read,
+            also_changed_by=None if also is None else self.names.local(also),
+        )  # fmt: skip
+        return replace(result, error=local)
 
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """The request with the strings that the client's model proposes; None if it proposes nothing."""
@@ -200,6 +215,7 @@ class FileOps:
 
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""
+        session_id = self.names.resolve(session_id)
         return await self._workers.run(CancelToken(), lambda: self._workspace.freshness.tracked(session_id))
 
     async def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
@@ -212,24 +228,35 @@ class FileOps:
 
     async def record_read(self, request: ReadRequest) -> ReadResult:
         """Record that the agent has seen the whole present file by other means."""
+        request = replace(request, session_id=self.names.full(request.session_id))
         session = self._sessions.get(request.session_id)
-        await self._resolve_above(request.file_path)
+        await self._folders.resolve_above(request.file_path)
         result = await self.files.record_read(request, self._read_roots)
         self._note_read(request, result, session)
         return result
 
     async def find_line(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """The line of the first occurrence, in a file that the session has read and may edit."""
-        await self._resolve_above(file_path)
-        return await self.files.find_line(session_id, file_path, old_string, self._edit_roots)
+        await self._folders.resolve_above(file_path)
+        return await self.files.find_line(self.names.full(session_id), file_path, old_string, self._edit_roots)
 
     # --- history -------------------------------------------------------------------------------------------
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Newest first."""
-        return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
+        """Newest first. An agent is shown its own edits only."""
+        of = request.session_id
+        if of is not None:
+            request = replace(request, session_id=self.names.resolve(of))
+        limit = request.limit
+        if self._client.is_agent:
+            request = replace(request, limit=None)
+        edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
+        if self._client.is_agent:
+            edits = tuple(edit for edit in edits if self.names.is_own(edit.session_id))[:limit]
+        return tuple(replace(edit, session_id=self.names.local(edit.session_id)) for edit in edits)
 
     async def undo(self, request: UndoRequest) -> UndoResult:
+        request = self._with_full_names(request)
         by_session = request.by_session
         token, session = CancelToken(), self._sessions.get(by_session or "")
         step, approves_rest = partial(self._undoer.start, request), False
@@ -249,9 +276,24 @@ class FileOps:
                 self.files.unsee(by_session, file.file_path)
         return result
 
+    def _may_undo(self, full_name: str) -> bool:
+        return not self._client.is_agent or self.names.is_own(full_name)
+
+    def _with_full_names(self, request: UndoRequest) -> UndoRequest:
+        of, by = request.session_id, request.by_session
+        return replace(
+            request,
+            session_id=None if of is None else self.names.resolve(of),
+            by_session=None if by is None else self.names.full(by),
+        )
+
     async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
         """The present line ranges that agents have written, newest edit first."""
-        return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
+        ranges = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
+        return tuple(
+            replace(written, edit=replace(written.edit, session_id=self.names.local(written.edit.session_id)))
+            for written in ranges
+        )
 
     # --- statistics ----------------------------------------------------------------------------------------
 
@@ -260,85 +302,48 @@ class FileOps:
         edits = await self.history(HistoryRequest(session_id=session_id))
         since = self._stats.since_ns / 1e9
         n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
-        return self._stats.outcome(session_id, n_undone)
+        named = None if session_id is None else self.names.resolve(session_id)
+        return replace(self._stats.outcome(named, n_undone), session_id=session_id)
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
     def approval_mode(self, session_id: str) -> ApprovalMode:
-        return self._modes.get(session_id, self.settings.approval_mode)
+        return self._mode(self.names.resolve(session_id))
 
     def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
-        if mode != self.approval_mode(session_id):
-            self._modes[session_id] = mode
-            self._client.events.publish(ApprovalModeChanged(session_id=session_id, mode=mode))
+        self._set_mode(self.names.resolve(session_id), mode)
 
-    def _stop_asking(self, session_id: str) -> None:
-        if self.approval_mode(session_id) == "default":
-            self.set_approval_mode(session_id, "auto_edit")
+    def _mode(self, full_name: str) -> ApprovalMode:
+        return self._modes.get(full_name, self.settings.approval_mode)
+
+    def _set_mode(self, full_name: str, mode: ApprovalMode) -> None:
+        if mode != self._mode(full_name):
+            self._modes[full_name] = mode
+            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
+
+    def _stop_asking(self, full_name: str) -> None:
+        if self._mode(full_name) == "default":
+            self._set_mode(full_name, "auto_edit")
 
     def close_session(self, session_id: str) -> None:
         """Forget what this session has read and was granted; requests in progress leave no trace of it either."""
-        self._sessions.close(session_id)
-        self._modes.pop(session_id, None)
         if self.bash is not None:
             self.bash.forget(session_id)
-        self.files.reset(session_id)
-        self._stats.drop_session(session_id)
+        full_name = self.names.resolve(session_id)
+        self._workspace.end_session(full_name)
+        self._stats.drop_session(full_name)
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """Set the folders that are open from now on (absolute paths); the `roots` of the settings always count.
 
-        Confinement never loosens: once there was a folder, having none leaves everything outside. A folder is
-        resolved when it is opened and not later, since it may have been replaced by a link by then. A
-        folder of a mapped host contains nothing until the host has answered.
+        See WorkspaceFolders.set.
         """
-        folders = (*workspace_folders, *self.settings.roots)
-        before = self._canonical_folders
-        self._canonical_folders = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
-        self._folders_resolved()
-        for folder in (folder for folder, canonical in self._canonical_folders.items() if canonical is None):
-            task = asyncio.get_running_loop().create_task(self._resolve(folder))
-            self._resolving.add(task)  # the loop alone would let it go
-            task.add_done_callback(self._resolving.discard)
+        self._folders.set((*workspace_folders, *self.settings.roots))
 
-    def _folders_resolved(self) -> None:
-        canonical = [folder for folder in self._canonical_folders.values() if folder is not None]
-        if self._canonical_folders or self._roots is not None:
-            self._roots = Roots.of(canonical)
-        self.folders = tuple(dict.fromkeys((*self._canonical_folders, *canonical)))
-
-    def _canonical_at_once(self, folder: str) -> str | None:
-        """None if a mapped host has to be asked."""
-        try:
-            with shares.waiting_for_disk_only():
-                return self._canonical(folder)
-        except shares.NeedsShare:
-            return None
-
-    async def _resolve(self, folder: str) -> None:
-        canonical = await self._workers.run(CancelToken(), lambda: self._canonical(folder), folder)
-        if self._canonical_folders.get(folder, "") is None:  # neither closed nor resolved since
-            self._canonical_folders[folder] = canonical
-            self._folders_resolved()
-
-    def _unresolved_above(self, file_path: str) -> list[str]:
-        return [
-            folder
-            for folder, canonical in self._canonical_folders.items()
-            if canonical is None and is_inside(folder, file_path)
-        ]
-
-    async def _resolve_above(self, file_path: str) -> None:
-        """Resolve the folders that were opened before this request, which needs the same host anyway."""
-        for folder in self._unresolved_above(file_path):
-            await self._resolve(folder)
-
-    def _canonical(self, folder: str) -> str:
-        """The folder, resolved if possible. Otherwise it contains nothing, but the client still gets confinement."""
-        try:
-            return self._workspace.fs.resolve(folder)
-        except FileOpsError:
-            return folder
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The open folders, as given and canonical, for showing paths relative to them."""
+        return self._folders.shown
 
     def close(self) -> None:
         """End the client's commands, then what `on_closed` ends; requests that have begun to commit finish there."""
@@ -361,17 +366,17 @@ class FileOps:
 
     @property
     def _read_roots(self) -> Roots | None:
-        return self._roots if self.settings.confine == "all" else None
+        return self._folders.roots if self.settings.confine == "all" else None
 
     @property
     def _edit_roots(self) -> Roots | None:
-        return None if self.settings.confine == "off" else self._roots
+        return None if self.settings.confine == "off" else self._folders.roots
 
     def _policy(self, session_id: str, session: OpenSession) -> Policy:
         corrector = self._client.corrector
         return Policy(
             roots=self._edit_roots,
-            mode=self.settings.approval_mode if session.is_closed else self.approval_mode(session_id),
+            mode=self.settings.approval_mode if session.is_closed else self._mode(session_id),
             can_ask=self._client.approver.can_ask,
             can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
         )

@@ -3,7 +3,7 @@
 Belongs to the event loop; the disk is read in worker threads.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ class SessionFiles:
     freshness: Freshness
     workers: SharedWorkers
     path_locks: PathLocks
-    ledger: ActivityLog = field(default_factory=ActivityLog)
+    ledger: ActivityLog
 
     # --- what the tools did ----------------------------------------------------------------------------------
 

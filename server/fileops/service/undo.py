@@ -44,12 +44,15 @@ UndoStep = UndoResult | PendingUndo
 
 
 class UndoOperation(Struct, frozen=True, kw_only=True):
+    """See the module. may_undo: whether this client may undo the edits of a session."""
+
     fs: FileSystem
     freshness: Freshness
     events: EventSink
     committer: Committer
     settings: Settings
     history: History
+    may_undo: Callable[[str], bool]
 
     def start(self, request: UndoRequest, policy: Policy, token: CancelToken) -> UndoStep:
         """Raises: Cancelled."""
@@ -101,7 +104,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         """The edits to undo, newest first, by file. Raises: UndoConflict."""
         if request.edit_id is not None:
             edit = self.history.edit(request.edit_id)
-            if edit is None:
+            if edit is None or not self.may_undo(edit.session_id):
                 raise UndoConflict(reason="the history holds no such edit")
             if edit.undone_by is not None:
                 raise UndoConflict(reason="it is taken back already")

@@ -1,4 +1,4 @@
-"""What all clients of a daemon share: files, trackers, history, path locks and worker threads.
+"""What all clients of a daemon share: files, sessions, trackers, history, path locks and worker threads.
 
 A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
 """
@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.history.journal import History
+from fileops.model.settings import ApprovalMode
 from fileops.ports import Clock, FileSystem
+from fileops.service.activity import ActivityLog
 from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
+from fileops.service.sessions import OpenSessions
+from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
@@ -33,10 +37,23 @@ class Workspace:
         self.workers = SharedWorkers()
         self.committer = Committer(fs=fs, clock=clock, journal=history)
         self.edit_history = EditHistory(fs=fs, history=history)
+        # Of all sessions, by full name:
+        self.sessions = OpenSessions()
+        self.modes: dict[str, ApprovalMode] = {}  # those that were set
+        self.activity = ActivityLog()
+        self.stats = Statistics(clock.time_ns())
 
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.clock.time_ns() / 1e9
+
+    def end_session(self, session_id: str) -> None:
+        """Forget what a session has read and was granted; requests in progress leave no trace of it either."""
+        self.sessions.close(session_id)
+        self.modes.pop(session_id, None)
+        self.freshness.close_session(session_id)
+        self.activity.drop_session(session_id)
+        self.stats.drop_session(session_id)
 
     @property
     def n_elsewhere(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fileops.compose import build_service
+from fileops.compose.private import build_service
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
 from fileops.rpc.session import BROKEN, Ended

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fileops.compose import NoEditor, NoEvents, compose
+from fileops.compose.parts import NoEvents
+from fileops.compose.private import compose
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.history.journal import History
@@ -34,9 +35,13 @@ class Peer:
 
     def __init__(self, disk: MemoryFileSystem, options: McpOptions, environ: Mapping[str, str]) -> None:
         def build(approver: Approver) -> FileOps:
-            overlay = OverlayFileSystem(disk, NoEditor(), lambda: "utf-8")
             return compose(
-                options.settings, (), events=NoEvents(), files=overlay, approver=approver, history=History(None)
+                options.settings,
+                (),
+                events=NoEvents(),
+                files=OverlayFileSystem(disk),
+                approver=approver,
+                history=History(None),
             )
 
         self.sent: list[Message] = []

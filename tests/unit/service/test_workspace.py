@@ -114,14 +114,14 @@ async def test_edit_of_one_client_is_in_the_history_of_the_other_and_can_be_undo
     assert clients.disk.read(FILE).data == b"a b\n"
 
 
-async def test_events_and_modes_of_one_client_do_not_reach_the_other(clients: TwoClients) -> None:
+async def test_events_of_one_client_do_not_reach_the_other_and_modes_are_shared(clients: TwoClients) -> None:
     await clients.agent.read("theirs")
     await clients.agent.edit("theirs", "a", "A")
     clients.agent.ops.set_approval_mode("theirs", "yolo")
     kinds = [type(event) for event in clients.agent.events.events]
     assert kinds == [DidRead, DidEdit, ApprovalModeChanged]
     assert clients.editor.events.events == []
-    assert clients.editor.ops.approval_mode("theirs") == "default"
+    assert clients.editor.ops.approval_mode("theirs") == "yolo"
 
 
 async def test_requests_of_two_clients_for_one_path_wait_for_each_other(clients: TwoClients) -> None:

@@ -112,7 +112,7 @@ def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptu
 
 # R-STATS-4
 def test_opentelemetry_is_not_imported_unless_it_is_asked_for() -> None:
-    look = "import sys, fileops.compose as m; m._telemetry(); print('opentelemetry' in sys.modules)"
+    look = "import sys, fileops.compose.parts as m; m.telemetry(); print('opentelemetry' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=PATIENCE_S, env={}
     )

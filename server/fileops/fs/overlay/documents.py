@@ -1,6 +1,6 @@
-"""Store of the documents that are open at the client. Decides which of them counts at a path.
+"""Store of the documents that are open in all editors. Decides which of them counts at a path.
 
-What the client says (`opened`, `changed`, `saved`, `closed`, `doubted`) arrives on the event loop and only replaces
+What an editor says (`opened`, `changed`, `saved`, `closed`, `doubted`) arrives on the event loop and only replaces
 immutable states. What reads the disk (`effective`, `state_of`, `at`, `classify_pending`) is for worker threads. One
 lock guards the states; only DocumentTable replaces one.
 """
@@ -30,7 +30,7 @@ from fileops.fs.overlay.state import (
     is_text,
 )
 from fileops.fs.overlay.text_document import TextDocument
-from fileops.model.documents import DocumentChange, PositionEncoding
+from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute, PathMoved, Stale
 from fileops.ports import FileSystem
 
@@ -48,46 +48,46 @@ class PendingEdit:
 
 
 class DocumentStore:
-    def __init__(self, disk: FileSystem, encoding: Callable[[], PositionEncoding]) -> None:
-        """Args: disk: where the files of the documents are. encoding: of positions, as negotiated."""
+    def __init__(self, disk: FileSystem, encoding: Callable[[str], PositionEncoding]) -> None:
+        """Args: disk: where the files of the documents are. encoding: of the positions that an editor sends."""
         self._disk, self._encoding = disk, encoding
         self._state = threading.Condition()
         # Guarded by _state:
         self._serial = 0
         self._table = DocumentTable()
-        self._classified: dict[str, DocumentState] = {}
-        self._pending: dict[str, PendingEdit] = {}
-        self._unclassified: dict[str, None] = {}  # opened or changed, and not classified since
-        self._unlocated: dict[str, None] = {}  # of these, the opened ones
+        self._classified: dict[DocumentKey, DocumentState] = {}
+        self._pending: dict[DocumentKey, PendingEdit] = {}
+        self._unclassified: dict[DocumentKey, None] = {}  # opened or changed, and not classified since
+        self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
 
-    # --- what the client says (event loop) ---------------------------------------------------------------------
+    # --- what the editors say (event loop) ---------------------------------------------------------------------
     # Each returns the path at which another text may be effective now; None if no such document is open.
 
-    def opened(self, uri: str, path: str, version: int, text: str) -> None:
+    def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
         """Put a document; if it is open already, this is its text now."""
-        self._open(uri, path, version, text, None)
+        self._open(key, path, version, text, None)
 
-    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+    def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
         """Put a document whose text could not be decoded."""
-        self._open(uri, path, 0, "", Doubt(reason=reason))
+        self._open(key, path, 0, "", Doubt(reason=reason))
 
-    def _open(self, uri: str, path: str, version: int, text: str, doubt: Doubt | None) -> None:
+    def _open(self, key: DocumentKey, path: str, version: int, text: str, doubt: Doubt | None) -> None:
         with self._state:
             document = OpenDocument(
-                uri=uri, path=path, version=version, text=TextDocument(text), serial=self._next_serial(),
+                key=key, path=path, version=version, text=TextDocument(text), serial=self._next_serial(),
                 changed_ns=time.time_ns(), doubt=doubt,
             )  # fmt: skip
             self._put(document)
-            self._table.locate(uri, path, None)
-            self._unlocated[uri] = None
+            self._table.locate(key, path, None)
+            self._unlocated[key] = None
 
-    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> str | None:
+    def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
         """Apply changes. One that does not fit the text that we have leaves the document in doubt."""
         with self._state:
-            document = self._named(uri)
+            document = self._named(key)
             if document is None:
                 return None
-            text, doubt = _after_changes(document, version, changes, self._encoding())
+            text, doubt = _after_changes(document, version, changes, self._encoding(key.editor))
             is_back = document.synced is not None and is_text(text, document.synced)
             is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
@@ -97,18 +97,18 @@ class DocumentStore:
             self._put(document)
             return self._place_of(document)
 
-    def doubted(self, uri: str | None, reason: str) -> list[str]:
-        """Put a document in doubt, or all if `uri` is None. Returns their paths."""
+    def doubted(self, editor: str, uri: str | None, reason: str) -> list[str]:
+        """Put a document of this editor in doubt, or all if `uri` is None. Returns their paths."""
         with self._state:
-            uris = self._table.uris() if uri is None else [uri]
-            documents = [document for uri in uris if (document := self._named(uri)) is not None]
+            keys = self._table.keys(editor) if uri is None else [DocumentKey(editor, uri)]
+            documents = [document for key in keys if (document := self._named(key)) is not None]
             for document in documents:
                 self._put(replace(document, serial=self._next_serial(), doubt=Doubt(reason=reason)))
             return [self._place_of(document) for document in documents]
 
-    def saved(self, uri: str) -> str | None:
+    def saved(self, key: DocumentKey) -> str | None:
         with self._state:
-            document = self._named(uri)
+            document = self._named(key)
             if document is None:
                 return None
             path = self._place_of(document)
@@ -116,20 +116,26 @@ class DocumentStore:
                 document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text
             )
             self._put(document)
-            self._table.locate(document.uri, document.path, None)
+            self._table.locate(document.key, document.path, None)
         return path
 
-    def closed(self, uri: str) -> str | None:
+    def closed(self, key: DocumentKey) -> str | None:
         with self._state:
-            document = self._named(uri)
+            document = self._named(key)
             if document is None:
                 return None
             path = self._place_of(document)
-            self._table.remove(document.uri)
-            for by_uri in (self._classified, self._unclassified, self._unlocated):
-                by_uri.pop(document.uri, None)
+            self._table.remove(document.key)
+            for by_key in (self._classified, self._unclassified, self._unlocated):
+                by_key.pop(document.key, None)
             self._state.notify_all()
         return path
+
+    def dropped(self, editor: str) -> list[str]:
+        """Close all documents of an editor that is gone. Returns their paths."""
+        with self._state:
+            keys = self._table.keys(editor)
+        return [path for key in keys if (path := self.closed(key)) is not None]
 
     def may_be_open(self, canonical_path: str) -> bool:
         """Return False if no document with unsaved text is open on the file. Reads no disk, so True is only a guess."""
@@ -144,7 +150,7 @@ class DocumentStore:
 
     def effective(self, path: str) -> EffectiveDocument | None:
         """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
-        classified = [pair for document in self.at(path) if (pair := self.state_of(document.uri, path)) is not None]
+        classified = [pair for document in self.at(path) if (pair := self.state_of(document.key, path)) is not None]
         serials = frozenset(document.serial for document, _ in classified)
         return max(
             (EffectiveDocument(document, state, serials) for document, state in classified),
@@ -158,11 +164,11 @@ class DocumentStore:
         if serials != (effective.serials if effective is not None else frozenset()):
             raise Stale(path=path)
 
-    def state_of(self, uri: str, path: str) -> Classified | None:
+    def state_of(self, key: DocumentKey, path: str) -> Classified | None:
         """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
         while True:
             with self._state:
-                document, cached = self._table.get(uri), self._classified.get(uri)
+                document, cached = self._table.get(key), self._classified.get(key)
             if document is None:
                 return None
             if document.doubt is not None:
@@ -176,7 +182,7 @@ class DocumentStore:
             is_same = disk.shows(document.text.text)
             with self._state:
                 compared = self._table.update(
-                    uri,
+                    key,
                     document.serial,
                     lambda now, disk=disk, is_same=is_same: after_comparison(now, disk, is_same=is_same),
                 )
@@ -184,18 +190,18 @@ class DocumentStore:
                 continue  # the document changed
             state = classify(compared, disk, is_same=is_same)
             with self._state:
-                if self._table.get(uri) is compared:
-                    self._classified[uri] = state
+                if self._table.get(key) is compared:
+                    self._classified[key] = state
             return compared, state
 
     def at(self, path: str, *, thoroughly: bool = False) -> list[OpenDocument]:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
         with self._state:
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
-        files = {document.uri: self._resolve(document) for document in unsure}
+        files = {document.key: self._resolve(document) for document in unsure}
         with self._state:
-            certain = [document for document in self._table.at(path) if document.uri not in files]
-            resolved = (self._table.get(uri) for uri, file in files.items() if file == path)
+            certain = [document for document in self._table.at(path) if document.key not in files]
+            resolved = (self._table.get(key) for key, file in files.items() if file == path)
             return [*certain, *(document for document in resolved if document is not None)]
 
     def classify_pending(self) -> list[str]:
@@ -204,15 +210,15 @@ class DocumentStore:
             due, self._unclassified = self._unclassified, {}
             opened, self._unlocated = self._unlocated, {}
         paths: list[str] = []
-        for uri in due:
+        for key in due:
             with self._state:
-                document = self._table.get(uri)
+                document = self._table.get(key)
             if document is None:
                 continue
             path = self._resolve(document) or document.path
             with suppress(FileOpsError, PathMoved):  # a request for the file reports it
-                self.state_of(uri, path)
-            if uri in opened:
+                self.state_of(key, path)
+            if key in opened:
                 paths.append(path)
         return paths
 
@@ -228,49 +234,49 @@ class DocumentStore:
         If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
         overlook a document.
         """
-        uri, given_path = document.uri, document.path
+        key, given_path = document.key, document.path
         try:
             file = self._disk.resolve(given_path)
         except (FileMissing, NotAbsolute):
             return None
         except FileOpsError:
             with self._state:
-                return self._table.file_of(uri) or given_path
+                return self._table.file_of(key) or given_path
         with self._state:
-            self._table.locate(uri, given_path, file)
+            self._table.locate(key, given_path, file)
         return file
 
     # --- waiting for what the editor was asked to do (worker threads) -------------------------------------------
 
     @contextmanager
-    def pending_edit(self, uri: str, text: str) -> Generator[PendingEdit]:
+    def pending_edit(self, key: DocumentKey, text: str) -> Generator[PendingEdit]:
         """Note, inside the context, the first state of the document that shows this comparable text."""
         pending = PendingEdit(text=text)
         with self._state:
-            self._pending[uri] = pending
+            self._pending[key] = pending
         try:
             yield pending
         finally:
             with self._state:
-                self._pending.pop(uri, None)
+                self._pending.pop(key, None)
 
-    def wait_for(self, uri: str, pending: PendingEdit, timeout_s: float) -> None:
+    def wait_for(self, key: DocumentKey, pending: PendingEdit, timeout_s: float) -> None:
         """Wait until a state shows the text or the document is closed."""
         with self._state:
-            self._state.wait_for(lambda: pending.shown_by is not None or uri not in self._table, timeout=timeout_s)
+            self._state.wait_for(lambda: pending.shown_by is not None or key not in self._table, timeout=timeout_s)
 
-    def is_at(self, uri: str, serial: int) -> bool:
+    def is_at(self, key: DocumentKey, serial: int) -> bool:
         """Whether the client has reported no change since this state."""
         with self._state:
-            document = self._table.get(uri)
+            document = self._table.get(key)
             return document is not None and document.serial == serial
 
-    def await_change(self, uri: str, serial: int, reason: str) -> OpenDocument | None:
+    def await_change(self, key: DocumentKey, serial: int, reason: str) -> OpenDocument | None:
         """Put the document in doubt until the editor reports its text. None: it has done so since this state."""
         with self._state:
             new_serial = self._next_serial()
             return self._table.update(
-                uri,
+                key,
                 serial,
                 lambda now: replace(
                     now, serial=new_serial, changed_ns=time.time_ns(), doubt=Doubt(reason=reason, is_lost=False)
@@ -279,15 +285,15 @@ class DocumentStore:
 
     # --- under the lock ----------------------------------------------------------------------------------------
 
-    def _named(self, uri: str) -> OpenDocument | None:
-        """Find a document by URI, else by path: not every client writes a URI always in the same way."""
-        document = self._table.get(uri)
-        if document is None and (path := path_of(uri)) is not None:
-            document = self._table.at_given(path)
+    def _named(self, key: DocumentKey) -> OpenDocument | None:
+        """Find a document by URI, else by path: not every editor writes a URI always in the same way."""
+        document = self._table.get(key)
+        if document is None and (path := path_of(key.uri)) is not None:
+            document = self._table.at_given(key.editor, path)
         return document
 
     def _place_of(self, document: OpenDocument) -> str:
-        return self._table.file_of(document.uri) or document.path
+        return self._table.file_of(document.key) or document.path
 
     def _next_serial(self) -> int:
         self._serial += 1
@@ -295,8 +301,8 @@ class DocumentStore:
 
     def _put(self, document: OpenDocument) -> None:
         self._table.put(document)
-        self._unclassified[document.uri] = None
-        pending = self._pending.get(document.uri)
+        self._unclassified[document.key] = None
+        pending = self._pending.get(document.key)
         if (
             pending is not None
             and pending.shown_by is None

@@ -1,6 +1,6 @@
 """Commits an edit to a dirty document: the editor makes it, and its next report of the text confirms it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,10 +9,11 @@ from fileops.concurrency import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.fs.overlay.documents import DocumentStore
+from fileops.fs.overlay.editor_documents import ConnectedEditor
 from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, snapshot_of
 from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
-from fileops.model.documents import BufferEdit, PositionEncoding
+from fileops.model.documents import BufferEdit
 from fileops.model.edits import Splice
 from fileops.model.errors import ApplyRefused, Cancelled, DocumentUnknown, Stale
 from fileops.model.files import CommitReport, Committed, Snapshot
@@ -20,16 +21,19 @@ from fileops.ports import CommitHooks, Editor
 
 
 class EditorCommit(Struct, frozen=True, kw_only=True):
+    """See the module. editors: those that are connected, by name; changed on the event loop."""
+
     documents: DocumentStore
-    editor: Editor
-    encoding: Callable[[], PositionEncoding]
+    editors: Mapping[str, ConnectedEditor]
     verify_s: float
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """See FileSystem.replace. The caller holds the file's lock: no check sees our change before it is recorded."""
         path = snapshot.path
-        shares.require(shares.EDITOR, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
         document, state = self._require_current(snapshot)
+        connected = self._editor_of(document)
+        share = shares.of_editor(document.editor)
+        shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
         new_data = splice_lists.apply(snapshot.data, splices)
         fmt = state.disk.format
         new_text = comparable(texts.decode(new_data, fmt))
@@ -37,9 +41,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         if new_data == snapshot.data:
             committed = Committed(snapshot=snapshot, report=CommitReport(method="none", durability="editor"))
         else:
-            edits = document_edits(document.text, snapshot.data, fmt, splices, self.encoding())
+            edits = document_edits(document.text, snapshot.data, fmt, splices, connected.encoding())
             edit = BufferEdit(uri=document.uri, version=document.version, edits=edits)
-            after, reason = self._apply(edit, document, new_text, hooks)
+            after, reason = self._apply(edit, connected.editor, document, new_text, hooks)
             data = new_data if reason is not None else encode_document(after.text.text, fmt)
             new_state = replace(state, serial=after.serial, data=data)
             report = CommitReport(method="buffer", durability="editor", reason=reason)
@@ -52,42 +56,56 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         path = snapshot.path
         dirty: list[tuple[OpenDocument, DocumentState]] = []
         for open_document in self.documents.at(path, thoroughly=True):
-            document, state = self.documents.state_of(open_document.uri, path) or (open_document, None)
+            document, state = self.documents.state_of(open_document.key, path) or (open_document, None)
             if state is not None and state.kind == "dirty":
                 dirty.append((document, state))
         if len({state.data for _, state in dirty}) > 1:
-            raise ApplyRefused(reason="the file is open twice, with different unsaved changes")
+            raise ApplyRefused(reason=_open_twice([document.editor for document, _ in dirty]))
         for document, state in dirty:
             if document.version == snapshot.version and state.data == snapshot.data:
                 return document, state
         raise Stale(path=path)
 
+    def _editor_of(self, document: OpenDocument) -> ConnectedEditor:
+        """Raises: Stale, if the editor is gone: its documents do not count any more."""
+        connected = self.editors.get(document.editor)
+        if connected is None:
+            raise Stale(path=document.path)
+        return connected
+
     def _apply(
-        self, edit: BufferEdit, document: OpenDocument, new_text: str, hooks: CommitHooks
+        self, edit: BufferEdit, editor: Editor, document: OpenDocument, new_text: str, hooks: CommitHooks
     ) -> tuple[OpenDocument, str | None]:
         """Return the state that shows the edit; or the last state, and why the edit is confirmed by the answer only.
 
         Raises: ApplyRefused, DocumentUnknown, Cancelled.
         """
-        uri, serial = edit.uri, document.serial
-        with self.documents.pending_edit(uri, new_text) as pending:
+        key, serial = document.key, document.serial
+        with self.documents.pending_edit(key, new_text) as pending:
             try:
-                self.editor.apply(edit, is_current=lambda: self.documents.is_at(uri, serial), on_cancel=hooks.on_cancel)
+                editor.apply(edit, is_current=lambda: self.documents.is_at(key, serial), on_cancel=hooks.on_cancel)
                 # LSP does not order the change and the answer: the change may arrive long after the answer.
-                self.documents.wait_for(uri, pending, self.verify_s)
+                self.documents.wait_for(key, pending, self.verify_s)
             except (ApplyRefused, Cancelled):
                 if pending.shown_by is None:  # else it was made nevertheless
                     raise
             except DocumentUnknown as unknown:
                 if pending.shown_by is None:
-                    self.documents.await_change(uri, serial, unknown.reason)
+                    self.documents.await_change(key, serial, unknown.reason)
                     raise
         if pending.shown_by is not None:
             return pending.shown_by, None
         reason = f"the editor said that it made an edit, and did not send the new text within {self.verify_s:g} s"
-        unconfirmed = self.documents.await_change(uri, serial, reason)
+        unconfirmed = self.documents.await_change(key, serial, reason)
         if unconfirmed is None:
             raise ApplyRefused(reason="the editor reported success, but the document shows another text")
-        if not self.editor.checks_version:
+        if not editor.checks_version:
             raise DocumentUnknown(reason=reason)
         return unconfirmed, reason
+
+
+def _open_twice(editors: Sequence[str]) -> str:
+    names = sorted({name for name in editors if name})
+    if len(names) < 2:
+        return "the file is open twice, with different unsaved changes"
+    return f"it has different unsaved changes in {' and '.join(names)}; save or discard them in one"

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fileops.fs.overlay.editor_documents import ConnectedEditor, EditorDocuments
 from fileops.fs.streams import BytesStream
+from fileops.model.documents import DocumentKey
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown, FileMissing, FileOpsError
 from fileops.model.files import Committed, Snapshot, Stamp
@@ -30,7 +32,7 @@ VERIFY_S = 5.0  # Neovim collects changes for 150 ms before it sends them; a bus
 
 
 class OverlayFileSystem:
-    """A FileSystem and a DocumentSink.
+    """A FileSystem that editors connect to.
 
     `on_change` is called, on any thread, with a canonical path at which another text may be effective now.
     """
@@ -38,16 +40,29 @@ class OverlayFileSystem:
     def __init__(
         self,
         delegate: FileSystem,
-        editor: "Editor",
-        encoding: "Callable[[], PositionEncoding]",
         *,
         verify_s: float = VERIFY_S,
     ) -> None:
-        self._delegate, self._editor, self._encoding, self._verify_s = delegate, editor, encoding, verify_s
+        self._delegate, self._verify_s = delegate, verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
         self._documents: DocumentStore | None = None  # until `load`, on the event loop
         self._editor_commit: EditorCommit | None = None  # with them
-        self._unloaded: Mapping[str, str] = {}  # until then: URI -> path of what was opened; never mutated
+        self._unloaded: Mapping[DocumentKey, str] = {}  # until then: path of what was opened; never mutated
+        self._editors: dict[str, ConnectedEditor] = {}  # changed on the event loop only
+
+    def connect(
+        self, editor: "Editor", encoding: "Callable[[], PositionEncoding]", name: str = ""
+    ) -> "EditorDocuments":
+        """Add an editor. Returns what takes its messages. Args: encoding: of its positions, as negotiated."""
+        self._editors[name] = ConnectedEditor(editor, encoding)
+        return EditorDocuments(self, name)
+
+    def disconnect(self, name: str) -> None:
+        """Forget an editor and its documents. Called on any thread."""
+        self._editors.pop(name, None)
+        self._unloaded = {key: path for key, path in self._unloaded.items() if key.editor != name}
+        for path in [] if self._documents is None else self._documents.dropped(name):
+            self.on_change(path)
 
     def load(self) -> "DocumentStore":
         """Raises: ImportError, OSError."""
@@ -55,42 +70,40 @@ class OverlayFileSystem:
             from fileops.fs.overlay.documents import DocumentStore
             from fileops.fs.overlay.editor_commit import EditorCommit
 
-            documents = DocumentStore(self._delegate, self._encoding)
-            for uri, path in self._unloaded.items():
-                documents.opened_unknown(uri, path, _NOT_KEPT)
-            self._editor_commit = EditorCommit(
-                documents=documents, editor=self._editor, encoding=self._encoding, verify_s=self._verify_s
-            )
+            documents = DocumentStore(self._delegate, lambda name: self._editors[name].encoding())
+            for key, path in self._unloaded.items():
+                documents.opened_unknown(key, path, _NOT_KEPT)
+            self._editor_commit = EditorCommit(documents=documents, editors=self._editors, verify_s=self._verify_s)
             self._documents = documents
         return self._documents
 
-    # --- what the client says (event loop) ---------------------------------------------------------------------
+    # --- what editors say (event loop): see EditorDocuments ---------------------------------------------------
 
-    def opened(self, uri: str, path: str, version: int, text: str) -> None:
-        if (documents := self._loaded({uri: path})) is not None:
-            documents.opened(uri, path, version, text)
+    def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
+        if (documents := self._loaded({key: path})) is not None:
+            documents.opened(key, path, version, text)
 
-    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
-        if (documents := self._loaded({uri: path})) is not None:
-            documents.opened_unknown(uri, path, reason)
+    def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
+        if (documents := self._loaded({key: path})) is not None:
+            documents.opened_unknown(key, path, reason)
 
-    def changed(self, uri: str, version: int, changes: "Sequence[DocumentChange]") -> bool:
+    def changed(self, key: DocumentKey, version: int, changes: "Sequence[DocumentChange]") -> bool:
         if (documents := self._loaded({})) is None:
-            return uri in self._unloaded
-        return self._report(documents.changed(uri, version, changes))
+            return key in self._unloaded
+        return self._report(documents.changed(key, version, changes))
 
-    def doubted(self, uri: str | None, reason: str) -> None:
-        for path in [] if self._documents is None else self._documents.doubted(uri, reason):
+    def doubted(self, editor: str, uri: str | None, reason: str) -> None:
+        for path in [] if self._documents is None else self._documents.doubted(editor, uri, reason):
             self.on_change(path)
 
-    def saved(self, uri: str) -> None:
-        self._report(None if self._documents is None else self._documents.saved(uri))
+    def saved(self, key: DocumentKey) -> None:
+        self._report(None if self._documents is None else self._documents.saved(key))
 
-    def closed(self, uri: str) -> None:
-        self._unloaded = {opened: path for opened, path in self._unloaded.items() if opened != uri}
-        self._report(None if self._documents is None else self._documents.closed(uri))
+    def closed(self, key: DocumentKey) -> None:
+        self._unloaded = {opened: path for opened, path in self._unloaded.items() if opened != key}
+        self._report(None if self._documents is None else self._documents.closed(key))
 
-    def _loaded(self, opened: Mapping[str, str]) -> "DocumentStore | None":
+    def _loaded(self, opened: Mapping[DocumentKey, str]) -> "DocumentStore | None":
         """Load the documents. None if that fails; then what is opened is remembered."""
         if self._documents is None and not opened and not self._unloaded:
             return None  # a change of nothing

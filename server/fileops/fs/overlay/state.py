@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fileops.core import text as texts
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.model.digest import content_digest
+from fileops.model.documents import DocumentKey
 from fileops.model.files import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
@@ -37,7 +38,7 @@ class Doubt(Struct, frozen=True, kw_only=True):
 class OpenDocument(Struct, frozen=True, kw_only=True):
     """State of one open document."""
 
-    uri: str
+    key: DocumentKey
     path: str
     version: int
     text: TextDocument
@@ -47,6 +48,14 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     synced: str | None = None  # the text when it last read the same as the file
     is_foreign: bool = False  # the file is not text to us, so the editor decodes it in another encoding
     doubt: Doubt | None = None  # None while the text is known
+
+    @property
+    def uri(self) -> str:
+        return self.key.uri
+
+    @property
+    def editor(self) -> str:
+        return self.key.editor
 
 
 class DiskFacts(Struct, frozen=True, kw_only=True):

@@ -153,7 +153,7 @@ def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(ben
         assert bench.seen() == (b"one\ntwo\n", "buffer")
         bench.disk.put(PATH, b"moved\n")
 
-    bench.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    bench.editor.said.opened("file:///w/f", PATH, 1, "one\ntwo\n")
     bench.disk.meanwhile = somebody_reads_then_the_disk_moves
     bench.fs.classify_pending()
     assert bench.seen() == (b"moved\n", "disk")
@@ -168,7 +168,7 @@ def test_a_first_look_overtaken_by_another_thread_does_not_count(bench: Workbenc
         assert go_on.wait(WAIT_S)
 
     bench.disk.resolving = wait
-    bench.fs.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    bench.editor.said.opened("file:///w/f", PATH, 1, "one\ntwo\n")
     slow = threading.Thread(target=bench.fs.classify_pending)
     slow.start()
     assert overtaken.wait(WAIT_S)
@@ -214,7 +214,7 @@ def test_a_second_open_replaces_the_text(bench: Workbench):
 
 
 def test_a_change_of_a_document_that_was_never_opened_is_ignored(bench: Workbench):
-    assert bench.fs.changed("file:///w/f", 2, ["typed"]) is False
+    assert bench.editor.said.changed("file:///w/f", 2, ["typed"]) is False
     assert bench.seen() == (b"one\ntwo\n", "disk")
 
 
@@ -285,7 +285,7 @@ def test_a_file_in_an_encoding_that_only_the_editor_knows_stays_the_editors(benc
     bench.disk.put(PATH, b"caf\xe9\n")
     uri = bench.editor.open(PATH, "café\n")
     assert bench.seen() == ("café\n".encode(), "buffer")
-    bench.fs.saved(uri)
+    bench.editor.said.saved(uri)
     assert bench.seen() == ("café\n".encode(), "buffer")
 
 
@@ -387,7 +387,7 @@ def close_and_open_at_the_commit(bench: Workbench) -> Callable[[], object]:
 
 def lose_the_text_at_the_commit(bench: Workbench) -> Callable[[], object]:
     uri = bench.editor.open(PATH)
-    return lambda: bench.fs.doubted(uri, "it is not known")
+    return lambda: bench.editor.said.doubted(uri, "it is not known")
 
 
 def lead_a_link_here_at_the_commit(bench: Workbench) -> Callable[[], object]:
@@ -664,11 +664,13 @@ def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(bench: W
     bench.editor.type(uri, "one", "un")
     before = bench.fs.read(PATH)
     version, changes = BAD_CHANGES[how]
-    bench.fs.changed(uri, version, changes)
+    bench.editor.said.changed(uri, version, changes)
     require_unknown(bench, before)
-    bench.fs.changed(uri, version + 5, [(Position(0, 0), Position(0, 0), "y")])  # a change of what is not known
+    bench.editor.said.changed(
+        uri, version + 5, [(Position(0, 0), Position(0, 0), "y")]
+    )  # a change of what is not known
     require_unknown(bench, before)
-    bench.fs.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
+    bench.editor.said.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
     assert bench.seen() == (b"the whole\n", "buffer")
 
 
@@ -685,18 +687,18 @@ def test_a_range_as_editors_write_it_at_the_end_is_taken(
     bench: Workbench, change: tuple[Position, Position, str], expected: bytes
 ):
     uri = bench.editor.open(PATH)
-    bench.fs.changed(uri, 7, [change])
+    bench.editor.said.changed(uri, 7, [change])
     assert bench.seen() == (expected, "buffer")
 
 
 def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_closed(bench: Workbench):
     uri = bench.editor.open(PATH)
     before = bench.fs.read(PATH)
-    bench.fs.doubted(uri, "it is not known")
+    bench.editor.said.doubted(uri, "it is not known")
     require_unknown(bench, before)
     bench.editor.open(PATH, "again\n")
     assert bench.seen() == (b"again\n", "buffer")
-    bench.fs.doubted(None, "one of all")
+    bench.editor.said.doubted(None, "one of all")
     require_unknown(bench, before)
     bench.editor.close(uri)
     assert bench.seen() == (b"one\ntwo\n", "disk")
@@ -704,7 +706,7 @@ def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_clos
 
 def test_a_document_that_was_opened_with_a_text_that_nobody_could_read_is_not_taken_for_closed(bench: Workbench):
     before = bench.fs.read(PATH)
-    bench.fs.opened_unknown("file:///w/f", PATH, "it cannot be read")
+    bench.editor.said.opened_unknown("file:///w/f", PATH, "it cannot be read")
     require_unknown(bench, before)
 
 

@@ -1,0 +1,176 @@
+"""Parts that the composition roots of a private and a shared daemon put together. Imports are deferred."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fileops.core.tracker import FreshnessMode
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.fs.remote.router import RouterFileSystem
+    from fileops.history.journal import History
+    from fileops.lsp.server import ClientContext
+    from fileops.model.events import Event
+    from fileops.ports import (
+        CommandApprover,
+        Corrector,
+        EventSink,
+        Executor,
+        ExecutorChoice,
+        FileSystem,
+        HistoryStore,
+    )
+    from fileops.service.workspace import Workspace
+    from fileops.telemetry.calls import Sink
+    from fileops.wire.types import FilesystemOptions
+
+
+def build_workspace(
+    files: "OverlayFileSystem",
+    events: "EventSink",
+    history: "History",
+    *,
+    freshness_mode: "FreshnessMode",
+    remote: "RouterFileSystem | None" = None,
+) -> "Workspace":
+    """Build what clients share, over files as their users see them. Args: events: of what happens to files."""
+    from fileops.service.plugins.registry import register_plugins
+    from fileops.service.workspace import Workspace
+    from fileops.tracking.freshness import Freshness
+    from fileops.watch import factory, stat_scan
+
+    moved = stat_scan.changed_paths
+    if remote is not None:
+        from fileops.fs.remote.router import scan_with_poll
+        from fileops.watch.polling import Poller
+
+        poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
+        moved = scan_with_poll(remote.is_remote, stat_scan.changed_paths, poller.watch)
+    freshness = Freshness(
+        files, events, SystemClock(), mode=freshness_mode, open_watch=factory.open_directory_watch,
+        moved=moved, is_open=files.is_open,
+    )  # fmt: skip
+    files.on_change = freshness.hint
+    return Workspace(fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins())
+
+
+def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
+    """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
+    from fileops.fs.remote.mounts import Mount, mounted, unsupported_reason
+    from fileops.rpc.decode import InvalidParams
+
+    for index, entry in enumerate(filesystems):
+        if (reason := unsupported_reason(entry.url)) is not None:
+            raise InvalidParams(reason, f".initializationOptions.filesystems[{index}].url")
+    mounts = [Mount(prefix=entry.prefix, url=entry.url, options=entry.options or {}) for entry in filesystems]
+    return mounted(disk, mounts)
+
+
+def check_validators(names: "Sequence[str]") -> None:
+    """Raises: InvalidParams, if one is not installed."""
+    from fileops.rpc.decode import InvalidParams
+    from fileops.service.catalog import validator_names
+
+    for index, name in enumerate(names):
+        if name not in validator_names():
+            installed = ", ".join(validator_names()) or "none"
+            place = f".initializationOptions.validators[{index}]"
+            raise InvalidParams(f"no such validator is installed; there are: {installed}", place)
+
+
+def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "Sequence[str]") -> None:
+    """Settle what dead processes left in these folders."""
+    threading.Thread(target=recover, args=(folders,), name="fileops-recovery", daemon=True).start()
+
+
+# --- adapters of an LSP client -----------------------------------------------------------------------------------
+
+
+def corrector_of(context: "ClientContext") -> "Corrector | None":
+    if not context.settings.correction:
+        return None
+    from fileops.lsp.corrector import LspCorrector
+
+    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
+
+
+def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
+    """None if the client does not ask for commands."""
+    if not context.options.bash:
+        return None
+    from fileops.lsp.approver import LspCommandApprover
+
+    return LspCommandApprover(
+        context.client, timeout_s=context.settings.approval_timeout_s,
+        use_message_fallback=context.options.approval_fallback == "message",
+    )  # fmt: skip
+
+
+def executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
+    """Choose where commands run: on this host, or on the host that the working directory is mapped from."""
+    from fileops.model.errors import CommandNotStarted
+    from fileops.shell.process import ShellExecutor
+
+    def executor_at(cwd: str) -> "tuple[Executor, str]":
+        if remote is None or not remote.is_remote(cwd):
+            return ShellExecutor(), cwd
+        host = remote.ssh_host(cwd)
+        if host is None:
+            raise CommandNotStarted(reason="no commands can be run in this filesystem")
+        command, remote_cwd = host
+        return ShellExecutor(command), remote_cwd
+
+    return executor_at
+
+
+def persistent_store(warn: "Callable[[str], None]") -> "HistoryStore":
+    """Return the persistent store. Args: warn: gets a sentence when it fails; called on any thread."""
+    from fileops.history.store import DiskHistoryStore, default_folder
+
+    return DiskHistoryStore(default_folder(), tell=warn)
+
+
+def warner_of(context: "ClientContext") -> "Callable[[str], None]":
+    """Return what shows a warning to the client's user, from any thread. Create it on the loop."""
+    import asyncio
+    from contextlib import suppress
+
+    from fileops.lsp import methods
+
+    loop, client = asyncio.get_running_loop(), context.client
+
+    def warn(sentence: str) -> None:
+        params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
+        with suppress(RuntimeError):  # the loop is closed, so the client is gone
+            loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
+
+    return warn
+
+
+# --- without a client --------------------------------------------------------------------------------------------
+
+
+class NoEvents:
+    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
+
+    def publish(self, event: "Event") -> None:
+        pass
+
+
+class SystemClock:
+    """See ports.Clock."""
+
+    def time_ns(self) -> int:
+        return time.time_ns()
+
+
+def telemetry() -> "tuple[Sink, ...]":
+    """Return the sinks that OpenTelemetry's environment variables ask for, usually none."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return ()
+    from fileops.telemetry.otel import telemetry_from
+
+    exporter = telemetry_from(os.environ)
+    return () if exporter is None else (exporter,)

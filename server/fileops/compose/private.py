@@ -1,0 +1,145 @@
+"""Composition root of a private daemon, which serves one client on stdin and stdout. Imports are deferred.
+
+The shared daemon is put together in `shared.py`, of the same parts (`parts.py`).
+"""
+
+import gc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fileops.compose.parts import (
+    NoEvents,
+    build_workspace,
+    check_validators,
+    command_approver_of,
+    corrector_of,
+    executors,
+    mapped_filesystems,
+    persistent_store,
+    recover_in_background,
+    telemetry,
+    warner_of,
+)
+
+if TYPE_CHECKING:
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.fs.remote.router import RouterFileSystem
+    from fileops.history.journal import History
+    from fileops.lsp.server import ClientContext
+    from fileops.mcp.options import McpOptions
+    from fileops.model.settings import Settings
+    from fileops.ports import Approver, CommandApprover, Corrector, EventSink
+    from fileops.service.fileops import FileOps
+    from fileops.telemetry.calls import Sink
+
+
+def serve() -> int:
+    """Serve one LSP client on stdin and stdout; returns the exit status."""
+    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed at `initialize`, as the next
+    import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from fileops.lsp.server import LspServer
+    from fileops.lsp.stdio import serve_stdio
+
+    gc.freeze()
+    gc.enable()
+    return serve_stdio(LspServer(build_service))
+
+
+def build_service(context: "ClientContext") -> "FileOps":
+    """Build the service of one LSP client. Called at its `initialize`, on the event loop."""
+    import asyncio
+
+    from fileops.fs.local.filesystem import LocalFileSystem
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.history.journal import History
+    from fileops.lsp.approver import LspApprover
+    from fileops.lsp.client import is_editor
+    from fileops.lsp.text_sync import DocumentSync
+    from fileops.lsp.undo_actions import LensRefresh, UndoActions
+    from fileops.lsp.workspace_edit import LspEditor
+
+    settings, options, client = context.settings, context.options, context.client
+    disk = LocalFileSystem()
+    remote = mapped_filesystems(options.filesystems, disk) if options.filesystems else None
+    files = OverlayFileSystem(remote or disk)
+    documents = files.connect(LspEditor(client, asyncio.get_running_loop()), lambda: client.position_encoding)
+    by_message = options.approval_fallback == "message"
+    approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
+    DocumentSync(documents).register(context.add_standard)
+    if is_editor(client.capabilities):
+        files.load()
+    history = History(persistent_store(warner_of(context)) if options.history == "persistent" else None)
+    service = compose(
+        settings, context.folders, events=context.events, files=files, approver=approver, history=history,
+        corrector=corrector_of(context), remote=remote, sinks=telemetry(), commands=command_approver_of(context),
+    )  # fmt: skip
+    service.when_work_waits(context.on_request_done)
+    recover_in_background(disk.recover_all, service.folders)
+    UndoActions(service, client, context.progress).register(context.add_standard, code_lens=options.code_lens or False)
+    if options.code_lens:
+        context.listen(LensRefresh(client).on_event)
+    return service
+
+
+def serve_mcp(options: "McpOptions") -> int:
+    """Serve one MCP client on stdin and stdout; returns the exit status."""
+    gc.disable()  # as in `serve`
+    from fileops.fs.local.filesystem import LocalFileSystem
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.history.journal import History
+    from fileops.mcp.server import McpServer
+    from fileops.rpc.line_framing import LineParser, line_frame
+    from fileops.rpc.session import StreamSession
+    from fileops.rpc.standard_io import serve_standard_io
+
+    disk = LocalFileSystem()
+
+    def build(approver: "Approver") -> "FileOps":
+        return compose(
+            options.settings, (), events=NoEvents(), files=OverlayFileSystem(disk), approver=approver,
+            history=History(None), sinks=telemetry(),
+        )  # fmt: skip
+
+    def session(for_reading: int, for_writing: int) -> StreamSession:
+        def recover() -> None:
+            recover_in_background(disk.recover_all, server.service.folders)
+
+        server = McpServer(build, options, recover=recover)
+        return StreamSession(
+            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
+        )
+
+    gc.freeze()
+    gc.enable()
+    return serve_standard_io(session)
+
+
+def compose(
+    settings: "Settings",
+    folders: Sequence[str],
+    *,
+    events: "EventSink",
+    files: "OverlayFileSystem",
+    approver: "Approver",
+    history: "History",
+    corrector: "Corrector | None" = None,
+    remote: "RouterFileSystem | None" = None,
+    sinks: "tuple[Sink, ...]" = (),
+    commands: "CommandApprover | None" = None,
+) -> "FileOps":
+    """Build a service over files as the user sees them. Args: folders: absolute paths of the workspace."""
+    from fileops.service.fileops import ClientAdapters, FileOps
+
+    check_validators(settings.validators)
+    workspace = build_workspace(files, events, history, freshness_mode=settings.freshness, remote=remote)
+    client = ClientAdapters(
+        approver=approver,
+        events=events,
+        corrector=corrector,
+        sinks=sinks,
+        executor_at=executors(remote) if commands else None,
+        command_approver=commands,
+        on_closed=workspace.close,
+    )
+    return FileOps(workspace, client, settings, folders)

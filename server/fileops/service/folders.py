@@ -1,0 +1,77 @@
+"""The workspace folders of one client, resolved when they are opened. Belongs to the event loop."""
+
+import asyncio
+from collections.abc import Iterable
+
+from fileops.concurrency import shares
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import SharedWorkers
+from fileops.core.roots import Roots, is_inside
+from fileops.model.errors import FileOpsError
+from fileops.ports import FileSystem
+
+
+class WorkspaceFolders:
+    """Keeps the open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
+
+    def __init__(self, fs: FileSystem, workers: SharedWorkers) -> None:
+        self._fs, self._workers = fs, workers
+        self.roots: Roots | None = None
+        self.shown: tuple[str, ...] = ()
+        # As given -> canonical, of the folders that are open; None while a mapped host is asked where one leads.
+        self._canonical: dict[str, str | None] = {}
+        self._resolving: set[asyncio.Task[None]] = set()
+
+    def set(self, folders: Iterable[str]) -> None:
+        """Set the folders that are open from now on (absolute paths).
+
+        Confinement never loosens: once there was a folder, having none leaves everything outside. A folder is
+        resolved when it is opened and not later, since it may have been replaced by a link by then. A
+        folder of a mapped host contains nothing until the host has answered.
+        """
+        before = self._canonical
+        self._canonical = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
+        self._update()
+        for folder in (folder for folder, canonical in self._canonical.items() if canonical is None):
+            task = asyncio.get_running_loop().create_task(self._resolve(folder))
+            self._resolving.add(task)  # the loop alone would let it go
+            task.add_done_callback(self._resolving.discard)
+
+    def unresolved_above(self, file_path: str) -> list[str]:
+        return [
+            folder
+            for folder, canonical in self._canonical.items()
+            if canonical is None and is_inside(folder, file_path)
+        ]
+
+    async def resolve_above(self, file_path: str) -> None:
+        """Resolve the folders that were opened before this request, which needs the same host anyway."""
+        for folder in self.unresolved_above(file_path):
+            await self._resolve(folder)
+
+    def _update(self) -> None:
+        canonical = [folder for folder in self._canonical.values() if folder is not None]
+        if self._canonical or self.roots is not None:
+            self.roots = Roots.of(canonical)
+        self.shown = tuple(dict.fromkeys((*self._canonical, *canonical)))
+
+    def _canonical_at_once(self, folder: str) -> str | None:
+        """None if a mapped host has to be asked."""
+        try:
+            with shares.waiting_for_disk_only():
+                return self._resolved(folder)
+        except shares.NeedsShare:
+            return None
+
+    async def _resolve(self, folder: str) -> None:
+        canonical = await self._workers.run(CancelToken(), lambda: self._resolved(folder), folder)
+        if self._canonical.get(folder, "") is None:  # neither closed nor resolved since
+            self._canonical[folder] = canonical
+            self._update()
+
+    def _resolved(self, folder: str) -> str:
+        """The folder, resolved if possible. Otherwise it contains nothing, but the client still gets confinement."""
+        try:
+            return self._fs.resolve(folder)
+        except FileOpsError:
+            return folder

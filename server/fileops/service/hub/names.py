@@ -1,0 +1,69 @@
+"""Names of sessions: what a client calls a session on its own connection, and what everybody else calls it.
+
+In a private daemon both are the same. In a shared one a full name begins with the session's host: `HOST:ID` if the
+host gives it an id, else `HOST-N` for the connection, and `HOST-N/ID` for a `session_id` of a request.
+"""
+
+import re
+from collections.abc import Callable
+
+from fileops.model.sessions import DEFAULT_SESSION
+
+MAX_HOST_CHARS = 24
+MAX_ID_CHARS = 200
+
+
+def host_name(client_name: str) -> str:
+    """The name of a client's program as a part of names: `[a-z0-9-]`, "" if nothing of it is left."""
+    return re.sub(r"[^a-z0-9-]+", "-", client_name.lower()).strip("-")[:MAX_HOST_CHARS]
+
+
+class SessionNames:
+    """The names of a private daemon's only client: as given."""
+
+    def full(self, given: str) -> str:
+        """The full name of a session of this connection."""
+        return given
+
+    def local(self, full_name: str) -> str:
+        """The name that this client is shown: its own for its sessions, the full name of others."""
+        return full_name
+
+    def is_own(self, full_name: str) -> bool:
+        """Whether the session is one of this connection."""
+        del full_name
+        return True
+
+    def resolve(self, given: str) -> str:
+        """The full name of a session that a request is about, which may be another connection's."""
+        return self.full(given)
+
+    def local_source(self, source: str) -> str:
+        """See model.events.BecameStale.source."""
+        kind, colon, full_name = source.partition(":")
+        return f"{kind}:{self.local(full_name)}" if colon else source
+
+
+class SharedSessionNames(SessionNames):
+    """The names of one of many clients. base: the full name of its unnamed session.
+
+    is_other: whether there is a session of another connection with this full name, and this client may name it.
+    """
+
+    def __init__(self, base: str, is_other: Callable[[str], bool]) -> None:
+        self.base = base
+        self._is_other = is_other
+
+    def full(self, given: str) -> str:
+        return self.base if given == DEFAULT_SESSION else f"{self.base}/{given[:MAX_ID_CHARS]}"
+
+    def local(self, full_name: str) -> str:
+        if full_name == self.base:
+            return DEFAULT_SESSION
+        return full_name[len(self.base) + 1 :] if self.is_own(full_name) else full_name
+
+    def is_own(self, full_name: str) -> bool:
+        return full_name == self.base or full_name.startswith(f"{self.base}/")
+
+    def resolve(self, given: str) -> str:
+        return given if self._is_other(given) else self.full(given)

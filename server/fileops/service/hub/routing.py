@@ -1,0 +1,59 @@
+"""Event routing: each event reaches the connection of its session, and the editors that work with its file.
+
+Events are published on any thread, also under locks, so a connection decides on the event loop which of them it sends.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from fileops.core.roots import is_inside
+from fileops.model.events import ApprovalModeChanged, BecameStale, Event, WatcherHealth
+from fileops.ports import EventSink
+from fileops.service.hub.names import SessionNames
+
+
+class EventRouter:
+    """See ports.EventSink: passes each event on to all connections."""
+
+    def __init__(self) -> None:
+        self._sinks: Mapping[str, EventSink] = {}  # replaced on the event loop, never mutated
+
+    def connect(self, connection: str, sink: EventSink) -> None:
+        self._sinks = {**self._sinks, connection: sink}
+
+    def disconnect(self, connection: str) -> None:
+        self._sinks = {name: sink for name, sink in self._sinks.items() if name != connection}
+
+    def publish(self, event: Event) -> None:
+        for sink in self._sinks.values():
+            sink.publish(event)
+
+
+class EventView:
+    """One connection's view of the events: which it is sent, and under which names.
+
+    folders: of an editor, as given and canonical; none of an agent. is_open: whether the editor has this path open.
+    Belongs to the event loop.
+    """
+
+    def __init__(
+        self, names: SessionNames, folders: Callable[[], tuple[str, ...]], is_open: Callable[[str], bool]
+    ) -> None:
+        self._names, self._folders, self._is_open = names, folders, is_open
+
+    def of(self, event: Event) -> Event | None:
+        """The event with the names that this connection knows; None if it is not sent."""
+        if isinstance(event, WatcherHealth):
+            return event
+        if not self._names.is_own(event.session_id) and (
+            isinstance(event, ApprovalModeChanged) or not self._concerns(event.file_path)
+        ):
+            return None
+        local = replace(event, session_id=self._names.local(event.session_id))
+        return (
+            replace(local, source=self._names.local_source(local.source)) if isinstance(local, BecameStale) else local
+        )
+
+    def _concerns(self, path: str) -> bool:
+        return any(is_inside(folder, path) for folder in self._folders()) or self._is_open(path)

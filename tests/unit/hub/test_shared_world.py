@@ -1,0 +1,104 @@
+"""Clients of one shared daemon: what they share, under which names, and what becomes of it when one leaves."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from support.shared_daemon import Refused, SharedDaemon, code_of, shared_daemon
+
+
+@pytest.fixture
+async def daemon() -> AsyncGenerator[SharedDaemon]:
+    async with shared_daemon() as running:
+        yield running
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.txt"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: SharedDaemon, file: Path) -> None:
+    editor, host = await daemon.editor(file.parent), await daemon.host(file.parent)
+    await editor.read(file)
+    assert code_of(await host.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
+    await host.tool("Read", file_path=str(file))
+    assert code_of(await host.tool("Edit", file_path=str(file), old_string="two", new_string="2")) is None
+    stale = await editor.notification("fileops/didBecomeStale")
+    assert (stale["session_id"], stale["source"]) == ("default", "session:codex-1")
+    refused = await editor.edit(file, "one", "1")
+    assert code_of(refused) == "modified_externally"
+    assert refused["details"]["changed_by"] == "codex-1"
+    assert file.read_text() == "one\n2\nthree\n"
+
+
+async def test_two_sessions_without_a_name_are_two(daemon: SharedDaemon, file: Path) -> None:
+    first, second = await daemon.agent(file.parent), await daemon.agent(file.parent)
+    await first.read(file)
+    assert code_of(await second.edit(file, "one", "1")) == "not_read"
+    assert code_of(await first.edit(file, "one", "1")) is None
+
+
+async def test_parallel_edits_of_many_clients_all_apply(daemon: SharedDaemon, file: Path) -> None:
+    file.write_text("".join(f"line {n}\n" for n in range(40)))
+    editors = [await daemon.editor(file.parent, freshness="content") for _ in range(2)]
+    agents = [await daemon.agent(file.parent, freshness="content") for _ in range(3)]
+
+    async def edit_all(client_index: int) -> None:
+        client = [*editors, *agents][client_index]
+        for n in range(client_index, 40, 5):
+            code: str | None = "modified_externally"
+            while code == "modified_externally":
+                await client.read(file)
+                code = code_of(await client.edit(file, f"line {n}\n", f"LINE {n} by {client_index}\n"))
+            assert code is None
+
+    await asyncio.gather(*map(edit_all, range(5)))
+    assert file.read_text() == "".join(f"LINE {n} by {n % 5}\n" for n in range(40))
+
+
+async def test_unsaved_text_of_an_editor_is_read_by_an_mcp_host(daemon: SharedDaemon, file: Path) -> None:
+    editor, host = await daemon.editor(file.parent), await daemon.host(file.parent)
+    editor.open(file, "typed\n")
+    await editor.read(file)  # the daemon has handled what was sent before
+    result = await host.tool("Read", file_path=str(file))
+    assert "typed" in result["content"][0]["text"]
+    await editor.hang_up()
+    result = await host.tool("Read", file_path=str(file))
+    assert "two" in result["content"][0]["text"]
+
+
+async def test_daemon_serves_on_when_a_client_has_left(daemon: SharedDaemon, file: Path) -> None:
+    first, second = await daemon.agent(file.parent), await daemon.agent(file.parent)
+    await first.read(file)
+    await first.call("shutdown")
+    first.notify("exit", None)
+    assert (await first.ended()).status == 0
+    await second.read(file)
+    assert code_of(await second.edit(file, "one", "1")) is None
+
+
+async def test_other_filesystems_than_the_first_are_refused_by_name(daemon: SharedDaemon, tmp_path: Path) -> None:
+    await daemon.agent(tmp_path)
+    late = await daemon.lsp("agent", "bot")
+    with pytest.raises(Refused) as refused:
+        await late.initialize(tmp_path, options={"filesystems": [{"prefix": "/far", "url": "memory://x"}]})
+    assert refused.value.args[0] == -32602
+    assert "initializationOptions.filesystems" in str(refused.value.args)
+    with pytest.raises(Refused) as refused:
+        await late.initialize(tmp_path, options={"history": "persistent"})
+    assert "initializationOptions.history" in str(refused.value.args)
+    await late.initialize(tmp_path, options={"history": "memory", "filesystems": []})
+
+
+async def test_status_describes_each_connection(daemon: SharedDaemon, file: Path) -> None:
+    await daemon.editor(file.parent)
+    await daemon.host(file.parent)
+    described = daemon.world.describe()
+    assert [(entry["name"], entry["role"], entry["protocol"]) for entry in described] == [
+        ("nvim-1", "editor", "lsp"), ("codex-1", "agent", "mcp"),
+    ]  # fmt: skip
