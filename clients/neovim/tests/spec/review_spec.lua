@@ -165,6 +165,17 @@ t.it('the agent takes its edit back: by id, or the only one where ids are unknow
   t.eq(answers[3].problem.code, -32800)
 end)
 
+t.it('with a shared daemon, a review that goes may have been decided by another editor', function()
+  fresh()
+  ask('one.py', 'x')
+  local state = require('fileops.client.process').state
+  state.shared = { connection = 'neovim-1', role = 'editor', version = '1', socket = '/s' }
+  local said = t.said(function() review.cancelled('x', 1) end)
+  state.shared = nil
+  t.eq(said, { 'fileops: decided elsewhere, or taken back: its edit of one.py' })
+  t.eq(answers[1].problem.code, -32800)
+end)
+
 t.it('the proposal is edited in a tab page; writing it accepts the text', function()
   fresh()
   ask()

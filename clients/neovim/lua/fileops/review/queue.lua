@@ -207,21 +207,25 @@ local function what(review)
   return 'its edit of ' .. vim.fs.basename(review.params.file_path)
 end
 
---- The daemon took a request back. Where the transport hides ids, only a single waiting review can be meant.
+--- The daemon took a request back. Where the transport hides ids, only a single waiting review can be meant. With a
+--- shared daemon it does not say whether the agent gave up or another editor decided.
 ---@param request_id integer|string
 ---@param client_id integer
 function M.cancelled(request_id, client_id)
+  local is_shared = require('fileops.client.process').state.shared ~= nil
+  local why = is_shared and 'the agent took it back, or another editor decided' or 'the agent took it back'
   local unknown = {}
   for _, review in ipairs(vim.list_slice(queue)) do
     if review.client_id == client_id then
       if review.request_id == request_id then
-        require('fileops.ui.messages').info('the agent took back ' .. what(review))
-        return withdraw(review, 'the agent took it back')
+        local sentence = is_shared and 'decided elsewhere, or taken back: ' or 'the agent took back '
+        require('fileops.ui.messages').info(sentence .. what(review))
+        return withdraw(review, why)
       end
       if review.request_id == nil then table.insert(unknown, review) end
     end
   end
-  if #unknown == 1 then withdraw(unknown[1], 'the agent took it back') end
+  if #unknown == 1 then withdraw(unknown[1], why) end
 end
 
 ---@param why string
