@@ -8,7 +8,22 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import pytest
+
 SOCKET = "FILEOPS_SOCKET"
+# Of an agent's host in whose terminal the tests run: they would be taken for its.
+HINTS = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "GEMINI_CLI", "OPENCODE")
+
+
+@contextmanager
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    """A place that every program that the test starts finds by its environment; yields the socket's path."""
+    with place() as socket:
+        monkeypatch.setenv(SOCKET, socket)
+        monkeypatch.setenv("XDG_STATE_HOME", os.path.dirname(socket))  # the daemon's log
+        for name in HINTS:
+            monkeypatch.delenv(name, raising=False)
+        yield socket
 
 
 @contextmanager

@@ -120,7 +120,7 @@ requires_openai_auth = false
 """
 
 
-def _start_codex(place: Place, options: list[str]) -> Start:
+def start_codex(place: Place, options: list[str]) -> Start:
     codex = program("codex", "vendor/*/bin/codex")
     documents = printed_config("codex", *options)
     name = "~/.codex/config.toml"
@@ -215,16 +215,16 @@ def _edit_of_host(tool: str, **names: str) -> Callable[[Path], Step]:
     return edit
 
 
-def _patch(path: Path) -> Step:
+def patch_of_codex(path: Path) -> Step:
     return Patch(f"*** Begin Patch\n*** Update File: {path}\n@@\n-hello again\n+built-in again\n*** End Patch\n")
 
 
 HOSTS = [
-    Host("codex", _start_codex, _patch, reads_whole=False, refusal="Use mcp__fileops__Edit."),
+    Host("codex", start_codex, patch_of_codex, reads_whole=False, refusal="Use mcp__fileops__Edit."),
     Host(
         "codex",
         _start_written_codex,
-        _patch,
+        patch_of_codex,
         ("--read-only-sandbox",),
         reads_whole=False,
         refusal="blocked by read-only sandbox",

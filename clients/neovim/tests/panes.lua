@@ -37,10 +37,10 @@ local T = MiniTest.new_set({
       child.fn.writefile(TEXT, 'area.py')
       child.cmd('silent edit area.py')
       child.lua('_G.hunks = require("fileops.ui.hunks").parse(...)', { DIFF })
-      child.lua([[_G.ask = function(name, session)
+      child.lua([[_G.ask = function(name, session, rebased)
         require('fileops.review.queue').ask({
           title = 'Edit', description = '', file_path = vim.uv.cwd() .. '/' .. name,
-          session_id = session and session.session_id or 'agent-1', session = session,
+          session_id = session and session.session_id or 'agent-1', session = session, rebased = rebased,
           operation = 'modify', diff = '', hunks = _G.hunks,
           original_text = table.concat(vim.fn.readfile('area.py'), '\n') .. '\n',
           proposed_text = 'def area(radius):\n    """Of a disc."""\n    return math.pi * radius**2\n',
@@ -130,7 +130,7 @@ end
 local CODEX = { session_id = 'codex:0199a213', host = 'codex', label = 'Fix the totals' }
 
 T['a review of an agent outside, named by its host'] = function()
-  child.lua('ask("area.py", ...)', { CODEX })
+  child.lua('ask("area.py", ...)', { CODEX, { changed_by = 'external', n_foreign_hunks = 2 } })
   looks_like('review-outside')
 end
 

@@ -93,6 +93,7 @@ def scene(
     *arguments: str,
     approval_mode: str = "default",
     shared: bool = False,
+    agents_approval: str | None = None,
     columns: int = 116,
     rows: int = 46,
 ) -> Generator[Scene]:
@@ -104,7 +105,11 @@ def scene(
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
         "shared": shared,
-        "server": {"approval_mode": approval_mode, "bash": True},
+        "server": {
+            "approval_mode": approval_mode,
+            "bash": True,
+            **({} if agents_approval is None else {"agents_approval": agents_approval}),
+        },
         "pane": {"close_after_s": 0, "height": 24},
     }
     with terminal(

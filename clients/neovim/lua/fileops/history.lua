@@ -54,6 +54,14 @@ local function draw_diff()
   put(view.diff, #page.lines > 0 and page.lines or { entry and 'no text changed' or '' })
   pane.decorate(page, view.diff, ns)
   vim.api.nvim_win_set_cursor(view.diff_win, { 1, 0 })
+  local note = entry
+    and entry.rebased
+    and (' %%#FileopsStale#%s%%*'):format(winbar.escape(sessions.rebased(entry.rebased)))
+  vim.api.nvim_set_option_value(
+    'winbar',
+    (note or '') .. '%<%=' .. view.hints,
+    { scope = 'local', win = view.diff_win }
+  )
 end
 
 local function draw()
@@ -211,7 +219,7 @@ function M.open(path, session_id)
     { keys.open, 'open' },
     { keys.close, 'close' },
   }
-  dress(diff_win, '%=' .. winbar.hints(hints, vim.api.nvim_win_get_width(diff_win)))
+  dress(diff_win, '')
   local opened = {
     list_win = list_win,
     diff_win = diff_win,
@@ -219,6 +227,7 @@ function M.open(path, session_id)
     diff = diff,
     entries = {},
     params = { file_path = path ~= '' and buffers.absolute(path) or nil, session_id = session_id },
+    hints = winbar.hints(hints, vim.api.nvim_win_get_width(diff_win)),
     came_from = came_from,
   }
   view = opened

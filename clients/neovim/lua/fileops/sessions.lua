@@ -71,4 +71,13 @@ function M.source(source)
   return sources[source] or source
 end
 
+--- What an edit was applied over although its session had not seen it.
+---@param rebased fileops.Rebased
+---@return string such as "rebased over 2 changes by another program"
+function M.rebased(rebased)
+  local n = rebased.n_foreign_hunks
+  local by = sources[rebased.changed_by] or M.name(rebased.changed_by)
+  return ('rebased over %d %s by %s'):format(n, n == 1 and 'change' or 'changes', by)
+end
+
 return M

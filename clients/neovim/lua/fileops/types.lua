@@ -185,6 +185,7 @@
 ---@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
 ---@field rejected table<string, boolean>
 ---@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
+---@field note? string about the edit as a whole, shown beside the first heading
 
 -- ui/pane
 
@@ -232,6 +233,7 @@
 ---@field diff integer buffer
 ---@field entries fileops.HistoryEntry[]
 ---@field params table of the request
+---@field hints string a winbar expression that names the keys
 ---@field came_from integer
 
 -- reload

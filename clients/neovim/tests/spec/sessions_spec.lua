@@ -32,6 +32,11 @@ t.it('a session is called by its label, with its host where the label does not s
   t.eq(sessions.proposer({ session_id = 'codex-2' }), 'Codex 2')
   local session = { session_id = 'x', label = 'newer', host = 'gemini' }
   t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer (gemini)')
+  t.eq(sessions.rebased({ changed_by = 'codex-2', n_foreign_hunks = 2 }), 'rebased over 2 changes by Codex 2')
+  t.eq(
+    sessions.rebased({ changed_by = 'external', n_foreign_hunks = 1 }),
+    'rebased over 1 change by another program'
+  )
   sessions.forget()
   t.eq(sessions.name('codex-2'), 'codex-2')
 end)

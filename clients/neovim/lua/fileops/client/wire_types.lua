@@ -201,3 +201,9 @@
 ---@field n_reads integer
 ---@field n_edits integer
 ---@field last_seen number
+
+---@class (exact) fileops.Rebased what others changed in a file since the session of an edit had seen it
+---@field changed_by string "external", "buffer" or a session's id
+---@field n_foreign_hunks integer
+---@field ranges? { start_line: integer, end_line: integer }[] not in the history
+---@field diff? string

@@ -20,13 +20,11 @@ local function title(review, count, is_stale)
       winbar.escape(vim.fs.basename(params.file_path))
     )
   end
-  local creates = params.operation == 'create' and ' · new file' or ''
-  return ('%%#FileopsTitle# Review%s%%* %s%s %%#FileopsMuted#· %s%%*'):format(
-    count,
-    winbar.subject(params.file_path, hunks.stats(params.hunks)),
-    creates,
-    winbar.escape(sessions.proposer(params))
-  )
+  local notes = {}
+  if params.operation == 'create' then notes[1] = '· new file' end
+  notes[#notes + 1] = ('%%#FileopsMuted#· %s%%*'):format(winbar.escape(sessions.proposer(params)))
+  local subject = winbar.subject(params.file_path, hunks.stats(params.hunks))
+  return ('%%#FileopsTitle# Review%s%%* %s %s'):format(count, subject, table.concat(notes, ' '))
 end
 
 ---@param is_stale boolean
@@ -59,7 +57,11 @@ function M.spec(review, count)
     page = false,
     file_path = params.file_path,
     hunks = params.hunks,
-    verdicts = { rejected = review.rejected, is_stale = is_stale },
+    verdicts = {
+      rejected = review.rejected,
+      is_stale = is_stale,
+      note = params.rebased and sessions.rebased(params.rebased),
+    },
     title = title(review, count, is_stale),
     hints = hints(is_stale),
     empty = 'an empty file is created',

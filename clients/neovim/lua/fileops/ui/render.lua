@@ -61,6 +61,9 @@ local function add_heading(page, hunk, index, total, verdicts)
   if not verdict then return end
   decorate(page, { end_col = #verdict.sign, hl_group = verdict.group, priority = 5000 })
   decorate(page, { virt_text = { { ' ' .. verdict.text, verdict.group } }, hl_mode = 'combine' })
+  if verdicts.note and index == 1 then
+    decorate(page, { virt_text = { { ' · ' .. verdicts.note, 'FileopsStale' } } })
+  end
 end
 
 ---@param page fileops.Page
