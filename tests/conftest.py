@@ -27,6 +27,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.fixture(scope="session")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Generator[ssh_server.Sshd]:
-    pytest.importorskip("sshfs")
+    pytest.importorskip("asyncssh")
     with ssh_server.running(tmp_path_factory.mktemp("sshd")) as server:
         yield server

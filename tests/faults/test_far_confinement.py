@@ -77,7 +77,7 @@ class Place:
 @pytest.fixture(scope="module", params=["", "posix-rename@openssh.com"], ids=["swap", "in place"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
     """With a server that can rename over a file, and with one that cannot."""
-    pytest.importorskip("sshfs")
+    pytest.importorskip("asyncssh")
     folder = tmp_path_factory.mktemp("far")
     control, base, outside = folder / "control", folder / "base", folder / "outside"
     for made in (control, base, outside, base / "door"):

@@ -26,9 +26,9 @@ class Mount:
 def unsupported_reason(url: str) -> str | None:
     """Return why this URL cannot be used, without loading its filesystem; None if no reason is found."""
     is_ssh = _protocol(url) in SSH_PROTOCOLS
-    for package in ("fsspec", "sshfs") if is_ssh else ("fsspec",):
-        if importlib.util.find_spec(package) is None:
-            return f"needs the package {package}: pip install 'fileops-server[remote]'"
+    package = "asyncssh" if is_ssh else "fsspec"
+    if importlib.util.find_spec(package) is None:
+        return f"needs the package {package}: pip install 'fileops-server[remote]'"
     if is_ssh:
         return "must name a host" if label_of(url).endswith("://") else None
     return _why_unknown(_protocol(url))

@@ -11,9 +11,10 @@ import secrets
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fileops.fs.remote.backend import MAX_REMOVALS, Entry, InPlace
+from fileops.fs.remote.ssh_channels import SshChannels
 from fileops.fs.remote.ssh_connection import SshConnection
 from fileops.model.errors import ConnectionFailed
 from fileops.model.files import CommitReport
@@ -140,7 +141,7 @@ class SftpBackend:
 class SftpReader:
     """See backend.Reader. It is bound to the connection on which it was opened."""
 
-    def __init__(self, ssh: SshConnection, connection: Any, file: "SFTPClientFile", entry: Entry) -> None:
+    def __init__(self, ssh: SshConnection, connection: SshChannels, file: "SFTPClientFile", entry: Entry) -> None:
         self._ssh, self._connection, self._file = ssh, connection, file
         self.entry = entry
         self._at = 0
@@ -214,7 +215,7 @@ class _Upload:
         await file.close()
 
     @contextmanager
-    def _closed_if_refused(self, connection: Any, file: "SFTPClientFile") -> Generator[None]:
+    def _closed_if_refused(self, connection: SshChannels, file: "SFTPClientFile") -> Generator[None]:
         async def close(_sftp: "SFTPClient") -> None:
             await file.close()
 

@@ -1,20 +1,20 @@
-"""A connection to a host over SSH, through sshfs and asyncssh. It is made at the first use, and again after a loss.
+"""A connection to a host over SSH, through asyncssh. It is made at the first use, and again after a loss.
 
 After a loss, an operation that only reads is retried once; one that writes is not.
 """
 
 import asyncio
 import errno
-import importlib
 import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from fileops.fs.remote.fsspec_backend import label_of
+from fileops.fs.remote.ssh_channels import SshChannels
 from fileops.model.errors import ConnectionFailed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class SshConnection:
     def __init__(self, url: str, options: Mapping[str, object], on_made: Callable[[], None]) -> None:
         self._url, self._options, self._on_made = url, dict(options), on_made
         self._guard = threading.Lock()
-        self._connected: Any = None  # an sshfs.SSHFileSystem
+        self._connected: SshChannels | None = None
         self.was_made = False
 
     @property
@@ -46,7 +46,7 @@ class SshConnection:
         """Whether there is a connection, as far as is known."""
         return self._connected is not None
 
-    def is_current(self, connection: Any) -> bool:
+    def is_current(self, connection: SshChannels) -> bool:
         return self._connected is connection
 
     def command(self) -> list[str]:
@@ -75,10 +75,10 @@ class SshConnection:
                 return self.run_on(self.current(), work, n_bytes)
         return self.run_on(self.current(), work, n_bytes)
 
-    def run_on(self, connection: Any, work: "Callable[[SFTPClient], Awaitable[T]]", n_bytes: int = 0) -> T:
+    def run_on(self, connection: SshChannels, work: "Callable[[SFTPClient], Awaitable[T]]", n_bytes: int = 0) -> T:
         """Run `work` on this connection. Raises: OSError, ConnectionFailed."""
         try:
-            return _wait_for(connection, work, CALL_S + n_bytes / SLOWEST_BYTES_PER_S)
+            return connection.run(work, CALL_S + n_bytes / SLOWEST_BYTES_PER_S)
         except Exception as error:
             number = _errno_of(error)
             if number is not None:
@@ -86,50 +86,43 @@ class SshConnection:
             self._drop(connection)
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
-    def current(self) -> Any:
+    def current(self) -> SshChannels:
         """Return the current connection or a new one, for `run_on`. Raises: ConnectionFailed."""
         with self._guard:
-            is_new = self._connected is None
-            if is_new:
-                self._connected = self._opened()
-                self.was_made = True
-            connection = self._connected
-        if is_new:
-            self._on_made()
+            if self._connected is not None:
+                return self._connected
+            connection = self._connected = self._opened()
+            self.was_made = True
+        self._on_made()
         return connection
 
-    def _opened(self) -> Any:
-        sshfs: Any = importlib.import_module("sshfs")
+    def _opened(self) -> SshChannels:
         logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below that it logs contents
         options: dict[str, Any] = {
-            "known_hosts": (),  # the user's; without this sshfs checks none
             "connect_timeout": CONNECT_S, "login_timeout": CONNECT_S, "keepalive_interval": KEEPALIVE_S,
-            "keepalive_count_max": 3,
+            "keepalive_count_max": 3, **_address(self._url), **self._options,
         }  # fmt: skip
-        options |= sshfs.SSHFileSystem._get_kwargs_from_urls(self._url)
-        options |= self._options | {"skip_instance_cache": True}
+        host = str(options.pop("host"))
         try:
-            return sshfs.SSHFileSystem(**options)
+            return SshChannels.connect(host, options)
         except Exception as error:  # foreign code of asyncssh and a network
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
-    def _drop(self, connection: Any) -> None:
+    def _drop(self, connection: SshChannels) -> None:
         with self._guard:
             if self._connected is connection:
                 self._connected = None
-        with suppress(RuntimeError):  # the loop is closed
-            connection.loop.call_soon_threadsafe(connection.client.abort)
+        connection.abort()
 
 
-def _wait_for(connection: Any, work: "Callable[[SFTPClient], Awaitable[T]]", timeout_s: float) -> T:
-    """Wait in the calling thread for work on fsspec's event loop."""
-
-    async def on_channel() -> T:
-        async with connection._pool.get() as sftp:
-            return await work(sftp)
-
-    sync: Any = importlib.import_module("fsspec.asyn").sync
-    return sync(connection.loop, on_channel, timeout=timeout_s)
+def _address(url: str) -> dict[str, object]:
+    """What a URL says of host, port, username and password."""
+    parts = urlsplit(url)
+    found = {
+        "host": parts.hostname, "port": parts.port,
+        "username": parts.username and unquote(parts.username), "password": parts.password and unquote(parts.password),
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _errno_of(error: Exception) -> int | None:
