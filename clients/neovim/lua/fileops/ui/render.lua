@@ -60,10 +60,9 @@ local function add_heading(page, hunk, index, total, verdicts)
   decorate(page, { end_col = #text, hl_group = 'FileopsHunk' })
   if not verdict then return end
   decorate(page, { end_col = #verdict.sign, hl_group = verdict.group, priority = 5000 })
-  decorate(page, { virt_text = { { ' ' .. verdict.text, verdict.group } }, hl_mode = 'combine' })
-  if verdicts.note and index == 1 then
-    decorate(page, { virt_text = { { ' · ' .. verdicts.note, 'FileopsStale' } } })
-  end
+  local texts = { { ' ' .. verdict.text, verdict.group } }
+  if verdicts.note and index == 1 then texts[2] = { ' · ' .. verdicts.note, 'FileopsStale' } end
+  decorate(page, { virt_text = texts, hl_mode = 'combine' })
 end
 
 ---@param page fileops.Page
