@@ -35,6 +35,8 @@ MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode",
 
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
 
+FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name that the option gives them
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -70,9 +72,10 @@ def _serve_mcp(options: argparse.Namespace) -> int:
             _refuse_mcp(f"--root {root} is not a folder. Name one that exists.")
         if not is_usable(root, os.environ):
             _refuse_mcp(f"--root {root} is the home folder or contains it. Name the folder of a project.")
-    further_tools = {"": (), "+undo": ("Undo",)}.get(options.tools)
-    if further_tools is None:
-        _refuse_mcp(f"--tools {options.tools} is not known. There is +undo.")
+    wanted = [name for name in options.tools.split(",") if name]
+    if unknown := [name for name in wanted if name not in FURTHER_TOOLS]:
+        _refuse_mcp(f"--tools {unknown[0]} is not known. There are {', '.join(FURTHER_TOOLS)}.")
+    further_tools = [tool for name, tool in FURTHER_TOOLS.items() if name in wanted]
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
     if options.freshness == "relevant":
@@ -152,7 +155,9 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--confine", choices=("edits", "all"), default="edits",
         help="what is refused outside the roots: edits (default), or edits and reads",
     )  # fmt: skip
-    mcp.add_argument("--tools", metavar="+undo", default="", help="further tools, separated by commas: +undo")
+    mcp.add_argument(
+        "--tools", metavar="+NAME", default="", help=f"further tools, separated by commas: {', '.join(FURTHER_TOOLS)}"
+    )
     mcp.add_argument(
         "--notices", choices=("on", "off"), default="on",
         help="report to the agent what changed in files that it has read (default: on)",

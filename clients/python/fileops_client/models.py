@@ -126,6 +126,7 @@ class Details(TypedDict, total=False):
     mtime: float
     source: Literal["disk", "buffer"]
     document_version: int | None
+    text: str  # with `raw`
     # of a shell command
     exit_code: int | None
     cwd: str

@@ -51,6 +51,10 @@ async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.T
     return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
 
 
+async def write(service: "FileOps", params: wire.WriteParams) -> wire.ToolResult:
+    return convert.edit_result(await service.edit(convert.write_request(params)), params.file_path)
+
+
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
     if service.bash is None:
         raise RuntimeError("commands are not served")
@@ -111,6 +115,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, read, try_sync=try_read),
     Request("fileops/edit", wire.EditParams, edit),
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
+    Request("fileops/write", wire.WriteParams, write),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),

@@ -1,4 +1,4 @@
-"""Plans of edits: `valid` and `execute` for one edit, and the sequence of a multi edit over them.
+"""Plans of edits: `valid` and `execute` for one edit, the sequence of a multi edit over them, and a whole new text.
 
 Knows nothing of files, sessions or freshness: it takes bytes and returns which bytes to replace.
 """
@@ -12,6 +12,7 @@ from fileops.core.matching.exact import EXACT, STRATEGIES, Step, find, lines_of
 from fileops.core.matching.replacement import splices_for
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import detect_format, encode
+from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Edit, Plan, Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -156,6 +157,51 @@ def plan(
     )
 
 
+def plan_write(
+    snapshot: Snapshot,
+    fmt: TextFormat,
+    content: str,
+    *,
+    limits: Limits,
+    file_path: str | None = None,
+    check: Check = unchecked,
+) -> Plan:
+    """Resolve a whole new text into the splices that lead to it. BOM, encoding and line ends stay the file's.
+
+    A missing file gets the text as given, in UTF-8. Args: as of `plan`. Raises: NotEncodable.
+    """
+    creates = not snapshot.exists
+    if creates:
+        splices = _filling(Edit(old_string="", new_string=content)).splices
+        fmt = detect_format(splices[0].new if splices else b"")
+    else:
+        splices = splices_to_text(Text(data=snapshot.data, format=fmt), _as_shown(content, snapshot.data, fmt))
+    check()
+    return Plan(
+        snapshot=snapshot,
+        format=fmt,
+        splices=splices,
+        edits=(),
+        n_replacements=(),
+        matches=(),
+        match_lines=(),
+        creates=creates,
+        change=change_of(
+            snapshot.data, fmt, splices,
+            file_path=snapshot.path if file_path is None else file_path,
+            operation="create" if creates else "modify", limits=limits, check=check,
+        ),
+    )  # fmt: skip
+
+
+def _as_shown(content: str, data: bytes, fmt: TextFormat) -> str:
+    """Return the content as `splices_to_text` takes it: with a BOM if the file has one, else without."""
+    begins_with_bom_character = data.startswith(_BOM_CHARACTER.encode(fmt.encoding), len(fmt.bom))
+    text = content if begins_with_bom_character else content.removeprefix(_BOM_CHARACTER)
+    return _BOM_CHARACTER + text if fmt.bom else text
+
+
+_BOM_CHARACTER = "\ufeff"
 _OF_ONE_EDIT = (
     AlreadyExists, CountMismatch, InvalidPattern, MultipleMatches, NoChange, NoMatch, NotEncodable, StrategyFailed,
 )  # fmt: skip

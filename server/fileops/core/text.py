@@ -182,6 +182,24 @@ def line_end(data: bytes, fmt: TextFormat, offset: int) -> int:
     return len(data) if hit < 0 else hit + len(newline)
 
 
+def nth_line_end(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
+    """Return the offset after the number-th newline from `at` on, which must exist."""
+    newline = newline_of(fmt)
+    end = len(data)
+    while number > 64 and end - at > 4096:  # a count is far cheaper than a find per line
+        middle = at + (end - at) // 2
+        middle -= middle % fmt.unit_bytes
+        n_first = count_newlines(data, fmt, at, middle)
+        if n_first >= number:
+            end = middle
+        else:
+            number -= n_first
+            at = middle
+    for _ in range(number):
+        at = find_aligned(data, newline, fmt, at) + len(newline)
+    return at
+
+
 def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
     """Split into lines with their newlines. `data` begins on a code unit."""
     if not data:

@@ -18,7 +18,8 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
     """What a session has read of one file.
 
     given_path: as the session last gave it. taken_ns: wall clock just before `stamp` was taken. digest: of the whole
-    content, None if only a part was read. read_ns: time of the session's last read or write. stale: None while fresh.
+    content, None if not all bytes were examined. is_known_whole: whether the session was shown all of it, and
+    may write a whole new text. read_ns: time of the session's last read or write. stale: None while fresh.
     stale_source: the cause: "external", "buffer" or "session:ID".
     """
 
@@ -27,6 +28,7 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
     taken_ns: int
     read_ns: int
     digest: bytes | None = None
+    is_known_whole: bool = False
     source: Source = "disk"
     version: int | None = None
     stale: StaleReason | None = None

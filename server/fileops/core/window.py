@@ -16,6 +16,7 @@ from fileops.core.text import (
     find_aligned,
     may_begin_bom,
     newline_of,
+    nth_line_end,
     style_of,
 )
 from fileops.model.errors import TooManyChars
@@ -56,6 +57,7 @@ class WindowReader:
         self._n_newlines = 0
         self._n_crlf = 0
         self._is_enough = False
+        self._has_cut_line = False
         self._sniffed = start_offset > 0
 
     @property
@@ -105,6 +107,7 @@ class WindowReader:
             format=self._format or TextFormat(),
             past_end=past_end,
             at_end=at_end,
+            is_whole=at_end and self._first == 1 and not n_hidden and not self._has_cut_line,
         )
 
     # --- the head of the file ---------------------------------------------------------------------------------
@@ -150,7 +153,7 @@ class WindowReader:
             return len(data)
         self._line = self._first
         self._has_begun_line = False
-        return _after_newline(data, fmt, n_wanted)
+        return nth_line_end(data, fmt, n_wanted)
 
     def _select(self, data: bytes, at: int, fmt: TextFormat) -> None:
         newline = newline_of(fmt)
@@ -183,11 +186,11 @@ class WindowReader:
         n_here = count_newlines(data, fmt, at, end)
         if self._end is not None and n_here > self._end - self._line:
             n_here = self._end - self._line
-            end = _after_newline(data, fmt, n_here, at)
+            end = nth_line_end(data, fmt, n_here, at)
         self._n_newlines += n_here
         n_to_show = min(n_here, self._max_shown - self._n_shown)
         if n_to_show > 0:
-            shown_end = end if n_to_show == n_here else _after_newline(data, fmt, n_to_show, at)
+            shown_end = end if n_to_show == n_here else nth_line_end(data, fmt, n_to_show, at)
             self._show(decode_part(memoryview(data)[at:shown_end], fmt))
             at = shown_end
         if n_here > n_to_show:
@@ -203,6 +206,7 @@ class WindowReader:
         lines = block.split("\n")
         lines.pop()
         if _has_long_line(block, max_chars):
+            self._has_cut_line = True
             lines = [cut(line, max_chars) for line in lines]
             self._n_chars += sum(map(len, lines)) + len(lines)
         else:
@@ -245,6 +249,7 @@ class WindowReader:
         self._n_chars += _cut_length(n_chars, max_chars) + 1
         if self._n_shown < self._max_shown:
             if n_chars > max_chars:
+                self._has_cut_line = True
                 head += cut_notice(n_chars - max_chars)
             self._shown += (*_numbers(self._line, 1), head)
             self._n_shown += 1
@@ -321,24 +326,6 @@ def _cut_length(n_chars: int, max_chars: int) -> int:
     if n_chars <= max_chars:
         return n_chars
     return max_chars + len(cut_notice(n_chars - max_chars))
-
-
-def _after_newline(data: bytes, fmt: TextFormat, number: int, at: int = 0) -> int:
-    """Return the offset after the number-th newline from `at` on, which must exist."""
-    newline = newline_of(fmt)
-    end = len(data)
-    while number > 64 and end - at > 4096:  # a count is far cheaper than a find per line
-        middle = at + (end - at) // 2
-        middle -= middle % fmt.unit_bytes
-        n_first = count_newlines(data, fmt, at, middle)
-        if n_first >= number:
-            end = middle
-        else:
-            number -= n_first
-            at = middle
-    for _ in range(number):
-        at = find_aligned(data, newline, fmt, at) + len(newline)
-    return at
 
 
 def _after_last_newline(data: bytes, fmt: TextFormat, at: int) -> int:

@@ -12,14 +12,33 @@ from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
 from fileops.rpc.decode import decode
 from fileops.wire import convert
 from fileops.wire.tools import tool_definitions
-from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ToolResult
+from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ToolResult, WriteParams
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
 MAX_RESULT_CHARS = 200_000  # asked of Claude Code, which else puts a long result into a file
 
-_TITLES = {"Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places"}
+_TITLES = {
+    "Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places",
+    "Write": "Write a whole file", "Undo": "Undo your edits",
+}  # fmt: skip
+_WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of an existing one.
+
+Usage:
+- You must use your `Read` tool to read the whole of an existing file before you write it. This tool will error if you \
+did not, or if somebody else changed the file since.
+- Prefer the Edit and MultiEdit tools to change an existing file. Use this tool for new files and complete rewrites.
+- The line endings and the encoding of an existing file are kept."""
+_WRITE_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "file_path": {"type": "string", "description": "The absolute path to the file to write"},
+        "content": {"type": "string", "description": "The whole text of the file"},
+    },
+    "required": ["file_path", "content"],
+    "additionalProperties": False,
+}
 _UNDO_DESCRIPTION = (
     "Takes back your own last edit of a file, or all your edits since the conversation began if no file is given; "
     "what others changed since stays."
@@ -30,6 +49,10 @@ _UNDO_SCHEMA: JsonObject = {
         "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is taken back"}
     },
     "additionalProperties": False,
+}
+_FURTHER_TEXTS: dict[str, tuple[str, JsonObject]] = {
+    "Write": (_WRITE_DESCRIPTION, _WRITE_SCHEMA),
+    "Undo": (_UNDO_DESCRIPTION, _UNDO_SCHEMA),
 }
 
 
@@ -57,11 +80,16 @@ class MultiEditArguments(Struct, frozen=True, kw_only=True, forbid_unknown_field
     edits: Annotated[list[EditStepArguments], Meta(min_length=1, description="At least one edit operation is required")]
 
 
+class WriteArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    file_path: str
+    content: str
+
+
 class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     file_path: str | None = None
 
 
-Arguments = ReadArguments | EditArguments | MultiEditArguments | UndoArguments
+Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -116,6 +144,13 @@ async def _multi_edit(service: "FileOps", call: ToolCall) -> ToolResult:
     return convert.edit_result(await service.edit(convert.multi_edit_request(params)), arguments.file_path)
 
 
+async def _write(service: "FileOps", call: ToolCall) -> ToolResult:
+    arguments = call.arguments
+    assert isinstance(arguments, WriteArguments)
+    params = WriteParams(file_path=arguments.file_path, content=arguments.content, session_id=call.session_id)
+    return convert.edit_result(await service.edit(convert.write_request(params)), arguments.file_path)
+
+
 async def _undo(service: "FileOps", call: ToolCall) -> ToolResult:
     from fileops.wire.history import undo_result
 
@@ -140,6 +175,7 @@ TOOLS: dict[str, Tool] = {
     "MultiEdit": Tool(method="fileops/multiEdit", arguments=MultiEditArguments, run=_multi_edit),
 }
 FURTHER_TOOLS: dict[str, Tool] = {
+    "Write": Tool(method="fileops/write", arguments=WriteArguments, run=_write),
     "Undo": Tool(method="fileops/undo", arguments=UndoArguments, run=_undo),
 }
 
@@ -148,8 +184,8 @@ FURTHER_TOOLS: dict[str, Tool] = {
 def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
     """What `tools/list` answers, in this order. Hosts drop texts where a tool has an `outputSchema`, so none has."""
     ordered = [_listed(tool.name, tool.description, tool.input_schema) for tool in tool_definitions()]
-    undo = {**_listed("Undo", _UNDO_DESCRIPTION, _UNDO_SCHEMA), "title": "Undo your edits"}
-    return [tool for tool in (*ordered, undo) if tool["name"] in names]
+    further = [_listed(name, *texts) for name, texts in _FURTHER_TEXTS.items()]
+    return [tool for tool in (*ordered, *further) if tool["name"] in names]
 
 
 def _listed(name: str, description: str, input_schema: JsonObject) -> JsonObject:

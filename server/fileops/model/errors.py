@@ -92,7 +92,10 @@ class TooManyChars(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotRead(FileOpsError):
+    """The session has not read the file; or only a part of it (`is_partial`), and wants to write the whole."""
+
     code: ClassVar[str] = "not_read"
+    is_partial: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

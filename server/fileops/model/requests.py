@@ -10,13 +10,14 @@ from fileops.model.sessions import DEFAULT_SESSION
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
 
-Tool = Literal["read", "edit", "multi_edit"]
+Tool = Literal["read", "edit", "multi_edit", "write"]
 
 
 class ReadRequest(Struct, frozen=True, kw_only=True):
     """A read of a file. `offset` is the 1-based first line, `limit` a number of lines; None if not given.
 
     `max_output_bytes` bounds the finished text in UTF-8, for a caller that would not see the rest of a longer one.
+    `raw` asks for the text of the lines as it is in the file, instead of the numbered output.
     """
 
     file_path: str
@@ -24,20 +25,28 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     session_id: str = DEFAULT_SESSION
     max_output_bytes: int | None = None
+    raw: bool = False
 
 
 class EditRequest(Struct, frozen=True, kw_only=True):
-    """One `edit` (with exactly one element in `edits`) or one `multi_edit`.
+    """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
-    no_matches: for the edits that a model has corrected, why the caller's own strings failed.
+    content: the whole new text, of a `write`; then `edits` is empty. no_matches: for the edits that a model has
+    corrected, why the caller's own strings failed.
     """
 
     file_path: str
-    edits: tuple[Edit, ...]
-    tool: Literal["edit", "multi_edit"] = "edit"
+    edits: tuple[Edit, ...] = ()
+    tool: Literal["edit", "multi_edit", "write"] = "edit"
+    content: str | None = None
     dry_run: bool = False
     session_id: str = DEFAULT_SESSION
     no_matches: tuple[NoMatch, ...] = ()
+
+    @property
+    def wants_new_file(self) -> bool:
+        """Whether the edit creates a file and fails if there is one. A write creates only what is missing."""
+        return self.content is None and not self.edits[0].old_string
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,8 @@ class Window(Struct, frozen=True, kw_only=True):
     text: the numbered lines and the notice of hidden ones, without a final newline; "" if there are none.
     end_line: the last line shown. total_lines: None if the end of the file was not reached. next_offset: the first line
     not shown, None at the end of the file. n_chars: of the whole selection, as the limit counts them. newline: of the
-    selected lines. past_end: the offset is after the last line (then total_lines is known).
+    selected lines. past_end: the offset is after the last line (then total_lines is known). is_whole: the window shows
+    the whole file, nothing hidden or cut. Of a raw read, `text` is the text of the lines as it is in the file.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Window(Struct, frozen=True, kw_only=True):
     format: TextFormat
     past_end: bool
     at_end: bool
+    is_whole: bool = False
 
 
 class ForeignChange(Struct, frozen=True, kw_only=True):
@@ -118,7 +120,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
 
     If the read failed, `error` says why and the other fields are None. An image has a `picture`, and neither window nor
     format. mtime_ns is None for a buffer without a file. An offset after the last line is not a failure: the file
-    counts as read, and the window says `past_end`.
+    counts as read, and the window says `past_end`. is_raw: `output` is empty, and the window has the text.
     """
 
     output: str
@@ -130,6 +132,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     mtime_ns: int | None = None
     source: Source | None = None
     document_version: int | None = None
+    is_raw: bool = False
 
 
 class EditResult(Struct, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         try:
             return canonical_path(self.fs, request.file_path, roots)
         except FileMissing as error:
-            if request.edits[0].old_string:
+            if request.content is None and not request.wants_new_file:
                 raise
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
@@ -117,42 +117,49 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 raise BinaryFile
             if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
                 raise NotebookFile
-        plan = planning.plan(
-            snapshot,
-            fmt,
-            request.edits,
-            limits=self.settings.limits,
-            file_path=request.file_path,
-            is_multi=request.tool == "multi_edit",
-            fill_empty=self.settings.fill_empty_files,
-            correction=self.settings.correction,
-            check=token.check,
-        )
+        if request.content is not None:
+            plan = planning.plan_write(
+                snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
+                check=token.check,
+            )  # fmt: skip
+        else:
+            plan = planning.plan(
+                snapshot,
+                fmt,
+                request.edits,
+                limits=self.settings.limits,
+                file_path=request.file_path,
+                is_multi=request.tool == "multi_edit",
+                fill_empty=self.settings.fill_empty_files,
+                correction=self.settings.correction,
+                check=token.check,
+            )
         validation.require_valid(self.settings.validators, plan)
         return plan
 
     def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> Snapshot:
         """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md."""
         canonical = self._canonical(request, roots)
-        session_id, wants_creation = request.session_id, not request.edits[0].old_string
+        session_id, is_write = request.session_id, request.content is not None
 
         def refuses_creation(size_bytes: int) -> bool:
-            return wants_creation and not (self.settings.fill_empty_files and size_bytes == 0)
+            return request.wants_new_file and not (self.settings.fill_empty_files and size_bytes == 0)
 
-        if not self.freshness.is_tracked(session_id, canonical) and (stamp := self.fs.stat(canonical)) is not None:
+        is_tracked = self.freshness.is_tracked(session_id, canonical)
+        if not is_tracked and (stamp := self.fs.stat(canonical)) is not None:
             if refuses_creation(stamp.size_bytes):
                 raise AlreadyExists
             self.freshness.require_tracked(session_id, canonical)
         snapshot = self.fs.read(canonical)
         if not snapshot.exists:
-            if wants_creation:
+            if request.wants_new_file or (is_write and not is_tracked):
                 return snapshot
             if not request.dry_run:
                 self.freshness.note_missing(session_id, canonical)
             raise FileMissing
         if refuses_creation(len(snapshot.data)):
             raise AlreadyExists
-        self.freshness.require_fresh(session_id, snapshot, dry_run=request.dry_run)
+        self.freshness.require_fresh(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
         return snapshot
 
     # --- decide --------------------------------------------------------------------------------------------
@@ -187,9 +194,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        is_known_whole = plan.creates or request.content is not None
 
         def note(committed: Committed) -> None:
-            self.freshness.note_write(request.session_id, request.file_path, committed)
+            self.freshness.note_write(request.session_id, request.file_path, committed, is_known_whole=is_known_whole)
 
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
@@ -240,6 +248,8 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
         output = outputs.multi_edited_text(request.file_path, plan.edits)
     elif plan.creates:
         output = outputs.created_text(request.file_path)
+    elif request.content is not None:
+        output = outputs.written_text(request.file_path, has_effect=bool(plan.splices))
     else:
         output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
     output = outputs.with_corrections(output, plan.matches)

@@ -156,7 +156,7 @@ class FileOps:
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
-        """Both `edit` and `multi_edit`."""
+        """`edit`, `multi_edit` and `write`."""
         request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
         await self._folders.resolve_above(request.file_path)

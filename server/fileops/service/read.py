@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.presentation import outputs
+from fileops.core.raw_window import RawReader
 from fileops.core.roots import Roots
 from fileops.core.text import newline_of, rfind_aligned
 from fileops.core.window import WindowReader
@@ -85,14 +86,19 @@ class ReadOperation:
         whole = request.offset is None and request.limit is None
         fmt = text.detect_format(chunk)
         is_binary = text.is_binary(chunk, fmt)
-        if is_binary and self.settings.images == "attach" and (file_type := images.media_type(chunk)) is not None:
+        if (
+            is_binary
+            and not request.raw
+            and self.settings.images == "attach"
+            and (file_type := images.media_type(chunk)) is not None
+        ):
             return self._read_image(canonical, stream, chunk, file_type, request, token)
         if whole and stamp.size_bytes > limits.max_file_kb * 1024:
             raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
         if is_binary:
             raise BinaryFile
         window, digest = self._window(stream, chunk, fmt, request, token)
-        output = _output(window)
+        output = "" if request.raw else _output(window)
         _require_fits(output, request.max_output_bytes)
         self.freshness.note_read(
             request.session_id,
@@ -104,6 +110,7 @@ class ReadOperation:
             source=stream.source,
             version=stream.version,
             content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
+            is_whole=window.is_whole,
         )
         return ReadResult(
             output=output,
@@ -113,6 +120,7 @@ class ReadOperation:
             mtime_ns=stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
+            is_raw=request.raw,
         )
 
     def _read_image(
@@ -156,7 +164,7 @@ class ReadOperation:
         if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
             index = self.line_indexes.of(stream.stamp, stream.taken_ns)
             return self._window_of_large(stream, chunk, fmt, request, token, index)
-        reader = WindowReader(offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt)
+        reader = self._reader(request, fmt)
         digest = Hasher()
         first = chunk
         while chunk:  # to the end, so that the digest is known: it is a small file
@@ -183,10 +191,7 @@ class ReadOperation:
         if at:
             stream.seek(at)
             chunk = stream.read(CHUNK_BYTES)
-        reader = WindowReader(
-            offset=request.offset, limit=request.limit, limits=self.settings.limits, fmt=fmt, start_line=line,
-            start_offset=at,
-        )  # fmt: skip
+        reader = self._reader(request, fmt, start_line=line, start_offset=at)
         while chunk:
             token.check()
             if reader.feed(chunk):
@@ -204,6 +209,20 @@ class ReadOperation:
         if index is not None:
             index.total_lines = window.total_lines
         return window, None if digest is None else digest.digest()
+
+    def _reader(
+        self, request: ReadRequest, fmt: TextFormat, *, start_line: int = 1, start_offset: int = 0
+    ) -> WindowReader | RawReader:
+        limits = self.settings.limits
+        if request.raw:
+            return RawReader(
+                offset=request.offset, limit=request.limit, max_kb=limits.max_file_kb, fmt=fmt,
+                start_line=start_line, start_offset=start_offset,
+            )  # fmt: skip
+        return WindowReader(
+            offset=request.offset, limit=request.limit, limits=limits, fmt=fmt, start_line=start_line,
+            start_offset=start_offset,
+        )  # fmt: skip
 
 
 def _failed(request: ReadRequest, error: FileOpsError) -> ReadResult:

@@ -136,6 +136,7 @@ def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: st
         freshness.note_read(
             request.session_id, request.file_path, path, stamp, stream.taken_ns, digest.digest(),
             source=stream.source, version=stream.version, content=first if len(first) == stamp.size_bytes else None,
+            is_whole=True,
         )  # fmt: skip
         return ReadResult(output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source)
 

@@ -95,27 +95,41 @@ class Freshness:
         source: Source = "disk",
         version: int | None = None,
         content: bytes | None = None,
+        is_whole: bool = False,
     ) -> None:
-        """Record a read. digest: of the whole content, None if only a part was read; content: if available."""
+        """Record a read.
+
+        digest: of the whole content, None if not all bytes were examined; content: if available. is_whole: whether the
+        session was shown all of it. If it was before, a read of a part of the same content does not change that.
+        """
+        if not is_whole and digest is not None and (before := self._registry.seen(session_id, path)) is not None:
+            is_whole = before.is_known_whole and before.digest == digest
         seen = ReadRecord(
             given_path=given_path, stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(),
-            digest=digest, source=source, version=version,
+            digest=digest, is_known_whole=is_whole, source=source, version=version,
         )  # fmt: skip
-        before = self._registry.record(session_id, path, seen, content)
-        if before is None:
+        known_stamp = self._registry.record(session_id, path, seen, content)
+        if known_stamp is None:
             self._monitor.hint_if_changed(path)
-        elif not same_stamp(before, stamp):  # another session may be stale
+        elif not same_stamp(known_stamp, stamp):  # another session may be stale
             self._monitor.hint(path)
 
-    def note_write(self, session_id: str, given_path: str, committed: Committed) -> None:
-        """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions."""
+    def note_write(
+        self, session_id: str, given_path: str, committed: Committed, *, is_known_whole: bool = False
+    ) -> None:
+        """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions.
+
+        is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does.
+        """
         snapshot = committed.snapshot
         if snapshot.stamp is None:
             self._registry.record_removal(session_id, snapshot.path)
             return
+        before = self._registry.seen(session_id, snapshot.path)
         seen = ReadRecord(
             given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
+            is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
         )  # fmt: skip
         self._registry.record_write(
             session_id, snapshot.path, seen, snapshot.data,
@@ -146,9 +160,12 @@ class Freshness:
             raise NotRead
         return seen
 
-    def require_fresh(self, session_id: str, snapshot: Snapshot, *, dry_run: bool = False) -> None:
+    def require_fresh(
+        self, session_id: str, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
+    ) -> None:
         """Require that the snapshot is what the session has read, byte for byte if it read all of it.
 
+        needs_whole: whether the session must have been shown the whole content.
         A dry run changes no record and publishes nothing.
         Raises: FileMissing, NotRead, ModifiedExternally; Stale if the snapshot is older than what the session has
         read or written since, so that the caller reads again.
@@ -159,6 +176,8 @@ class Freshness:
                 self.note_missing(session_id, path)
             raise FileMissing
         seen = self.require_tracked(session_id, path)
+        if needs_whole and not seen.is_known_whole:
+            raise NotRead(is_partial=True)
         if not self._checker.matches(seen, snapshot):
             with self._fs.lock(path):  # our own write is recorded before it unlocks
                 seen = self.require_tracked(session_id, path)

@@ -31,8 +31,16 @@ def session_of(params: wire.SessionParams) -> str:
 
 def read_request(params: wire.ReadParams) -> ReadRequest:
     return ReadRequest(
-        file_path=params.file_path, offset=params.offset, limit=params.limit, session_id=session_of(params)
-    )
+        file_path=params.file_path, offset=params.offset, limit=params.limit, session_id=session_of(params),
+        raw=params.raw or False,
+    )  # fmt: skip
+
+
+def write_request(params: wire.WriteParams) -> EditRequest:
+    return EditRequest(
+        file_path=params.file_path, content=params.content, tool="write", dry_run=params.dry_run or False,
+        session_id=session_of(params),
+    )  # fmt: skip
 
 
 def edit_request(params: wire.EditParams) -> EditRequest:
@@ -141,6 +149,7 @@ def _read_details(outcome: ReadResult) -> wire.JsonObject:
         "mtime": _seconds(outcome.mtime_ns),
         "source": outcome.source,
         **({} if outcome.document_version is None else {"document_version": outcome.document_version}),
+        **({"text": window.text} if outcome.is_raw else {}),
     }
 
 

@@ -33,6 +33,13 @@ class ReadParams(SessionParams, frozen=True, kw_only=True):
     file_path: str
     offset: int | None = None
     limit: AtLeastOne | None = None
+    raw: bool | None = None
+
+
+class WriteParams(SessionParams, frozen=True, kw_only=True):
+    file_path: str
+    content: str
+    dry_run: bool | None = None
 
 
 class EditParams(SessionParams, frozen=True, kw_only=True):

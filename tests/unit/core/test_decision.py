@@ -5,11 +5,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fileops.core.approval import needs_decision
-from fileops.core.decision import hunk_splices, modified_splices
+from fileops.core.decision import hunk_splices
 from fileops.core.plan import plan
 from fileops.core.roots import Roots
 from fileops.core.splices import apply
 from fileops.core.text import decode, detect_format
+from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Edit, Plan
 from fileops.model.errors import NotEncodable, Rejected
 from fileops.model.files import Snapshot, Stamp, Text
@@ -78,7 +79,7 @@ def test_a_workspace_below_a_protected_folder_is_not_protected_as_a_whole():
 
 
 def modified(data: bytes, person_text: str) -> bytes:
-    return apply(data, modified_splices(Text(data=data, format=detect_format(data)), person_text))
+    return apply(data, splices_to_text(Text(data=data, format=detect_format(data)), person_text))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_what_is_written_reads_as_the_person_wrote(lines: list[bytes], ends: lis
 @given(LINES, ENDS)
 def test_the_text_as_shown_changes_nothing(lines: list[bytes], ends: list[bytes]):
     data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
-    assert modified_splices(Text(data=data, format=detect_format(data)), decode(data, detect_format(data))) == ()
+    assert splices_to_text(Text(data=data, format=detect_format(data)), decode(data, detect_format(data))) == ()
 
 
 # --- a choice of hunks ------------------------------------------------------------------------------------

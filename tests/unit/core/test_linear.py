@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fileops.core import plan as core_edit
-from fileops.core.decision import hunk_splices, modified_splices
+from fileops.core.decision import hunk_splices
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.matching import strategies
@@ -23,6 +23,7 @@ from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
 from fileops.core.matching.nearest import nearest
 from fileops.core.text import detect_format
+from fileops.core.whole_text import splices_to_text
 from fileops.core.window import WindowReader
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.fs.overlay.text_edits import document_edits
@@ -89,7 +90,7 @@ def compared(old: list[str], new: list[str]) -> Work:
 
 def decided(data: bytes, person_text: str) -> Work:
     text = text_of(data)
-    return lambda: modified_splices(text, person_text)
+    return lambda: splices_to_text(text, person_text)
 
 
 def shown(data: bytes, changes: list[Splice]) -> Work:

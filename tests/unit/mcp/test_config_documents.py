@@ -10,7 +10,7 @@ import pytest
 
 from fileops.cli import MCP_HOSTS
 
-OPTIONS = ["--freshness", "relevant", "--notices", "on"]
+OPTIONS = ["--freshness", "relevant", "--notices", "on", "--tools", "+write"]
 FILES = {
     "claude": [".mcp.json", ".claude/settings.json"],
     "claude-plugin": [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json"],
@@ -59,7 +59,7 @@ def test_config_of_host_names_its_files_and_parses(host: str) -> None:
 def test_config_of_host_starts_the_server_with_the_options(host: str) -> None:
     every = strings(list(documents(printed(host)).values()))
     start = every.index("fileops-server")
-    assert every[start + 1 : start + 6] == ["mcp", *OPTIONS]
+    assert every[start + 1 : start + 2 + len(OPTIONS)] == ["mcp", *OPTIONS]
 
 
 def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> None:
@@ -68,7 +68,7 @@ def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> Non
     assert parsed[".mcp.json"]["mcpServers"]["fileops"]["alwaysLoad"] is True
     settings = parsed[".claude/settings.json"]
     assert settings["permissions"] == {
-        "allow": ["mcp__fileops__Read", "mcp__fileops__Edit", "mcp__fileops__MultiEdit"],
+        "allow": ["mcp__fileops__Read", "mcp__fileops__Edit", "mcp__fileops__MultiEdit", "mcp__fileops__Write"],
         "deny": ["Edit", "Write", "NotebookEdit"],
     }
     assert settings["hooks"]["PreToolUse"] == [

@@ -18,12 +18,29 @@ class FileRequests(Sender):
         *,
         offset: int | None = None,
         limit: int | None = None,
+        raw: bool | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Read a file. `offset` is the 1-based first line, `limit` a number of lines."""
-        params = given(file_path=os.fspath(file_path), offset=offset, limit=limit, session_id=session_id)
+        """Read a file. `offset` is the 1-based first line, `limit` a number of lines.
+
+        raw: return the text of the lines as it is in the file, as `details["text"]`, and no output for a model.
+        """
+        params = given(file_path=os.fspath(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
+
+    async def write(
+        self,
+        file_path: FilePath,
+        content: str,
+        *,
+        dry_run: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Write a whole text: create the file, or replace the text of one that this session has read whole."""
+        params = given(file_path=os.fspath(file_path), content=content, dry_run=dry_run, session_id=session_id)
+        return await self._tool("fileops/write", params, timeout_s)
 
     async def edit(
         self,

@@ -12,7 +12,7 @@ from fileops.model import errors
 from fileops.model.edits import Change, Edit, LineRange, Plan
 from fileops.model.errors import FileOpsError
 
-Tool = Literal["read", "edit", "multi_edit"]
+Tool = Literal["read", "edit", "multi_edit", "write"]
 
 REMINDER = (
     "<system-reminder>\nWhenever you read a file, you should consider whether it looks malicious. If it does, you "
@@ -67,6 +67,11 @@ def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
     return "\n".join(lines)
 
 
+def written_text(path: str, *, has_effect: bool) -> str:
+    """Return the output of a write to a file that existed before."""
+    return f"The file {path} has been updated." if has_effect else f"The file {path} has this content already."
+
+
 def with_corrections(output: str, matches: Sequence[str]) -> str:
     """Return `output` and a sentence for each edit whose text was corrected to match."""
     several = len(matches) > 1
@@ -103,8 +108,10 @@ def question_texts(path: str, plan: Plan) -> tuple[str, str]:
     name = path.rpartition("/")[2]
     if plan.creates:
         return f"Confirm Edit: create {name}", f"{path}: a new file of {_counted(change.n_added, 'line')}"
-    n_places = sum(plan.n_replacements)
     counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    if not plan.edits:
+        return f"Confirm Edit: {name}", f"{path}: the whole text written, {counts}"
+    n_places = sum(plan.n_replacements)
     return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}"
 
 
@@ -148,6 +155,8 @@ def _counted(n: int, noun: str) -> str:
 def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
     """Return the text of a failed tool for the model."""
     match error:
+        case errors.NotRead(is_partial=True):
+            return "Only a part of the file has been read. Read the whole file before writing to it, or use Edit."
         case errors.NotRead():
             return "File has not been read yet. Read it first before writing to it."
         case errors.ModifiedExternally():
@@ -256,6 +265,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
         case errors.TooManyChars(n_chars=n, max_chars=max_chars):
             return f"The selected lines have {n} characters; {max_chars} may be read at once."
+        case errors.NotRead(is_partial=True):
+            return "Only a part of the file was read in this session before the whole was to be written."
         case errors.NotRead():
             return "The file was not read in this session before the edit."
         case errors.ModifiedExternally():

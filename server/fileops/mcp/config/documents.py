@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 MAX_INLINE = 100  # columns; a longer list or object gets one line per element
-TOOLS = ("Read", "Edit", "MultiEdit")
-SERVE = ("mcp", "--freshness", "relevant", "--notices", "on")
+TOOLS = ("Read", "Edit", "MultiEdit", "Write")
+SERVE = ("mcp", "--freshness", "relevant", "--notices", "on", "--tools", "+write")
 TIMEOUT_S = 600  # an edit may wait for a person's decision
 
 
