@@ -8,9 +8,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from fileops import __version__
+
+if TYPE_CHECKING:
+    from fileops.model.settings import EncodingRule
 
 ABOUT = """\
 A daemon through which AI agents and people edit the same files at the same time.
@@ -78,15 +81,33 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     further_tools = [tool for name, tool in FURTHER_TOOLS.items() if name in wanted]
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
+    encodings = [_encoding_rule(rule) for rule in options.encodings]
     if options.freshness == "relevant":
         logging.getLogger(__name__).warning("--freshness relevant is not available yet; mtime is used")
     return serve_mcp(
         McpOptions(
             roots=roots, session=options.session, approve=options.approve, protected=options.protected,
             freshness=options.freshness, confine=options.confine, further_tools=further_tools,
-            notices=options.notices, max_read_bytes=options.max_read_bytes,
+            notices=options.notices, max_read_bytes=options.max_read_bytes, encodings=encodings,
         )
     )  # fmt: skip
+
+
+def _encoding_rule(rule: str) -> "EncodingRule":
+    from fileops.core.globs import pattern_of
+    from fileops.core.legacy_text import fault_of_encoding
+    from fileops.model.settings import EncodingRule
+
+    glob, is_given, encoding = rule.rpartition("=")
+    if not is_given:
+        _refuse_mcp(f"--encoding {rule} has no `=`. Give a glob and an encoding, such as '*.txt=gbk'.")
+    try:
+        pattern_of(glob)
+    except ValueError as error:
+        _refuse_mcp(f"--encoding {rule}: the glob {error}.")
+    if (fault := fault_of_encoding(encoding)) is not None:
+        _refuse_mcp(f"--encoding {rule}: {encoding or 'the name'} {fault}.")
+    return EncodingRule(glob=glob, encoding=encoding)
 
 
 def _refuse_mcp(sentence: str) -> NoReturn:
@@ -165,6 +186,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
         "--max-read-bytes", metavar="N", type=int,
         help="refuse reads whose text is longer, because the host would cut it (default: 40000; none for Claude Code)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--encoding", metavar="GLOB=NAME", action="append", default=[], dest="encodings",
+        help="the encoding of the files that match the glob, such as '*.txt=gbk' (a codec of Python; may be given "
+        "several times); without it, files are UTF-8 or begin with a byte order mark",
     )  # fmt: skip
     mcp.add_argument("--private", action="store_true", help="serve from this process alone")
     mcp_commands = mcp.add_subparsers(dest="mcp_command", metavar="COMMAND", prog="fileops-server mcp")

@@ -36,6 +36,11 @@ class ContentStream(Protocol):
     @property
     def version(self) -> int | None: ...
 
+    @property
+    def encoding(self) -> str | None:
+        """The encoding that a client has named for the file, whose text is then read as UTF-8; else None."""
+        ...
+
     def read(self, max_bytes: int) -> bytes:
         """Read up to max_bytes; b"" only at the end."""
         ...

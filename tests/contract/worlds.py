@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import pytest
 
 from fileops.core.uris import uri_of
+from fileops.fs.encoded.filesystem import EncodedFileSystem
 from fileops.fs.local import nofollow
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.memory import MemoryFileSystem
@@ -19,9 +20,12 @@ from fileops.fs.remote.fsspec_backend import FsspecBackend
 from fileops.fs.remote.router import RouterFileSystem
 from fileops.fs.remote.sftp_backend import SftpBackend
 from fileops.model.files import Source
+from fileops.model.settings import EncodingRule
 from fileops.ports import FileSystem
 from support.fake_editor import FakeEditor
 from support.sshd import Sshd
+
+EBCDIC = "cp037"
 
 
 class FileSystemWorld(Protocol):
@@ -78,6 +82,21 @@ class DiskWorld:
 
     def names(self, folder: str) -> list[str]:
         return sorted(os.listdir(folder))
+
+
+class EncodedWorld(DiskWorld):
+    """Files in EBCDIC, in which every byte is another one than in UTF-8."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, nofollow.best_opener())
+        self.fs: FileSystem = EncodedFileSystem(self.fs, [EncodingRule(glob="**", encoding=EBCDIC)])
+
+    def put(self, path: str, data: bytes) -> None:
+        super().put(path, data if b"\0" in data else data.decode().encode(EBCDIC))
+
+    def get(self, path: str) -> bytes | None:
+        data = super().get(path)
+        return data if data is None or b"\0" in data else data.decode(EBCDIC).encode()
 
 
 class MemoryWorld:
@@ -215,6 +234,7 @@ WORLDS: dict[str, Callable[[Path], FileSystemWorld]] = {
     "local-openat2": lambda root: DiskWorld(root, nofollow.best_opener()),
     "local-walk": lambda root: DiskWorld(root, nofollow.OPENERS["walk"]),
     "local-compare": lambda root: DiskWorld(root, nofollow.OPENERS["compare"]),
+    "encoded": EncodedWorld,
     "memory": lambda root: MemoryWorld(),
     "fsspec-memory": AnywhereWorld,
     "buffers-unopened": lambda root: UnopenedWorld(),

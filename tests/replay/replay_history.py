@@ -1,11 +1,14 @@
 """Replays a git repository's real history through the core: each commit's hunks as edits, asserted byte for byte.
 
-    python tests/replay/replay_history.py REPOSITORY [--commits N]
+    python tests/replay/replay_history.py REPOSITORY [--commits N] [--encoding NAME]
 
 For every text file that one of the last N commits changed, its hunks become the edits of one multi edit, with as
 much context as makes each text unique, as an agent would send them (LF line ends). Their composed splices over the
 parent's blob must give the commit's blob, and so must the unified diff where it is exact. An added file becomes a
 creation. Exit status 1 names the first file that differs.
+
+With an encoding, each blob is first put into it, frequent letters as characters of several bytes whose last looks like
+ASCII where the encoding has such. The edits are planned on the text and made in the bytes.
 """
 
 import argparse
@@ -19,11 +22,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from fileops.core.legacy_text import file_splices, to_utf8
 from fileops.core.plan import execute, plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, is_binary, newline_style
 from fileops.model.edits import Edit, Plan
-from fileops.model.files import Text
+from fileops.model.files import Text, TextFormat
 from fileops.model.settings import Limits
 from support.core_models import missing_snapshot, patched, snapshot_of
 
@@ -64,23 +68,35 @@ class _Change:
     new: str
 
 
-def replay(repository: Path, n_commits: int) -> Report:
+# Frequent letters and what takes their place: 乗 and 表 end in the byte of a backslash, 亅 and ポ in that of `|`.
+LETTERS = {
+    "gbk": {"e": "乗", "t": "亅", "a": "中"},
+    "shift_jis": {"e": "表", "t": "ポ", "a": "ｱ"},
+    "latin-1": {"e": "é"},
+}
+
+
+def replay(repository: Path, n_commits: int, encoding: str | None = None) -> Report:
     """Raises: ReplayFailedError."""
     report = Report()
     with _Blobs(repository) as blobs:
         for commit in _git(repository, "log", "--format=%H", "-n", str(n_commits)).decode().split():
             report.n_commits += 1
             for change in _changes(repository, commit):
-                _replay_file(repository, blobs, change, report)
+                _replay_file(repository, blobs, change, report, encoding)
     return report
 
 
-def _replay_file(repository: Path, blobs: "_Blobs", change: _Change, report: Report) -> None:
+def _replay_file(repository: Path, blobs: "_Blobs", change: _Change, report: Report, encoding: str | None) -> None:
     new = blobs.read(change.new)
     old = b"" if change.old is None else blobs.read(change.old)
     reason = _reason_to_skip(old, new, is_added=change.old is None)
     if reason:
         report.skipped[reason] += 1
+        return
+    if encoding is not None:
+        _replay_encoded(old, new, _hunks(repository, change.old, change.new) if change.old else [], change, encoding)
+        report.n_files += 1
         return
     fmt = detect_format(old)
     if change.old is None:
@@ -97,6 +113,26 @@ def _replay_file(repository: Path, blobs: "_Blobs", change: _Change, report: Rep
     report.n_files += 1
     report.n_edits += len(edits)
     report.n_diffs += _check_diff(old, new, planned, change)
+
+
+def _replay_encoded(
+    old: bytes, new: bytes, hunks: list[tuple[int, int, int, int]], change: _Change, encoding: str
+) -> None:
+    old, new = (_in_encoding(data, encoding) for data in (old, new))
+    shown, wanted = to_utf8(old, encoding), to_utf8(new, encoding)
+    if change.old is None:
+        edits = [Edit(old_string="", new_string=wanted.decode())]
+        planned = plan(missing_snapshot(), TextFormat(), edits, limits=_LIMITS)
+    else:
+        edits = _edits(shown.decode(), wanted.decode(), hunks)
+        planned = plan(snapshot_of(shown), detect_format(shown), edits, limits=_LIMITS, is_multi=True)
+    made = apply(old, file_splices(old, shown, planned.splices, encoding))
+    _require(made == new, change, f"the edits in {encoding}")
+
+
+def _in_encoding(data: bytes, encoding: str) -> bytes:
+    text = data.decode().removeprefix("\ufeff").translate(str.maketrans(LETTERS[encoding]))
+    return text.encode(encoding, "replace")
 
 
 def _reason_to_skip(old: bytes, new: bytes, *, is_added: bool) -> str | None:
@@ -221,9 +257,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Replay a repository's history through the core.")
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=500)
+    parser.add_argument("--encoding", choices=sorted(LETTERS))
     arguments = parser.parse_args()
     try:
-        report = replay(arguments.repository, arguments.commits)
+        report = replay(arguments.repository, arguments.commits, arguments.encoding)
     except ReplayFailedError as failure:
         sys.stderr.write(f"{failure}\n")
         return 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.replay_history import replay
+from replay.replay_history import LETTERS, replay
 
 PROJECT = Path(__file__).parents[2]
 
@@ -15,6 +15,13 @@ def test_own_history_replays_byte_for_byte() -> None:
         pytest.skip("not a git checkout")
     report = replay(PROJECT, 60)
     assert report.n_files > 0
+
+
+@pytest.mark.parametrize("encoding", sorted(LETTERS))
+def test_own_history_replays_in_named_encodings(encoding: str) -> None:
+    if not (PROJECT / ".git").exists():
+        pytest.skip("not a git checkout")
+    assert replay(PROJECT, 30, encoding).n_files > 0
 
 
 @pytest.mark.parametrize(

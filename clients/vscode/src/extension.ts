@@ -17,7 +17,7 @@ import { Marks } from './ui/marks';
 import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
 
-const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history', 'codeLens', 'bash', 'correction']
+const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history', 'codeLens', 'bash', 'correction', 'encodings']
   .map(name => `fileops.${name}`);
 
 /** For the tests of this extension only; not part of the API. */

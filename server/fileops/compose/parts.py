@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
     from fileops.model.events import Event
+    from fileops.model.settings import EncodingRule
     from fileops.ports import (
         CommandApprover,
         Corrector,
@@ -54,6 +55,15 @@ def build_workspace(
     )  # fmt: skip
     files.on_change = freshness.hint
     return Workspace(fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins())
+
+
+def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "FileSystem":
+    """Show files in the encodings that the client has named, if any."""
+    if not rules:
+        return files
+    from fileops.fs.encoded.filesystem import EncodedFileSystem
+
+    return EncodedFileSystem(files, rules)
 
 
 def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":

@@ -13,6 +13,7 @@ from fileops.compose.parts import (
     check_validators,
     command_approver_of,
     corrector_of,
+    encoded_files,
     executors,
     mapped_filesystems,
     persistent_store,
@@ -62,7 +63,7 @@ def build_service(context: "ClientContext") -> "FileOps":
     settings, options, client = context.settings, context.options, context.client
     disk = LocalFileSystem()
     remote = mapped_filesystems(options.filesystems, disk) if options.filesystems else None
-    files = OverlayFileSystem(remote or disk)
+    files = OverlayFileSystem(encoded_files(remote or disk, settings.encodings))
     documents = files.connect(LspEditor(client, asyncio.get_running_loop()), lambda: client.position_encoding)
     by_message = options.approval_fallback == "message"
     approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
@@ -96,8 +97,9 @@ def serve_mcp(options: "McpOptions") -> int:
     disk = LocalFileSystem()
 
     def build(approver: "Approver") -> "FileOps":
+        files = OverlayFileSystem(encoded_files(disk, options.encodings))
         return compose(
-            options.settings, (), events=NoEvents(), files=OverlayFileSystem(disk), approver=approver,
+            options.settings, (), events=NoEvents(), files=files, approver=approver,
             history=History(None), sinks=telemetry(),
         )  # fmt: skip
 

@@ -98,13 +98,16 @@ class _Shared:
     def __init__(self, world: SharedWorld, options: "Options | None", warn: "Callable[[str], None]") -> None:
         from fileops.fs.overlay.filesystem import OverlayFileSystem
         from fileops.history.journal import History
+        from fileops.model.settings import EncodingRule
 
         self._filesystems = [] if options is None else options.filesystems or []
         self._history = "memory" if options is None else options.history or "memory"
         self.remote: RouterFileSystem | None = None
         if self._filesystems:
             self.remote = parts.mapped_filesystems(self._filesystems, world.disk)
-        self.files = OverlayFileSystem(self.remote or world.disk)
+        self._encodings = [] if options is None else options.encodings or []
+        rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
+        self.files = OverlayFileSystem(parts.encoded_files(self.remote or world.disk, rules))
         history = History(parts.persistent_store(warn) if self._history == "persistent" else None)
         self.workspace: Workspace = parts.build_workspace(
             self.files, world.router, history, freshness_mode="mtime", remote=self.remote
@@ -119,6 +122,8 @@ class _Shared:
         advice = "differs from what the shared daemon began with; end it with `fileops-server stop`, or leave this out"
         if options.filesystems is not None and options.filesystems != self._filesystems:
             raise InvalidParams(advice, ".initializationOptions.filesystems")
+        if options.encodings is not None and options.encodings != self._encodings:
+            raise InvalidParams(advice, ".initializationOptions.encodings")
         if options.history is not None and options.history != self._history:
             raise InvalidParams(advice, ".initializationOptions.history")
 

@@ -14,6 +14,7 @@ from fileops.core.approval import simplified
 from fileops.core.diff.contents import Line, line_spans
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
+from fileops.core.legacy_text import require_encodable
 from fileops.core.splices import apply
 from fileops.core.whole_text import splices_to_text
 from fileops.model.approval import Always, Decision, Modify, Once, Reject, SomeHunks, TimedOut
@@ -40,7 +41,9 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
         case Modify() | SomeHunks() if removes:
             raise Rejected
         case Modify(modified_text):
-            wanted = splices_to_text(Text(data=plan.snapshot.data, format=plan.format), modified_text)
+            content = Text(data=plan.snapshot.data, format=plan.format)
+            wanted = splices_to_text(content, modified_text)
+            require_encodable(content, wanted, plan.snapshot.encoding)
         case SomeHunks(hunk_ids):
             wanted = hunk_splices(plan, hunk_ids)
         case _:

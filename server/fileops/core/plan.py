@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of
+from fileops.core.legacy_text import require_encodable
 from fileops.core.matching.correction import BY_CLIENT, correct
 from fileops.core.matching.exact import EXACT, STRATEGIES, Step, find, lines_of
 from fileops.core.matching.replacement import splices_for
@@ -124,6 +125,11 @@ def plan(
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise
+        try:
+            require_encodable(text, step.splices, snapshot.encoding)
+        except NotEncodable as failure:
+            failure.edit_index = index
+            raise
         steps.append(step)
         composed = splicing.compose(composed, step.splices)
         if index + 1 < len(edits) or fills:
@@ -176,6 +182,7 @@ def plan_write(
         fmt = detect_format(splices[0].new if splices else b"")
     else:
         splices = splices_to_text(Text(data=snapshot.data, format=fmt), _as_shown(content, snapshot.data, fmt))
+    require_encodable(Text(data=snapshot.data, format=fmt), splices, snapshot.encoding)
     check()
     return Plan(
         snapshot=snapshot,

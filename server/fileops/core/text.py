@@ -8,7 +8,7 @@ The length of the BOM is a multiple of the unit, so units are counted from the s
 import re
 import sys
 from array import array
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE, getincrementaldecoder
 from typing import Literal
 
 from fileops.model.errors import NotEncodable
@@ -115,6 +115,19 @@ def is_inside_character(data: bytes, at: int) -> bool:
     lead = next((start for start in range(at - 1, max(-1, at - 4), -1) if data[start] & 0xC0 != 0x80), None)
     found = None if lead is None else _WIDE_CHARACTER.match(data, lead)
     return found is not None and found.end() > at
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether the data is valid UTF-8. Decodes block by block."""
+    if data.isascii():
+        return True
+    decoder, view = getincrementaldecoder("utf-8")(), memoryview(data)
+    try:
+        for at in range(0, len(data), _BLOCK_BYTES):
+            decoder.decode(view[at : at + _BLOCK_BYTES], at + _BLOCK_BYTES >= len(data))
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def newline_of(fmt: TextFormat) -> bytes:

@@ -9,12 +9,18 @@ class BytesStream:
     """See ports.ContentStream. The whole content is in memory."""
 
     def __init__(
-        self, data: bytes, stamp: Stamp, taken_ns: int, source: Source = "disk", version: int | None = None
+        self,
+        data: bytes,
+        stamp: Stamp,
+        taken_ns: int,
+        source: Source = "disk",
+        version: int | None = None,
+        encoding: str | None = None,
     ) -> None:
         self._file = BytesIO(data)
         self.stamp, self.taken_ns = stamp, taken_ns
         self.source: Source = source
-        self.version = version
+        self.version, self.encoding = version, encoding
 
     def read(self, max_bytes: int) -> bytes:
         return self._file.read(max_bytes)

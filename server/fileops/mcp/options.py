@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S, Approve
-from fileops.model.settings import ApprovalMode, Settings
+from fileops.model.settings import ApprovalMode, EncodingRule, Settings
 
 _MODES: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "host": "auto_edit", "ask": "default", "never": "yolo",
@@ -29,6 +29,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     further_tools: Sequence[str] = ()
     notices: Literal["on", "off"] = "on"
     max_read_bytes: int | None = None
+    encodings: Sequence[EncodingRule] = ()
 
     @property
     def settings(self) -> Settings:
@@ -38,6 +39,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
             confine=self.confine,
             approval_mode=_MODES[self.approve],
             approval_timeout_s=APPROVAL_TIMEOUT_S,
+            encodings=self.encodings,
         )
 
     @property

@@ -6,7 +6,7 @@ The dataclasses are not frozen because Python assigns `__traceback__` to a raise
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Nearest
@@ -157,9 +157,17 @@ class AlreadyExists(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotEncodable(FileOpsError):
+    """The file cannot hold the new text.
+
+    fault: the encoding does not have the characters ("characters"); they would mix UTF-8 into a file that is not UTF-8
+    ("mixed"); the file has other bytes for them than the codec makes ("bytes"); or the codec cannot begin or end at the
+    place, because its bytes depend on those before them ("state").
+    """
+
     code: ClassVar[str] = "not_encodable"
     encoding: str
     characters: str
+    fault: Literal["characters", "mixed", "bytes", "state"] = "characters"
     edit_index: int = 0
 
 

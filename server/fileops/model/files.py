@@ -51,7 +51,8 @@ class Snapshot:
     """A file's content at one moment; a missing file is a snapshot too (`stamp` None, `data` empty).
 
     path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to recognise a stamp that
-    is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None.
+    is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None. encoding: the one
+    that a client has named for the file; `data` then is its text as UTF-8.
     """
 
     path: str
@@ -60,6 +61,7 @@ class Snapshot:
     taken_ns: int
     source: Source = "disk"
     version: int | None = None
+    encoding: str | None = None
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property

@@ -120,7 +120,8 @@ class ReadResult(Struct, frozen=True, kw_only=True):
 
     If the read failed, `error` says why and the other fields are None. An image has a `picture`, and neither window nor
     format. mtime_ns is None for a buffer without a file. An offset after the last line is not a failure: the file
-    counts as read, and the window says `past_end`. is_raw: `output` is empty, and the window has the text.
+    counts as read, and the window says `past_end`. encoding: the one that the client has named for the file.
+    is_raw: `output` is empty, and the window has the text.
     """
 
     output: str
@@ -132,6 +133,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     mtime_ns: int | None = None
     source: Source | None = None
     document_version: int | None = None
+    encoding: str | None = None
     is_raw: bool = False
 
 

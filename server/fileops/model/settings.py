@@ -15,6 +15,13 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_chars: int = 60000
 
 
+class EncodingRule(Struct, frozen=True, kw_only=True):
+    """Files whose path matches `glob` (see core/globs.py) are in this encoding, a codec of Python."""
+
+    glob: str
+    encoding: str
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """The `initializationOptions`, with the defaults of docs/PROTOCOL.md."""
 
@@ -29,4 +36,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     correction: bool = False
     correction_timeout_s: float = 60.0
     validators: Sequence[str] = ()
+    encodings: Sequence[EncodingRule] = ()
     limits: Limits = Limits()

@@ -97,7 +97,7 @@ class ReadOperation:
             raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
         if is_binary:
             raise BinaryFile
-        window, digest = self._window(stream, chunk, fmt, request, token)
+        window, digest, content = self._window(stream, chunk, fmt, request, token)
         output = "" if request.raw else _output(window)
         _require_fits(output, request.max_output_bytes)
         self.freshness.note_read(
@@ -109,7 +109,7 @@ class ReadOperation:
             digest,
             source=stream.source,
             version=stream.version,
-            content=chunk if digest is not None and len(chunk) == stamp.size_bytes else None,
+            content=content,
             is_whole=window.is_whole,
         )
         return ReadResult(
@@ -120,6 +120,7 @@ class ReadOperation:
             mtime_ns=stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
+            encoding=stream.encoding,
             is_raw=request.raw,
         )
 
@@ -159,23 +160,27 @@ class ReadOperation:
 
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
-    ) -> tuple[Window, bytes | None]:
-        """The window, and the digest of the content if all of it was read. Raises: TooManyChars."""
+    ) -> tuple[Window, bytes | None, bytes | None]:
+        """The window; the digest of the content if all of it was read; and the content if it is small.
+
+        Raises: TooManyChars, TooLarge.
+        """
         if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
-            index = self.line_indexes.of(stream.stamp, stream.taken_ns)
-            return self._window_of_large(stream, chunk, fmt, request, token, index)
+            # The offsets of an index are those of the file, and a text in a named encoding has others.
+            index = self.line_indexes.of(stream.stamp, stream.taken_ns) if stream.encoding is None else None
+            return *self._window_of_large(stream, chunk, fmt, request, token, index), None
         reader = self._reader(request, fmt)
         digest = Hasher()
-        first = chunk
+        first, n_chunks = chunk, 0
         while chunk:  # to the end, so that the digest is known: it is a small file
             token.check()
             digest.update(chunk)
             reader.feed(chunk)
-            chunk = stream.read(CHUNK_BYTES)
-        window = reader.finish()
-        if window.total_lines is None and len(first) == stream.stamp.size_bytes:
-            window = replace(window, total_lines=text.count_lines(first, fmt))
-        return window, digest.digest()
+            chunk, n_chunks = stream.read(CHUNK_BYTES), n_chunks + 1
+        window, content = reader.finish(), first if n_chunks <= 1 else None
+        if window.total_lines is None and content is not None:
+            window = replace(window, total_lines=text.count_lines(content, fmt))
+        return window, digest.digest(), content
 
     def _window_of_large(
         self,

@@ -131,11 +131,13 @@ def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: st
     with fs.open(path) as stream:
         digest, first = Hasher(), stream.read(CHUNK_BYTES)
         digest.update(first)
+        second = stream.read(CHUNK_BYTES)
+        digest.update(second)
         digest.update_from(stream.read, token.check)
         stamp = stream.stamp
         freshness.note_read(
             request.session_id, request.file_path, path, stamp, stream.taken_ns, digest.digest(),
-            source=stream.source, version=stream.version, content=first if len(first) == stamp.size_bytes else None,
+            source=stream.source, version=stream.version, content=None if second else first,
             is_whole=True,
         )  # fmt: skip
         return ReadResult(output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source)

@@ -203,7 +203,7 @@ class Freshness:
                     last_read=seen.read_ns / 1e9,
                     last_modified=seen.stamp.mtime_ns / 1e9,
                     current_modified=stamp.mtime_ns / 1e9 if stamp is not None else None,
-                    size_diff=len(snapshot.data) - seen.stamp.size_bytes,
+                    size_diff=(len(snapshot.data) if stamp is None else stamp.size_bytes) - seen.stamp.size_bytes,
                 )
             )
         first_changed_by = seen.stale_source.removeprefix("session:") if seen.stale is not None else changed_by

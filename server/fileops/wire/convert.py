@@ -142,7 +142,7 @@ def _read_details(outcome: ReadResult) -> wire.JsonObject:
         "total_lines": window.total_lines,
         "next_offset": window.next_offset,
         "n_lines_hidden": window.n_lines_hidden,
-        "encoding": fmt.encoding,
+        "encoding": outcome.encoding or fmt.encoding,
         "bom": bool(fmt.bom),
         "newline": window.newline,
         "size_bytes": outcome.size_bytes,

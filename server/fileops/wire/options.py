@@ -8,9 +8,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from fileops.model.settings import Limits, Settings
+from fileops.model.settings import EncodingRule, Limits, Settings
 from fileops.rpc.decode import InvalidParams, decode
-from fileops.wire.types import FilesystemOptions, LimitOptions, Options
+from fileops.wire.types import EncodingOptions, FilesystemOptions, LimitOptions, Options
 
 
 class DecodedOptions(Struct, frozen=True, kw_only=True):
@@ -59,9 +59,24 @@ def _settings(options: Options) -> Settings:
         values["roots"] = tuple(options.roots)
     if options.validators is not None:
         values["validators"] = tuple(options.validators)
+    if options.encodings is not None:
+        values["encodings"] = tuple(_encoding_rule(entry, index) for index, entry in enumerate(options.encodings))
     limits = Limits(**_present(options.limits)) if options.limits else Limits()
     fields = Settings.__struct_fields__
     return Settings(limits=limits, **{key: value for key, value in values.items() if key in fields})
+
+
+def _encoding_rule(entry: EncodingOptions, index: int) -> EncodingRule:
+    from fileops.core.globs import pattern_of
+    from fileops.core.legacy_text import fault_of_encoding
+
+    try:
+        pattern_of(entry.glob)
+    except ValueError as error:
+        raise InvalidParams(str(error), f".encodings[{index}].glob") from None
+    if (fault := fault_of_encoding(entry.encoding)) is not None:
+        raise InvalidParams(fault, f".encodings[{index}].encoding")
+    return EncodingRule(glob=entry.glob, encoding=entry.encoding)
 
 
 def _check_filesystems(filesystems: Sequence[FilesystemOptions]) -> None:

@@ -120,6 +120,11 @@ class FilesystemOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     options: JsonObject | None = None
 
 
+class EncodingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    glob: str
+    encoding: str
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     freshness: Literal["mtime", "content"] | None = None
     confine: Literal["edits", "all", "off"] | None = None
@@ -138,6 +143,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     code_lens: bool | None = None
     filesystems: list[FilesystemOptions] | None = None
     bash: bool | None = None
+    encodings: list[EncodingOptions] | None = None
 
 
 # --- results -------------------------------------------------------------------------------------------------------

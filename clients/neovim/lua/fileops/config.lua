@@ -64,6 +64,7 @@ M.server_types = {
   correction = 'boolean',
   correction_timeout_s = 'number',
   validators = 'table',
+  encodings = 'table',
   filesystems = 'table',
   bash = 'boolean',
   code_lens = 'boolean',

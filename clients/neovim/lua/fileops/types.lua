@@ -31,6 +31,7 @@
 ---@field correction? boolean
 ---@field correction_timeout_s? number
 ---@field validators? string[] installed ones that may refuse an edit
+---@field encodings? { glob: string, encoding: string }[] files that are not UTF-8
 ---@field filesystems? table[] folders far away, see docs/guide/remote.md
 ---@field bash? boolean
 ---@field history? 'memory'|'persistent'

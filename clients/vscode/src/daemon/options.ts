@@ -1,6 +1,6 @@
 /** The settings that the daemon is started with, as its `initializationOptions`. */
 import * as vscode from 'vscode';
-import type { InitializationOptions } from '../protocol';
+import type { EncodingRule, InitializationOptions } from '../protocol';
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
@@ -14,5 +14,6 @@ export function initializationOptions(): InitializationOptions {
     code_lens: config.get('codeLens', false),
     bash: config.get('bash', false),
     correction: config.get('correction', false),
+    encodings: config.get<EncodingRule[]>('encodings', []),
   };
 }

@@ -11,6 +11,13 @@ export interface InitializationOptions {
   code_lens: boolean;
   bash: boolean;
   correction: boolean;
+  encodings: EncodingRule[];
+}
+
+/** Files whose path matches `glob` are in this encoding, a codec of Python. */
+export interface EncodingRule {
+  glob: string;
+  encoding: string;
 }
 
 /** `result.capabilities.experimental.fileops`. */

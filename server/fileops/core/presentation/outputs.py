@@ -208,6 +208,15 @@ def _advice(error: FileOpsError) -> str:
     match error:
         case errors.NotRegularFile():
             return "Only regular files can be read and edited."
+        case errors.NotEncodable(fault="mixed"):
+            return (
+                "Nothing was written. Use ASCII characters only, or ask the user to name the file's encoding in the "
+                "option `encodings` (over MCP: --encoding GLOB=NAME)."
+            )
+        case errors.NotEncodable(fault="bytes"):
+            return "Nothing was written. Edit a smaller place, which leaves these characters out."
+        case errors.NotEncodable(fault="state"):
+            return "Nothing was written. Edit whole lines."
         case errors.NotEncodable():
             return "Nothing was written. Use characters that the encoding has."
         case errors.InvalidPattern():
@@ -283,6 +292,12 @@ def failure_message(error: FileOpsError) -> str:
             return "The edit would not change any byte."
         case errors.AlreadyExists():
             return "The file already exists."
+        case errors.NotEncodable(fault="mixed", characters=characters):
+            return f"The file is not valid UTF-8, and {characters!a} would mix UTF-8 into its own encoding."
+        case errors.NotEncodable(fault="bytes", encoding=encoding, characters=characters):
+            return f"The codec {encoding} would write {characters!a} with other bytes than the file has."
+        case errors.NotEncodable(fault="state", encoding=encoding):
+            return f"The codec {encoding} cannot write this change without changing other bytes."
         case errors.NotEncodable(encoding=encoding, characters=characters):
             return f"The file's encoding {encoding} cannot hold {characters!a}."
         case errors.InvalidPattern(reason=reason):

@@ -42,6 +42,7 @@ class LocalStream:
 
     source: Source = "disk"
     version: int | None = None
+    encoding: str | None = None
 
     def __init__(self, path: str, fd: int, stamp: Stamp, taken_ns: int) -> None:
         self._path = path

@@ -150,7 +150,9 @@ class OverlayFileSystem:
         snapshot = self.read(path)
         if snapshot.stamp is None:
             raise FileMissing
-        return BytesStream(snapshot.data, snapshot.stamp, snapshot.taken_ns, snapshot.source, snapshot.version)
+        return BytesStream(
+            snapshot.data, snapshot.stamp, snapshot.taken_ns, snapshot.source, snapshot.version, snapshot.encoding
+        )
 
     def try_open_cached(self, path: str) -> ContentStream | None:
         """Return a stream only if no document can be open on the file: classifying one would read the disk."""

@@ -67,6 +67,7 @@ class DiskFacts(Struct, frozen=True, kw_only=True):
     format: TextFormat
     digest: bytes | None  # of the text; None if there is no file
     is_text: bool
+    encoding: str | None  # see Snapshot
 
     def shows(self, text: str) -> bool:
         return self.digest is not None and _text_digest(text) == self.digest
@@ -103,7 +104,7 @@ def facts_of(disk: Snapshot) -> DiskFacts:
     return DiskFacts(
         path=disk.path, stamp=disk.stamp, taken_ns=disk.taken_ns, format=fmt,
         digest=_text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
-        is_text=_is_text_file(disk.data, fmt),
+        is_text=_is_text_file(disk.data, fmt), encoding=disk.encoding,
     )  # fmt: skip
 
 
@@ -140,8 +141,9 @@ def snapshot_of(path: str, document: OpenDocument, state: DocumentState) -> Snap
     """Return the content of a dirty document."""
     stamp = _stamp_of(document, state)
     return Snapshot(
-        path=path, stamp=stamp, data=state.data, taken_ns=stamp.mtime_ns, source="buffer", version=document.version
-    )
+        path=path, stamp=stamp, data=state.data, taken_ns=stamp.mtime_ns, source="buffer", version=document.version,
+        encoding=state.disk.encoding,
+    )  # fmt: skip
 
 
 def _stamp_of(document: OpenDocument, state: DocumentState) -> Stamp:

@@ -47,6 +47,7 @@ class RemoteStream:
 
     source: Source = "disk"
     version: int | None = None
+    encoding: str | None = None
 
     def __init__(self, path: str, reader: Reader, stamp: Stamp) -> None:
         self._path, self._reader = path, reader
