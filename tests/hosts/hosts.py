@@ -171,21 +171,31 @@ def _start_opencode(place: Place, options: list[str]) -> Start:
     return Start([opencode, "run", "--format", "json", PROMPT], place.environment(**quiet))
 
 
-def _start_gemini(place: Place, options: list[str]) -> Start:
+_GEMINI_SETTINGS: dict[str, Any] = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+    "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+    "privacy": {"usageStatisticsEnabled": False},
+    "telemetry": {"enabled": False},
+}
+
+
+def _gemini(place: Place, documents: dict[str, str], *arguments: str) -> Start:
     bundle = program("gemini", "bundle/gemini.js")
     installed = PREFIX / "node" / "bin" / "node"  # only where the system's is too old
     node = str(installed) if installed.exists() else shutil.which("node") or missing("node")
-    settings = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
-        "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
-    }
-    documents = printed_config("gemini", *options)
     name = "~/.gemini/settings.json"
-    place.put({**documents, name: _with_settings(documents[name], settings)})
+    place.put({**documents, name: _with_settings(documents.get(name, "{}"), _GEMINI_SETTINGS)})
     environment = place.environment(GEMINI_API_KEY="fake", GOOGLE_GEMINI_BASE_URL=place.url)
-    return Start([node, bundle, "-m", "gemini-2.5-pro", "--output-format", "stream-json", "-p", PROMPT], environment)
+    return Start([node, bundle, "-m", "gemini-2.5-pro", *arguments], environment)
+
+
+def _start_gemini(place: Place, options: list[str]) -> Start:
+    return _gemini(place, printed_config("gemini", *options), "--output-format", "stream-json", "-p", PROMPT)
+
+
+def start_gemini_acp(place: Place) -> Start:
+    """Gemini CLI as an ACP agent, with its own tools and none of ours."""
+    return _gemini(place, {}, "--acp")
 
 
 def _start_claude(place: Place, options: list[str]) -> Start:
