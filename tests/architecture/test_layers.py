@@ -51,6 +51,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
     "attach": set(),
+    "daemon": {"rpc", "attach"},
+    "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip
 # These see everything: the composition roots, their parts, and the command line above them.

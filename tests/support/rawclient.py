@@ -41,11 +41,12 @@ class RawClient:
         cwd: str | None = None,
         *,
         reads: bool = True,
+        before_start: Callable[[], None] | None = None,
     ) -> None:
-        """reads: whether it takes what the daemon writes before `start_reading`."""
+        """reads: whether it takes what the daemon writes before `start_reading`. before_start: called in the child."""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **(env or {})}, preexec_fn=before_start,  # noqa: PLW1509
         )  # fmt: skip
         self.received: list[Message] = []  # in order; `claim` takes out
         self.garbage: list[bytes] = []

@@ -30,6 +30,10 @@ class Address(NamedTuple):
     def folder(self) -> str:
         return os.path.dirname(self.socket)
 
+    @property
+    def stem(self) -> str:
+        return os.path.basename(self.socket).removesuffix(".sock")
+
 
 def find_address(given: str | None, environ: Mapping[str, str]) -> Address:
     """Return the daemon's place. Nothing is created. Raises: AddressRefused.

@@ -37,7 +37,11 @@ class BadRequest(ValueError):
 
 
 class AttachMismatch(Exception):
-    """The client speaks another version of the handshake."""
+    """The client speaks another version of the handshake. about: what its line says of it, as far as it is text."""
+
+    def __init__(self, about: Mapping[str, str]) -> None:
+        super().__init__()
+        self.about = about
 
 
 class Attachment(NamedTuple):
@@ -92,7 +96,8 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
     if request.get("protocol") == "control":
         return ControlRequest(_choice(request, "command", COMMANDS), request)
     if request["fileops_attach"] != ATTACH:
-        raise AttachMismatch
+        keys = ("host", "role", "protocol", "version")
+        raise AttachMismatch({key: str(request.get(key, ""))[:MAX_HOST_CHARS] for key in keys})
     pid, session = request.get("pid"), request.get("session")
     return Attachment(
         version=_text(request, "version"),
@@ -125,7 +130,7 @@ def hints_of(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 class Answer(NamedTuple):
-    """The daemon's line. reason: None if the client is attached; `attach` may name a reason of a newer daemon."""
+    """The daemon's line. A newer daemon may have further reasons and keys."""
 
     fields: Mapping[str, Any]
 
@@ -134,8 +139,16 @@ class Answer(NamedTuple):
         return self.fields.get("ok") is True
 
     @property
+    def connection(self) -> str:
+        return str(self.fields.get("connection", ""))
+
+    @property
     def reason(self) -> str:
         return str(self.fields.get("reason", ""))
+
+    @property
+    def ends_soon(self) -> bool:
+        return self.fields.get("ends_soon") is True
 
     @property
     def message(self) -> str:
@@ -150,8 +163,9 @@ def control_answer_line(**fields: object) -> bytes:
     return _line({"ok": True, "version": __version__, "pid": os.getpid(), **fields})
 
 
-def refusal_line(reason: Reason, message: str) -> bytes:
-    return _line({"ok": False, "reason": reason, "message": message, "attach": [ATTACH]})
+def refusal_line(reason: Reason, message: str, *, ends_soon: bool = False) -> bytes:
+    """Args: ends_soon: the daemon is ending by itself, so it is worth while to connect again in a moment."""
+    return _line({"ok": False, "reason": reason, "message": message, "attach": [ATTACH], "ends_soon": ends_soon})
 
 
 def parse_answer(line: bytes) -> Answer:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from fileops.telemetry.calls import Sink
 
 
-def serve() -> int:
-    """Serve one LSP client on stdin and stdout; returns the exit status."""
+def serve(notice: str | None = None) -> int:
+    """Serve one LSP client on stdin and stdout; returns the exit status. Args: notice: shown to the client's user."""
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
     import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed at `initialize`, as the next
     import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -44,7 +44,7 @@ def serve() -> int:
 
     gc.freeze()
     gc.enable()
-    return serve_stdio(LspServer(build_service))
+    return serve_stdio(LspServer(build_service, notice))
 
 
 def build_service(context: "ClientContext") -> "FileOps":

@@ -62,7 +62,9 @@ Build = Callable[[ClientContext], "FileOps"]
 
 
 class LspServer:
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, notice: str | None = None) -> None:
+        """Args: notice: a sentence that the client's user is shown at `initialize`."""
+        self._notice = notice
         self.dialect = LspDialect(self)
         self.connection = self.dialect.connection
         self.on_parent: Callable[[int], None] = lambda _pid: None  # called at `initialize`, with the client's process
@@ -154,7 +156,7 @@ class LspServer:
         self.service = self._build(self._context(decoded, self._events, client_name))
         if self.service.bash is not None:
             self.add_request(BASH)
-        self._warn_of(decoded.ignored)
+        self._warn_of(decoded.ignored if self._notice is None else (self._notice, *decoded.ignored))
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
         log.info("serving %d workspace folders", len(self._folders))

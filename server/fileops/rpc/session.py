@@ -161,27 +161,27 @@ class StreamSession:
         stuck: set[Any] = set()
         if in_flight:
             _, stuck = await asyncio.wait(in_flight, timeout=CANCEL_S)
-        is_closed = await self._close_service()
+        is_closed = await self._in_thread(self._server.close_service, CLOSE_S)
         self._server.flush()
-        self._writer.close(WRITE_S)
+        await self._in_thread(lambda: self._writer.close(WRITE_S), CLOSE_S)
         return Ended(status, len(stuck), is_closed)
 
-    async def _close_service(self) -> bool:
-        """Close the service and return whether it closed in time.
+    async def _in_thread(self, work: Callable[[], object], timeout_s: float) -> bool:
+        """Do something that blocks, and return whether it was done in time.
 
         It runs in a separate thread, because asyncio would wait for its executor for ever.
         """
         done = asyncio.Event()
 
-        def close() -> None:
+        def run() -> None:
             try:
-                self._server.close_service()
+                work()
             finally:
                 self._from_thread(done.set)
 
-        threading.Thread(target=close, name="fileops-close", daemon=True).start()
+        threading.Thread(target=run, name="fileops-close", daemon=True).start()
         try:
-            async with asyncio.timeout(CLOSE_S):
+            async with asyncio.timeout(timeout_s):
                 await done.wait()
         except TimeoutError:
             return False

@@ -54,7 +54,7 @@ def serve_standard_io(session: Callable[[int, int], Session]) -> int:
 
 async def _serve(make_session: Callable[[int, int], Session], for_reading: int, for_writing: int) -> int:
     session = make_session(for_reading, for_writing)
-    signals = _Signals(asyncio.get_running_loop(), lambda number: session.end(128 + number, f"signal {number}"))
+    signals = Signals(asyncio.get_running_loop(), lambda number: session.end(128 + number, f"signal {number}"))
     ended = await session.serve()
     signals.ignore()
     if ended.n_stuck or not ended.is_closed:
@@ -79,7 +79,7 @@ def _take_standard_descriptors() -> tuple[int, int]:
     return private
 
 
-class _Signals:
+class Signals:
     """Reports the signals that end the process, on the loop.
 
     The loop's own handlers would be removed when it is closed, and a signal in the last moments would then kill the

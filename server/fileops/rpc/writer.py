@@ -30,7 +30,7 @@ class FrameWriter:
         frame: Callable[[bytes], bytes] = lsp_frame,
     ) -> None:
         """Args: on_drained: called when nothing is pending any more. Both callbacks run in the writer's thread."""
-        self._fd = fd
+        self._fd = os.dup(fd)  # the thread's own: the caller may close `fd` while the thread still writes
         self._frame = frame
         self._on_broken = on_broken
         self._on_drained = on_drained
@@ -119,6 +119,8 @@ class FrameWriter:
             with self._changed:
                 self._closing = True
             self._on_broken()
+        finally:
+            os.close(self._fd)
 
     def _next(self) -> bytes | None:
         with self._changed:

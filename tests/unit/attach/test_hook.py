@@ -125,5 +125,5 @@ def test_hook_loads_nothing_but_the_standard_library() -> None:
     where = {**os.environ, "PYTHONPATH": str(pathlib.Path(hook.__file__).parents[2])}  # no site-packages
     done = subprocess.run(command, input=b"", capture_output=True, check=True, env=where, timeout=50)
     ours, heavy = map(ast.literal_eval, done.stdout.decode().splitlines())
-    assert ours == ["fileops", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
+    assert ours == ["fileops", "fileops.arguments", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
     assert heavy == []

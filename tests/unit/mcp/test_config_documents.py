@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from fileops.cli import MCP_HOSTS
+from fileops.arguments import MCP_HOSTS
 
 OPTIONS = ["--freshness", "relevant", "--notices", "on", "--tools", "+write"]
 FILES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fileops.cli import MCP_HOSTS
+from fileops.arguments import MCP_HOSTS
 from fileops.mcp.config import settings_file
 
 

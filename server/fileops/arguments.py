@@ -1,0 +1,184 @@
+"""The options and commands of the command line."""
+
+import argparse
+from collections.abc import Callable
+
+from fileops import __version__
+
+ABOUT = """\
+A daemon through which AI agents and people edit the same files at the same time.
+
+Without a command it serves JSON-RPC 2.0 in LSP frames on stdin and stdout, as language servers do; an editor or an
+agent starts it. `demo` shows its purpose in a minute."""
+
+ABOUT_MCP = """\
+Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdin and stdout. An agent's host starts it;
+`mcp config HOST` prints what the host's configuration needs."""
+
+ABOUT_MCP_CONFIG = """\
+Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
+comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes."""
+
+MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
+
+HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
+
+FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name that the option gives them
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
+    main = argparse.ArgumentParser(
+        prog="fileops-server", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
+    main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
+    main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
+    main.add_argument(
+        "--shared", action="store_true", help="for editors: take part in the daemon that all agents and editors share"
+    )
+    _add_socket_option(main, None)
+    _add_host_option(main, None)
+    commands = main.add_subparsers(dest="command", metavar="COMMAND", prog=main.prog)  # else it lays out a help text
+    demo = commands.add_parser(
+        "demo",
+        help="show what the daemon does",
+        description="Start the daemon, read, edit, be refused, read again. Your own files are not changed.",
+    )
+    demo.add_argument(
+        "directory",
+        metavar="DIRECTORY",
+        nargs="?",
+        help="work on a copy of this folder's text files instead of an example",
+    )
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve agents over the Model Context Protocol",
+        description=ABOUT_MCP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_mcp_options(mcp)
+    _add_daemon_commands(commands.add_parser)
+    return main
+
+
+def _add_socket_option(parser: argparse.ArgumentParser, default: str | None = argparse.SUPPRESS) -> None:
+    """Args: default: of a command it would replace what the option before the command says."""
+    parser.add_argument(
+        "--socket",
+        metavar="PATH",
+        default=default,
+        help="the shared daemon's socket (default: $FILEOPS_SOCKET, else a private folder)",
+    )
+
+
+def _add_host_option(parser: argparse.ArgumentParser, default: str | None = argparse.SUPPRESS) -> None:
+    parser.add_argument(
+        "--host", metavar="NAME", default=default, help="the program that is served (default: the process that asks)"
+    )
+
+
+def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
+    attach = add_command(
+        "attach",
+        help="take part in the shared daemon, over stdin and stdout",
+        description="Serve LSP frames on stdin and stdout by the shared daemon. It is started if none runs.",
+    )
+    attach.add_argument("--role", choices=("editor", "agent"), default="agent", help="default: agent")
+    _add_socket_option(attach)
+    _add_host_option(attach)
+    daemon = add_command(
+        "daemon",
+        help="run the shared daemon",
+        description="Serve all agents and editors of this user that attach. Usually the first of them starts it.",
+    )
+    daemon.add_argument("--detach", action="store_true", help="start one if none runs, and return when it answers")
+    daemon.add_argument(
+        "--idle-s", metavar="N", type=float, default=600, help="end N seconds after the last client (default: 600)"
+    )
+    daemon.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # a client has started it
+    _add_socket_option(daemon)
+    status = add_command("status", help="print who takes part in the shared daemon")
+    status.add_argument("--json", action="store_true", help="for programs")
+    _add_socket_option(status)
+    stop = add_command("stop", help="end the shared daemon when its last client has left")
+    stop.add_argument("--now", action="store_true", help="end it now; kill it if it does not end within 5 seconds")
+    _add_socket_option(stop)
+
+
+def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
+    mcp.add_argument(
+        "--root", metavar="DIR", action="append", default=[], dest="roots",
+        help="a folder in which files may be edited; may be given several times (default: what the host names)",
+    )  # fmt: skip
+    mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
+    mcp.add_argument(
+        "--approve", choices=("person", "ask", "host", "never"), default="person",
+        help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
+        "host, which asks before it calls; or none of them",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--protected", choices=("ask", "allow"), default="ask",
+        help="if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
+        "(default), or apply it",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--freshness", choices=("mtime", "content", "relevant"), default="mtime",
+        help="when a file counts as changed: if its time or size differs (default), if its content differs, or if the "
+        "change touches the edit (not available yet: treated as mtime)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--confine", choices=("edits", "all"), default="edits",
+        help="what is refused outside the roots: edits (default), or edits and reads",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--tools", metavar="+NAME", default="", help=f"further tools, separated by commas: {', '.join(FURTHER_TOOLS)}"
+    )
+    mcp.add_argument(
+        "--notices", choices=("on", "off"), default="on",
+        help="report to the agent what changed in files that it has read (default: on)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--max-read-bytes", metavar="N", type=int,
+        help="refuse reads whose text is longer, because the host would cut it (default: 40000; none for Claude Code)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--encoding", metavar="GLOB=NAME", action="append", default=[], dest="encodings",
+        help="the encoding of the files that match the glob, such as '*.txt=gbk' (a codec of Python; may be given "
+        "several times); without it, files are UTF-8 or begin with a byte order mark",
+    )  # fmt: skip
+    mcp.add_argument("--private", action="store_true", help="serve from this process alone")
+    mcp_commands = mcp.add_subparsers(dest="mcp_command", metavar="COMMAND", prog="fileops-server mcp")
+    config = mcp_commands.add_parser(
+        "config",
+        help="print or write a host's configuration",
+        description=ABOUT_MCP_CONFIG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_mcp_config_options(config)
+    hook = mcp_commands.add_parser(
+        "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
+    )
+    hook.add_argument("host", metavar="HOST", choices=HOOK_HOSTS, help=", ".join(HOOK_HOSTS))
+
+
+def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
+    config.add_argument("host", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    config.add_argument(
+        "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
+    )
+    config.add_argument(
+        "--command", metavar="PATH", default="fileops-server", dest="server_command",
+        help="the program that the host starts (default: fileops-server, found on the host's PATH)",
+    )  # fmt: skip
+    config.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
+    config.add_argument("--yes", action="store_true", help="with --write: do not ask; needed without a terminal")
+    config.add_argument(
+        "--replace", action="store_true", help="with --write: replace values that differ; without it they are an error"
+    )
+    config.add_argument(
+        "--directory", metavar="DIR", default="",
+        help="with --write: where the files of a project or a plugin go (default: the current folder)",
+    )  # fmt: skip

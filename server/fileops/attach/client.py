@@ -1,0 +1,131 @@
+"""The commands `--shared` and `attach`: a client at stdin and stdout is served by the shared daemon."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from fileops import __version__
+from fileops.attach.address import Address, AddressRefused, find_address
+from fileops.attach.handshake import (
+    HOST_MARKERS,
+    Attachment,
+    Protocol,
+    Role,
+    attach_line,
+    control_line,
+    hints_of,
+    host_name,
+)
+from fileops.attach.pump import STDIN, STDOUT, Bytes, DaemonLost, Pump
+from fileops.attach.starter import Attached, DaemonSilent, NoDaemon, NotAttached, ask, attach
+
+LOST = 1  # exit status: an editor then starts its server again
+OUTCOME_S = 2.0
+_NO_PROGRAM = {
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
+    "env",
+    "node",
+    "python",
+    "python3",
+    "bun",
+    "uv",
+    "uvx",
+    "npx",
+    "ssh",
+}
+
+
+class AttachFailed(Exception):
+    """The client cannot be served. The message is a sentence that says why, and what to do."""
+
+
+class ServePrivately(Exception):
+    """The client has to be served by this process alone. The message is a sentence that says why."""
+
+
+def attachment_here(
+    protocol: Protocol, role: Role, host: str | None = None, options: Mapping[str, object] | None = None
+) -> Attachment:
+    """Describe this process. Args: host: the name of the agent's or editor's program; None to find it out."""
+    return Attachment(
+        version=__version__, protocol=protocol, role=role, host=host_name(host or _host(role)), cwd=_working_folder(),
+        hints=hints_of(os.environ), options=options or {}, pid=os.getpid(),
+    )  # fmt: skip
+
+
+def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
+    """Serve LSP on stdin and stdout; returns the exit status. Raises: ServePrivately; then nothing was read."""
+    try:
+        address, attached = attached_or_failed(attachment, socket_path)
+    except AttachFailed as failed:
+        say(str(failed))
+        return LOST
+    try:
+        return Pump(attached.connection, Bytes()).run()
+    except DaemonLost:
+        status = _outcome(address, attached.answer.connection)  # the daemon lives until the connection is closed
+        attached.connection.close()
+        if status is None:
+            say("The shared daemon is gone.")
+        return LOST if status is None else status
+
+
+def attached_or_failed(attachment: Attachment, socket_path: str | None) -> tuple[Address, Attached]:
+    """Attach, and start a daemon if none runs. Raises: AttachFailed, ServePrivately."""
+    for fd, name in ((STDIN, "stdin"), (STDOUT, "stdout")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            raise AttachFailed(f"{name} was closed at the start.") from None
+    try:
+        address = find_address(socket_path, os.environ)
+        attached = attach(address, attach_line(attachment))
+    except (AddressRefused, DaemonSilent) as fault:
+        raise AttachFailed(str(fault)) from None
+    except NotAttached as fault:
+        raise ServePrivately(str(fault)) from None
+    if attached.answer.is_ok:
+        return address, attached
+    attached.connection.close()
+    if attached.answer.reason in {"bad", "uid"}:
+        raise AttachFailed(attached.answer.message)
+    raise ServePrivately(attached.answer.message)
+
+
+def say(sentence: str) -> None:
+    sys.stderr.write(f"fileops-server: {sentence}\n")
+
+
+def _outcome(address: Address, connection: str) -> int | None:
+    """The status that the connection ended with if the daemon ended it as it should; None if the daemon is gone."""
+    try:
+        attached = ask(address, control_line("outcome", connection=connection), OUTCOME_S)
+    except (AddressRefused, NoDaemon, NotAttached):
+        return None
+    attached.connection.close()
+    status = attached.answer.fields.get("status")
+    return status if isinstance(status, int) else None
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return "/"
+
+
+def _host(role: Role) -> str:
+    """The program that this process serves: the agent that the environment names, else the parent process."""
+    for variable, host in HOST_MARKERS.items():
+        if os.environ.get(variable):
+            return host
+    try:
+        with open(f"/proc/{os.getppid()}/comm", encoding="utf-8", errors="replace") as comm:
+            program = comm.read().strip()
+    except OSError:
+        program = ""
+    return role if program in _NO_PROGRAM or not program else program

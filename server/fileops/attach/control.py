@@ -1,0 +1,195 @@
+"""The commands `status`, `stop` and `daemon --detach`: what is asked of the shared daemon itself."""
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from fileops.attach.address import Address, AddressRefused, find_address
+from fileops.attach.handshake import Answer, control_line
+from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected
+
+ANSWER_S = 2.0
+TERMINATE_S = 5.0  # then the daemon is killed
+FAILED = 1
+
+
+def status(socket_path: str | None, *, as_json: bool) -> int:
+    """Print who is attached; returns 0, or 1 if no daemon answers."""
+    address = _address(socket_path)
+    if address is None:
+        return FAILED
+    try:
+        answer = _answer(address, control_line("status"))
+    except NoDaemon:
+        described: Mapping[str, Any] = {"running": False, "socket": address.socket}
+        text = f"No shared daemon runs at {address.socket}."
+    except (AddressRefused, NotAttached) as fault:
+        described = {"running": False, "socket": address.socket, "error": str(fault), **_record(address)}
+        text = str(fault)
+    else:
+        if answer.is_ok:
+            described = {"running": True, **{key: value for key, value in answer.fields.items() if key != "ok"}}
+            text = _table(described)
+        else:
+            described = {"running": True, "socket": address.socket, "error": answer.message, **_record(address)}
+            text = answer.message
+    sys.stdout.write((json.dumps(described, indent=2) if as_json else text) + "\n")
+    return 0 if "connections" in described else FAILED
+
+
+def stop(socket_path: str | None, *, now: bool) -> int:
+    """End the daemon when its last client leaves, or now; returns 0 if none runs afterwards, or will run on."""
+    address = _address(socket_path)
+    if address is None:
+        return FAILED
+    try:
+        if now:
+            return _stop_now(address)
+        answer = _answer(address, control_line("stop"))
+    except NoDaemon:
+        return 0
+    except (AddressRefused, NotAttached) as fault:
+        return _failed(str(fault))
+    if not answer.is_ok:
+        return _failed(answer.message)
+    if n_connections := answer.fields.get("n_connections"):
+        sys.stdout.write(f"The shared daemon ends when its {n_connections} clients have left.\n")
+    return 0
+
+
+def detach(socket_path: str | None, idle_s: float) -> int:
+    """Start a daemon if none runs, and return when it answers: 0, or 1 if none does."""
+    address = _address(socket_path)
+    if address is None:
+        return FAILED
+    try:
+        attached = attach(address, control_line("status"), idle_s=idle_s)
+    except (AddressRefused, NotAttached) as fault:
+        return _failed(str(fault))
+    attached.connection.close()
+    return 0 if attached.answer.is_ok else _failed(attached.answer.message)
+
+
+def _answer(address: Address, line: bytes) -> Answer:
+    """Raises: NoDaemon, NotAttached, AddressRefused."""
+    attached = ask(address, line, ANSWER_S)
+    attached.connection.close()
+    return attached.answer
+
+
+def _address(socket_path: str | None) -> Address | None:
+    try:
+        return find_address(socket_path, os.environ)
+    except AddressRefused as refused:
+        _failed(str(refused))
+        return None
+
+
+def _failed(sentence: str) -> int:
+    sys.stderr.write(f"fileops-server: {sentence}\n")
+    return FAILED
+
+
+def _record(address: Address) -> dict[str, Any]:
+    """What a daemon that does not answer wrote when it started."""
+    try:
+        with open(address.record, encoding="ascii") as file:
+            record: dict[str, Any] = json.load(file)
+            return {key: record[key] for key in ("pid", "version", "attach")}
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+# --- ending it now ------------------------------------------------------------------------------------------------
+
+
+def _stop_now(address: Address) -> int:
+    """Terminate the daemon, or kill it if it does not end. Raises: NoDaemon, NotAttached, AddressRefused."""
+    pid = _listener_of(address)
+    with suppress(ProcessLookupError):
+        process = Process(pid)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            process.send(number)
+            if process.ends_within(TERMINATE_S):
+                return 0
+        return _failed(f"The shared daemon, process {pid}, could not be ended.")
+    return 0
+
+
+def _listener_of(address: Address) -> int:
+    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it."""
+    connection = connected(address, ANSWER_S)
+    if connection is None:
+        raise NoDaemon
+    with connection:
+        if sys.platform == "linux":
+            pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            return pid
+    pid = _record(address).get("pid")
+    if not isinstance(pid, int):
+        raise NotAttached(f"The process of the shared daemon is not known: {address.record} cannot be read.")
+    return pid
+
+
+class Process:
+    """Another process. Where the system has descriptors for processes, no other one can come in its place."""
+
+    def __init__(self, pid: int) -> None:
+        """Raises: ProcessLookupError."""
+        self._pid = pid
+        self._pidfd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+
+    def send(self, number: signal.Signals) -> None:
+        """Raises: ProcessLookupError."""
+        if self._pidfd is None:
+            os.kill(self._pid, number)
+        else:
+            signal.pidfd_send_signal(self._pidfd, number)
+
+    def ends_within(self, timeout_s: float) -> bool:
+        if self._pidfd is not None:
+            poll = select.poll()
+            poll.register(self._pidfd, select.POLLIN)  # readable when the process has ended
+            return bool(poll.poll(timeout_s * 1000))
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                os.kill(self._pid, 0)
+            except ProcessLookupError:
+                return True
+            time.sleep(0.05)
+        return False
+
+
+# --- for people ---------------------------------------------------------------------------------------------------
+
+
+def _table(described: Mapping[str, Any]) -> str:
+    """What `status` prints for a person."""
+    lines = [
+        f"fileops-server {described['version']} runs as process {described['pid']} since {_age(described['uptime_s'])}",
+        f"socket  {described['socket']}",
+        f"log     {described['log'] or 'stderr'}",
+    ]
+    clients: list[Mapping[str, Any]] = described["connections"]
+    lines.append(f"{len(clients)} clients" if len(clients) != 1 else "1 client")
+    for client in clients:
+        lines.append(f"  {client['name']}  {client['role']}, {client['protocol']}, process {client['pid']}")
+        lines += [f"    in {root}" for root in client["roots"]]
+        lines += [f"    session {session}" for session in client["sessions"]]
+    for client in described["private"]:
+        lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
+    return "\n".join(lines)
+
+
+def _age(seconds: float) -> str:
+    minutes, hours = int(seconds // 60), int(seconds // 3600)
+    return f"{hours} h" if hours else f"{minutes} min" if minutes else f"{int(seconds)} s"

@@ -1,0 +1,203 @@
+"""Moves bytes between a client at stdin and stdout and the shared daemon, in one thread that never waits for one side.
+
+A side is read only while the other one has taken everything, so a pump holds about one chunk for each direction, and a
+side that does not read makes the other one wait.
+"""
+
+import os
+import select
+import signal
+import socket
+import stat
+import time
+from contextlib import suppress
+from types import FrameType
+from typing import Protocol
+
+STDIN, STDOUT = 0, 1
+CHUNK_BYTES = 1 << 16
+END_S = 15.0  # after a signal; the daemon finishes commits, and waits for disks, for up to 12 s
+BROKEN = 1  # exit status: the client does not read any more
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class DaemonLost(Exception):
+    """The daemon closed the connection, and the client had not."""
+
+
+class Outlet:
+    """A descriptor that bytes go to, and those that it has not taken yet."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._pending = bytearray()
+        mode = os.fstat(fd).st_mode
+        self._socket = socket.socket(fileno=os.dup(fd)) if stat.S_ISSOCK(mode) else None
+        # A ready pipe takes PIPE_BUF bytes without waiting. O_NONBLOCK would be the host's, too.
+        self._max_bytes = select.PIPE_BUF if stat.S_ISFIFO(mode) else CHUNK_BYTES
+
+    @property
+    def n_pending_bytes(self) -> int:
+        return len(self._pending)
+
+    def put(self, data: bytes) -> None:
+        self._pending += data
+
+    def write(self) -> None:
+        """Write some of what is pending; call it when the descriptor is ready. Raises: OSError."""
+        try:
+            if self._socket is not None:
+                n_bytes = self._socket.send(self._pending[:CHUNK_BYTES], socket.MSG_DONTWAIT)
+            else:
+                n_bytes = os.write(self.fd, self._pending[: self._max_bytes])
+        except BlockingIOError:
+            return
+        del self._pending[:n_bytes]
+
+    def drop(self) -> None:
+        self._pending.clear()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+class Traffic(Protocol):
+    """What happens to the bytes on their way. Everything is put into the pump's outlets."""
+
+    def from_client(self, pump: "Pump", chunk: bytes) -> None: ...
+
+    def from_daemon(self, pump: "Pump", chunk: bytes) -> None: ...
+
+    def daemon_lost(self, pump: "Pump") -> None:
+        """Continue with another connection. Raises: DaemonLost, if there is none."""
+        ...
+
+
+class Bytes:
+    """Bytes go through as they are, and a lost daemon is the end."""
+
+    def from_client(self, pump: "Pump", chunk: bytes) -> None:
+        pump.to_daemon.put(chunk)
+
+    def from_daemon(self, pump: "Pump", chunk: bytes) -> None:
+        pump.to_client.put(chunk)
+
+    def daemon_lost(self, pump: "Pump") -> None:
+        raise DaemonLost
+
+
+class Pump:
+    """`run` moves bytes until a side has ended."""
+
+    def __init__(self, connection: socket.socket, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self.to_client = Outlet(STDOUT)
+        self.connect(connection)
+        self._has_input = True
+        self._waking, self._wakeup = os.pipe()
+        self._signal: int | None = None
+        self._deadline: float | None = None
+
+    def connect(self, connection: socket.socket) -> None:
+        """Serve this connection from here on. What the last one has not taken is dropped."""
+        self._connection = connection
+        self.to_daemon = Outlet(connection.fileno())
+        self._is_told_of_end = False
+
+    def run(self) -> int:
+        """Return the exit status: 0 after the end of stdin, 128 + number after a signal, which counts as such an end.
+
+        The last answers of the daemon are delivered before. Raises: DaemonLost.
+        """
+        for fd in (self._waking, self._wakeup):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+        for number in _SIGNALS:
+            signal.signal(number, self._note_signal)
+        while (status := self._turn()) is None:
+            pass
+        return status
+
+    def _note_signal(self, number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)  # the next one ends the process
+        self._signal, self._deadline = number, time.monotonic() + END_S
+        self._has_input = False
+
+    def _turn(self) -> int | None:
+        """Move what can be moved now. Returns the exit status at the end."""
+        if not self._has_input and not self.to_daemon.n_pending_bytes and not self._is_told_of_end:
+            self._is_told_of_end = True
+            with suppress(OSError):  # it is gone; its last answers are still to be read
+                self._connection.shutdown(socket.SHUT_WR)
+        ready = self._wait()
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            return self._end_status
+        if self._waking in ready:
+            os.read(self._waking, CHUNK_BYTES)
+        if STDOUT in ready and not self._write_client(ready[STDOUT]):
+            return BROKEN
+        if STDIN in ready and self._has_input:
+            self._read_client()
+        if self._connection.fileno() in ready:
+            return self._serve_daemon(ready[self._connection.fileno()])
+        return None
+
+    def _wait(self) -> dict[int, int]:
+        """Wait until something can be moved; returns the events of each descriptor."""
+        poll = select.poll()
+        poll.register(self._waking, select.POLLIN)
+        poll.register(STDOUT, select.POLLOUT if self.to_client.n_pending_bytes else 0)
+        if self._has_input and not self.to_daemon.n_pending_bytes:
+            poll.register(STDIN, select.POLLIN)
+        wanted = 0 if self.to_client.n_pending_bytes else select.POLLIN
+        if wanted := wanted | (select.POLLOUT if self.to_daemon.n_pending_bytes else 0):
+            poll.register(self._connection, wanted)
+        remaining_s = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return dict(poll.poll(None if remaining_s is None else remaining_s * 1000))
+
+    def _write_client(self, events: int) -> bool:
+        """Return whether it has a reader."""
+        if events & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+            return False
+        try:
+            self.to_client.write()
+        except OSError:
+            return False
+        return True
+
+    def _read_client(self) -> None:
+        try:
+            chunk = os.read(STDIN, CHUNK_BYTES)
+        except BlockingIOError:  # another process made the shared pipe non-blocking
+            return
+        except OSError:  # a terminal that is gone
+            chunk = b""
+        if chunk:
+            self._traffic.from_client(self, chunk)
+        else:
+            self._has_input = False
+
+    def _serve_daemon(self, events: int) -> int | None:
+        if events & select.POLLOUT:
+            try:
+                self.to_daemon.write()
+            except OSError:  # it is gone; its last answers are still to be read
+                self.to_daemon.drop()
+        if not events & (select.POLLIN | select.POLLHUP | select.POLLERR) or self.to_client.n_pending_bytes:
+            return None
+        try:
+            chunk = self._connection.recv(CHUNK_BYTES)
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._traffic.from_daemon(self, chunk)
+            return None
+        if not self._has_input:
+            return self._end_status
+        self._traffic.daemon_lost(self)
+        return None
+
+    @property
+    def _end_status(self) -> int:
+        return 0 if self._signal is None else 128 + self._signal

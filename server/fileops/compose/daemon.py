@@ -1,0 +1,50 @@
+"""The process of a shared daemon: the listener, and in `shared.py` what its clients share."""
+
+import gc
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fileops.compose.shared import open_connection, shared_world
+
+if TYPE_CHECKING:
+    from fileops.attach.handshake import Attachment
+    from fileops.daemon.arbiter import DaemonOptions
+    from fileops.rpc.standard_io import Session
+
+
+def serve_daemon(options: "DaemonOptions") -> int:
+    """Serve the clients that attach; returns the exit status."""
+    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed by the first client
+    import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from fileops.daemon import arbiter
+
+    gc.freeze()
+    gc.enable()
+    return arbiter.serve_daemon(options, SharedFileOps)
+
+
+class SharedFileOps:
+    """See daemon.listener.SharedService."""
+
+    def __init__(self) -> None:
+        self._world = shared_world()
+
+    def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "Session":
+        import msgspec
+
+        from fileops.attach.handshake import BadRequest
+
+        try:
+            return open_connection(self._world, attachment, name, for_reading, for_writing)
+        except msgspec.ValidationError as fault:
+            raise BadRequest(f"options: {fault}") from None
+
+    def leave(self, name: str) -> None:
+        self._world.leave(name)
+
+    def describe(self) -> Sequence[Mapping[str, object]]:
+        return self._world.describe()
+
+    def close(self) -> None:
+        self._world.close()

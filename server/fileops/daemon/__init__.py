@@ -1,0 +1,1 @@
+"""The shared daemon: its listener, and the connections of its clients."""

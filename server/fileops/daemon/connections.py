@@ -1,0 +1,117 @@
+"""The clients of the shared daemon: their names, their sessions, and how the last ones ended."""
+
+import itertools
+import os
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fileops.attach.handshake import Attachment
+from fileops.daemon.peer import Peer
+from fileops.rpc.standard_io import Session
+
+MAX_CONNECTIONS = 64
+MAX_NAME_CHARS = 24
+_MAX_ENDED = 256  # connections whose outcome is kept for the pump that asks
+_MAX_PRIVATE = 64  # clients that were refused and serve themselves
+
+# What the service knows of each connection: its `name`, the `roots` in force, and `sessions`, their ids.
+Describe = Callable[[], Sequence[Mapping[str, object]]]
+
+
+class Client(Struct):
+    """One attached client. session: None until its first line was answered."""
+
+    name: str
+    attachment: Attachment
+    peer: Peer
+    session: Session | None = None
+
+
+class Refused(Struct, frozen=True):
+    """A client that was refused. It serves itself, as long as its process exists. about: as its line says."""
+
+    about: Mapping[str, str]
+    pid: int
+    reason: str
+
+
+class Connections:
+    """Belongs to the event loop."""
+
+    def __init__(self, describe: Describe) -> None:
+        """Args: describe: what the service knows of each connection."""
+        self._describe = describe
+        self._clients: dict[str, Client] = {}
+        self._numbers: Counter[str] = Counter()
+        self._outcomes: OrderedDict[str, int] = OrderedDict()
+        self._refused: OrderedDict[int, Refused] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def __iter__(self) -> "itertools.chain[Client]":
+        return itertools.chain(self._clients.values())
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._clients) >= MAX_CONNECTIONS
+
+    def enter(self, attachment: Attachment, peer: Peer) -> Client:
+        """Name a new client. A name is not used twice: the history and other sessions may still mention it."""
+        self._numbers[attachment.host] += 1
+        suffix = f"-{self._numbers[attachment.host]}"
+        name = attachment.host[: MAX_NAME_CHARS - len(suffix)].rstrip("-") + suffix
+        self._clients[name] = client = Client(name, attachment, peer)
+        return client
+
+    def leave(self, client: Client, status: int) -> None:
+        del self._clients[client.name]
+        self._outcomes[client.name] = status
+        while len(self._outcomes) > _MAX_ENDED:
+            self._outcomes.popitem(last=False)
+
+    def outcome_of(self, name: object) -> int | None:
+        """The exit status that a connection ended with; None if it is not known."""
+        return self._outcomes.get(name) if isinstance(name, str) else None
+
+    def note_refused(self, about: Mapping[str, str], peer: Peer, reason: str) -> None:
+        self._refused[peer.pid] = Refused(about, peer.pid, reason)
+        while len(self._refused) > _MAX_PRIVATE:
+            self._refused.popitem(last=False)
+
+    def describe(self) -> list[dict[str, object]]:
+        """The attached clients, as `status --json` prints them."""
+        known = {description["name"]: description for description in self._describe()}
+        return [
+            {
+                "name": client.name, **described(client.attachment), "pid": client.peer.pid or client.attachment.pid,
+                "roots": known.get(client.name, {}).get("roots", list(client.attachment.roots)),
+                "sessions": known.get(client.name, {}).get("sessions", []),
+            }
+            for client in self
+        ]  # fmt: skip
+
+    def describe_private(self) -> list[dict[str, object]]:
+        """The clients that were refused and are still running, in the same form."""
+        for pid in [pid for pid in self._refused if not _exists(pid)]:
+            del self._refused[pid]
+        return [{**refused.about, "pid": refused.pid, "reason": refused.reason} for refused in self._refused.values()]
+
+
+def described(attachment: Attachment) -> dict[str, str]:
+    return {
+        "host": attachment.host, "role": attachment.role, "protocol": attachment.protocol,
+        "version": attachment.version,
+    }  # fmt: skip
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0

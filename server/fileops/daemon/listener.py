@@ -1,0 +1,317 @@
+"""Accepts the clients of the shared daemon, and decides when the daemon ends.
+
+Everything here belongs to the event loop. A client gets one task, from its connection to the end of its session.
+"""
+
+import asyncio
+import logging
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol, assert_never
+
+from fileops import __version__
+from fileops.attach.address import Address
+from fileops.attach.handshake import (
+    ATTACH,
+    LINE_S,
+    MAX_LINE_BYTES,
+    Attachment,
+    AttachMismatch,
+    BadRequest,
+    ControlRequest,
+    Reason,
+    answer_line,
+    control_answer_line,
+    parse_request,
+    refusal_line,
+)
+from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
+from fileops.daemon.peer import Peer, peer_of, refusal_of
+from fileops.rpc.standard_io import BROKEN, Session
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 60.0  # between two looks whether the socket is still this daemon's
+ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
+LINGER_S = 2.0  # for a client to close its end after the daemon did
+
+_MESSAGES: dict[Reason, str] = {
+    "attach": f"The shared daemon is fileops-server {__version__}, which attaches other versions only.",
+    "uid": "The shared daemon belongs to another user.",
+    "confined": "The shared daemon runs in another sandbox than this program.",
+    "full": f"{MAX_CONNECTIONS} clients are connected with the shared daemon. Close one of them.",
+    "retiring": "The shared daemon is ending.",
+}
+
+
+class SharedService(Protocol):
+    """What the clients share. Belongs to the event loop, except `close`."""
+
+    def open_session(self, attachment: Attachment, name: str, for_reading: int, for_writing: int) -> Session:
+        """Make what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
+        ...
+
+    def leave(self, name: str) -> None:
+        """Forget a client, the session of which has ended."""
+        ...
+
+    def describe(self) -> Sequence[Mapping[str, object]]:
+        """Describe the clients: `name`, the `roots` in force, and `sessions`, their ids."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is being committed. Blocks."""
+        ...
+
+
+class Listener:
+    """One listening socket. `run` serves until the daemon has a reason to end."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        address: Address,
+        service: SharedService,
+        *,
+        idle_s: float,
+        log_file: str | None,
+        look_s: float = LOOK_S,
+    ) -> None:
+        """Take a listening socket. Create it on the event loop.
+
+        Args: idle_s: how long the daemon waits for a client. log_file: what `status` names. look_s: between two looks
+        whether the socket is still this daemon's.
+        """
+        self._listening = listening
+        self._address = address
+        self._service = service
+        self._connections = Connections(service.describe)
+        self._idle_s, self._look_s = idle_s, look_s
+        self._log_file = log_file
+        self._inode = inode_of(address.socket)
+        self._started_at = time.monotonic()
+        self._empty_since = time.monotonic()
+        self._is_retiring = False
+        self._is_ending = False
+        self._is_outdated = False  # a newer client has attached
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self.is_stuck = False  # a thread waits for a disk that does not answer, and would keep the process
+
+    async def run(self, release: Callable[[], None]) -> None:
+        """Serve until no client is left and none is to be waited for.
+
+        Args: release: gives the socket's name away. Called in a thread, before the socket is closed: while it is open
+        no other socket can have its inode number.
+        """
+        loop = asyncio.get_running_loop()
+        accepting = loop.create_task(self._accept_all())
+        looking = loop.create_task(self._look_at_socket())
+        try:
+            while (remaining_s := self._remaining_s()) is None or remaining_s > 0:
+                self._changed.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(remaining_s):
+                        await self._changed.wait()
+        finally:
+            accepting.cancel()
+            looking.cancel()
+            await asyncio.to_thread(release)
+            self._listening.close()  # clients in its queue connect again, and start another daemon
+
+    def retire(self, reason: str) -> None:
+        """Take no new clients; end when the last one has left."""
+        if not self._is_retiring:
+            log.info("retiring: %s", reason)
+        self._is_retiring = True
+        self._changed.set()
+
+    def terminate(self) -> None:
+        """Retire, and end the sessions: what has begun is finished and answered."""
+        self._is_ending = True
+        self.retire("terminated")
+        for client in self._connections:
+            if client.session is not None:
+                client.session.end(BROKEN)
+
+    def owns_socket(self) -> bool:
+        """Whether the socket's name still leads to this daemon."""
+        return self._inode is not None and inode_of(self._address.socket) == self._inode
+
+    def _remaining_s(self) -> float | None:
+        """How long to wait for a client; None while there are some."""
+        if self._tasks:
+            return None
+        return 0 if self._is_retiring else self._empty_since + self._idle_s - time.monotonic()
+
+    async def _look_at_socket(self) -> None:
+        while True:
+            await asyncio.sleep(self._look_s)
+            if not self.owns_socket():
+                self.retire(f"{self._address.socket} is gone, or another daemon's")
+
+    # --- clients -----------------------------------------------------------------------------------------------
+
+    async def _accept_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._listening.setblocking(False)
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(self._listening)
+            except OSError as fault:  # mostly no descriptor is free
+                log.error("no client can be accepted: %s", fault)
+                await asyncio.sleep(ACCEPT_PAUSE_S)
+                continue
+            task = loop.create_task(self._serve(connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._served)
+
+    def _served(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if self._is_outdated and not self._tasks:
+            self.retire("a newer version of fileops-server is in use")
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            log.error("a client could not be served", exc_info=fault)
+        self._changed.set()
+
+    async def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            connection.setblocking(False)
+            try:
+                peer = peer_of(connection)
+                refusal = refusal_of(connection, peer)  # before its first byte is read
+                async with asyncio.timeout(LINE_S):
+                    line = await _received_line(connection)
+            except (OSError, TimeoutError) as fault:
+                log.debug("a client did not say who it is: %r", fault)
+                return
+            if line is None:
+                return
+            with suppress(OSError):  # it is gone already
+                await self._answer(connection, peer, line, refusal)
+
+    async def _answer(self, connection: socket.socket, peer: Peer, line: bytes, refusal: Reason | None) -> None:
+        """Answer the first line, and serve the client if it may attach. Raises: OSError, if it does not read."""
+        try:
+            request = parse_request(line)
+        except AttachMismatch as mismatch:
+            self._connections.note_refused(mismatch.about, peer, "attach")
+            return await _send(connection, refusal_line("attach", _MESSAGES["attach"]))
+        except BadRequest as fault:
+            return await _send(connection, refusal_line("bad", f"The first line is not a request to attach: {fault}."))
+        if refusal is None and isinstance(request, Attachment):
+            refusal = "retiring" if self._is_retiring else "full" if self._connections.is_full else None
+        if refusal is not None:
+            if isinstance(request, Attachment) and refusal != "retiring":
+                self._connections.note_refused(described(request), peer, refusal)
+            return await _send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
+        match request:
+            case ControlRequest():
+                return await _send(connection, self._control(request))
+            case Attachment():
+                return await self._serve_session(connection, self._connections.enter(request, peer))
+            case _:
+                assert_never(request)
+
+    async def _serve_session(self, connection: socket.socket, client: Client) -> None:
+        log.info("%s attached: %s, process %d", client.name, client.attachment.protocol, client.peer.pid)
+        self._is_outdated = self._is_outdated or is_newer(client.attachment.version, __version__)
+        status = BROKEN
+        try:
+            fd = connection.fileno()
+            client.session = self._service.open_session(client.attachment, client.name, fd, fd)
+            await _send(connection, answer_line(client.name))
+            connection.setblocking(True)  # the writer's thread waits; the reader is called when there is something
+            ended = await client.session.serve()
+            status = ended.status
+            self.is_stuck = self.is_stuck or ended.n_stuck > 0 or not ended.is_closed
+        except BadRequest as fault:
+            await _send(connection, refusal_line("bad", f"{fault}."))
+        finally:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)  # a thread that is still writing fails now
+            self._connections.leave(client, status)
+            self._service.leave(client.name)
+            self._empty_since = time.monotonic()
+            log.info("%s left with status %d", client.name, status)
+        if not self._is_ending:
+            await _client_closed(connection)  # its pump may ask for the outcome before
+
+    # --- about the daemon --------------------------------------------------------------------------------------
+
+    def _control(self, request: ControlRequest) -> bytes:
+        match request.command:
+            case "status":
+                return control_answer_line(
+                    attach=ATTACH, socket=self._address.socket, uptime_s=round(time.monotonic() - self._started_at, 1),
+                    log=self._log_file, connections=self._connections.describe(),
+                    private=self._connections.describe_private(),
+                )  # fmt: skip
+            case "stop":
+                self.retire("asked to stop")
+                return control_answer_line(n_connections=len(self._connections))
+            case "outcome":
+                return control_answer_line(status=self._connections.outcome_of(request.params.get("connection")))
+            case "notices" | "reset":
+                return refusal_line("bad", f"The command {request.command} is not available yet.")
+            case _:
+                assert_never(request.command)
+
+
+async def _received_line(connection: socket.socket) -> bytes | None:
+    """The client's line; None if it is too long or the client is gone. What follows stays in the socket."""
+    line = b""
+    while not line.endswith(b"\n"):
+        await _readable(connection)
+        seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
+        n_bytes = seen.find(b"\n") + 1 or len(seen)
+        if not seen or len(line) + n_bytes > MAX_LINE_BYTES:
+            return None
+        line += connection.recv(n_bytes)
+    return line
+
+
+async def _client_closed(connection: socket.socket) -> None:
+    """Wait a moment until the client has closed its end. What it still sends is dropped."""
+    connection.setblocking(False)
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while await asyncio.get_running_loop().sock_recv(connection, MAX_LINE_BYTES):
+                pass
+
+
+async def _readable(connection: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    readable = loop.create_future()
+    loop.add_reader(connection, lambda: readable.done() or readable.set_result(None))
+    try:
+        await readable
+    finally:
+        loop.remove_reader(connection)
+
+
+async def _send(connection: socket.socket, line: bytes) -> None:
+    async with asyncio.timeout(LINE_S):
+        await asyncio.get_running_loop().sock_sendall(connection, line)
+
+
+def inode_of(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Compare the numbers of two versions; what is no number counts as older."""
+
+    def numbers(text: str) -> list[int]:
+        match = re.match(r"\d+(?:\.\d+)*", text)
+        return [int(number[:9]) for number in match[0].split(".")] if match else []
+
+    return numbers(version) > numbers(than)

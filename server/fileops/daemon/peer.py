@@ -1,0 +1,77 @@
+"""Who is at the other end of a Unix socket, and whether that process is confined as this one is.
+
+A sandboxed program could otherwise let the daemon write where its sandbox forbids it to. Linux shows what confines a
+process: `NoNewPrivs`, the number of seccomp filters, and the user and mount namespaces. What cannot be read is unequal.
+"""
+
+import logging
+import os
+import select
+import socket
+import struct
+import sys
+from contextlib import suppress
+from typing import Literal
+
+from msgspec import Struct
+
+log = logging.getLogger(__name__)
+
+_SO_PEERPIDFD = 77  # <asm-generic/socket.h>, since Linux 6.5
+_LOCAL_PEERCRED = 1  # <sys/un.h> of macOS, with struct xucred
+_FIELDS = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
+
+
+class Peer(Struct, frozen=True):
+    """The process that connected. pid: 0 if the kernel does not report it."""
+
+    pid: int
+    uid: int
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """Return the process that connected. Raises: OSError."""
+    if sys.platform == "darwin":
+        _version, uid = struct.unpack("II", connection.getsockopt(0, _LOCAL_PEERCRED, 8))
+        return Peer(0, uid)
+    pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return Peer(pid, uid)
+
+
+def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined"] | None:
+    """Why the peer is not served; None if it is. Another user is refused even if it is root."""
+    if peer.uid != os.geteuid():
+        return "uid"
+    if sys.platform != "linux" or peer.pid == os.getpid():
+        return None
+    ours, theirs = confinement_of(os.getpid()), confinement_of(peer.pid)
+    if ours is None or ours != theirs or not _is_alive(connection):
+        log.warning("process %d is refused: it is confined by %s, the daemon by %s", peer.pid, theirs, ours)
+        return "confined"
+    return None
+
+
+def confinement_of(pid: int) -> tuple[str, ...] | None:
+    """What confines a process; None if that cannot be read."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:
+            fields = [line.decode("ascii", "replace").strip() for line in status if line.startswith(_FIELDS)]
+        return (*fields, *(os.readlink(f"/proc/{pid}/ns/{name}") for name in ("user", "mnt")))
+    except OSError:
+        return None
+
+
+def _is_alive(connection: socket.socket) -> bool:
+    """Whether the connected process still exists, so that its pid was not another's when it was looked up."""
+    try:
+        option = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, struct.calcsize("i"))
+    except OSError:  # an older kernel; then the pid is trusted
+        return True
+    (pidfd,) = struct.unpack("i", option)
+    try:
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)  # readable when the process has ended
+        return not poll.poll(0)
+    finally:
+        with suppress(OSError):
+            os.close(pidfd)

@@ -1,0 +1,346 @@
+"""The shared daemon as processes: where it is, how it starts and ends, and whom it refuses."""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fileops.attach import handshake
+from support.children import as_root
+from support.daemon_process import FILEOPS, Place, attached, place
+from support.patience import PATIENCE_S
+from support.rawclient import RawClient, has_ended
+
+OTHER_ATTACH_VERSION = """
+import sys
+from fileops.attach import handshake
+handshake.ATTACH = 2
+from fileops.cli import main
+sys.exit(main(["daemon"]))
+"""
+PR_SET_NO_NEW_PRIVS = 38
+N_STARTERS = 50
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+def say(made: Place, line: bytes) -> tuple[socket.socket, dict[str, object]]:
+    """Connect without a pump, and exchange the first lines."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(PATIENCE_S)
+    connection.connect(str(made.socket))
+    connection.sendall(line)
+    answer = connection.makefile("rb").readline()
+    return connection, json.loads(answer)
+
+
+def attach_line(**changes: object) -> bytes:
+    fields = handshake.Attachment(version="0.0.1", protocol="lsp", role="agent", host="probe", cwd="/")._asdict()
+    return json.dumps({"fileops_attach": 1, **fields, **changes}).encode() + b"\n"
+
+
+# --- start --------------------------------------------------------------------------------------------------------
+
+
+def test_first_client_starts_the_daemon_and_the_next_one_shares_it(here: Place, file: Path) -> None:
+    with attached(here, "--shared", "--host", "nvim") as editor, attached(here, "attach") as agent:
+        for client in (editor, agent):
+            client.initialize(rootUri=file.parent.as_uri())
+            assert client.read(file)["status"] == "success"
+        described = here.status()
+        assert len(here.daemons()) == 1
+        clients = {client["name"]: client for client in described["connections"]}
+        assert set(clients) == {"nvim-1", "agent-1"}
+        assert (clients["nvim-1"]["role"], clients["agent-1"]["role"]) == ("editor", "agent")
+        assert clients["nvim-1"]["pid"] == editor.process.pid
+        assert (editor.shut_down(), agent.shut_down()) == (0, 0)
+    assert here.status()["connections"] == []
+
+
+def test_fifty_starters_at_once_make_one_daemon(here: Place) -> None:
+    env = {**os.environ, **here.env}
+    starters = [subprocess.Popen((*FILEOPS, "daemon", "--detach"), env=env) for _ in range(N_STARTERS)]
+    assert [starter.wait(PATIENCE_S) for starter in starters] == [0] * N_STARTERS
+    assert here.daemons() == [here.status()["pid"]]
+    assert here.log_text().count("listens at") == 1
+
+
+def test_daemon_has_nothing_of_the_process_that_started_it(here: Place) -> None:
+    secret = {"TOKEN": "secret", "PYTHONPATH": "/nowhere", "FILEOPS_PLUGIN_TIMEOUT_S": "11"}
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    done = here.run("daemon", "--detach", env=secret, close_fds=False, cwd=here.folder)
+    os.close(writer)
+    assert done.returncode == 0
+    assert os.read(reader, 1) == b""  # nothing that outlives the starter holds its descriptors
+    os.close(reader)
+    pid = here.status()["pid"]
+    process = Path(f"/proc/{pid}")
+    environment = dict(entry.split("=", 1) for entry in (process / "environ").read_text().split("\0") if entry)
+    assert environment.keys().isdisjoint({"TOKEN", "PYTHONPATH"})
+    assert environment["FILEOPS_PLUGIN_TIMEOUT_S"] == "11"
+    assert os.readlink(process / "cwd") == "/"
+    assert os.getsid(pid) not in {pid, os.getsid(0)}  # a session of its own, and no terminal can be its
+    assert os.readlink(process / "fd/0") == "/dev/null"
+    assert os.readlink(process / "fd/2") == str(here.log)
+    assert stat.S_IMODE(here.log.stat().st_mode) == 0o600
+    assert stat.S_IMODE(here.socket.stat().st_mode) == 0o600
+
+
+def test_socket_that_a_dead_daemon_left_is_replaced(here: Place) -> None:
+    os.kill(first := here.start(), signal.SIGKILL)
+    here.wait_for_end(first)
+    assert here.socket.exists()
+    assert here.run("status").returncode == 1
+    assert here.start() != first
+
+
+def test_path_that_is_no_socket_is_left_alone(here: Place) -> None:
+    here.socket.write_text("precious")
+    done = here.run("--shared")
+    assert done.returncode == 1
+    assert b"is not a socket of this user" in done.stderr
+    assert here.socket.read_text() == "precious"
+
+
+@as_root
+def test_socket_of_another_user_is_refused(here: Place) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(here.socket))
+    listening.listen()
+    os.chown(here.socket, 12345, -1)
+    done = here.run("attach")
+    listening.close()
+    assert done.returncode == 1
+    assert b"is not a socket of this user" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["--shared"], ["attach"], ["daemon"], ["daemon", "--detach"], ["stop"], ["status"]]
+)
+def test_folder_that_others_can_enter_is_refused_by_every_command(here: Place, command: list[str]) -> None:
+    here.folder.chmod(0o755)
+    done = here.run(*command)
+    assert done.returncode == 1
+    assert b"mode 0755" in done.stderr + done.stdout
+    assert here.daemons() == []
+    assert not here.socket.exists()
+
+
+def test_path_that_is_too_long_is_refused(here: Place) -> None:
+    done = here.run("--shared", "--socket", str(here.folder / ("x" * 100)))
+    assert done.returncode == 1
+    assert b"too long" in done.stderr
+
+
+def test_daemon_in_the_foreground_refuses_a_second_one(here: Place) -> None:
+    pid = here.start()
+    done = here.run("daemon")
+    assert done.returncode == 1
+    assert b"runs already" in done.stderr
+    assert here.status()["pid"] == pid
+
+
+def test_daemon_serves_the_socket_that_systemd_hands_over_and_leaves_it_there(here: Place) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(here.socket))
+    listening.listen()
+    as_systemd_does = (
+        "import os, sys; os.dup2(int(sys.argv[1]), 3); "
+        "os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'fileops', 'daemon', '--idle-s', '0.1'])"
+    )
+    command = [sys.executable, "-c", as_systemd_does, str(listening.fileno())]
+    with subprocess.Popen(command, env={**os.environ, **here.env}, pass_fds=[listening.fileno()]) as daemon:
+        connection, answer = say(here, attach_line())
+        assert answer["pid"] == daemon.pid
+        connection.close()
+        assert daemon.wait(PATIENCE_S) == 0
+    assert here.socket.exists()
+    listening.close()
+
+
+# --- end ----------------------------------------------------------------------------------------------------------
+
+
+def test_daemon_ends_when_no_client_came_for_a_while_and_removes_its_files(here: Place) -> None:
+    assert here.run("daemon", "--detach", "--idle-s", "0.1").returncode == 0
+    for pid in here.daemons():
+        here.wait_for_end(pid)
+    assert {path.name for path in here.folder.iterdir()} == {"a.lock", "state"}
+    assert here.log_text().endswith("ended\n")
+
+
+def test_stop_lets_the_present_clients_finish_and_newcomers_serve_themselves(here: Place, file: Path) -> None:
+    with attached(here) as present, attached(here) as newcomer:
+        present.initialize()
+        newcomer.close()
+        pid = here.status()["pid"]
+        assert b"1 clients" in here.run("stop").stdout
+        with attached(here) as later:
+            later.initialize()
+            assert "The shared daemon is ending. This session is served privately" in later.stderr
+            shown = later.notification("window/showMessage")
+            assert "served privately" in shown["message"]
+            assert later.read(file)["status"] == "success"
+        assert present.read(file)["status"] == "success"
+        assert present.shut_down() == 0
+    here.wait_for_end(pid)
+    assert here.run("stop").returncode == 0
+
+
+def test_stop_now_ends_the_sessions_and_their_pumps(here: Place) -> None:
+    with attached(here) as client:
+        client.initialize()
+        pid = here.status()["pid"]
+        assert here.run("stop", "--now").returncode == 0
+        assert here.daemons() == []
+        assert client.wait() == 1
+        assert "The shared daemon is gone." in client.stderr
+    here.wait_for_end(pid)
+    assert not here.socket.exists()
+
+
+def test_daemon_that_hangs_is_reported_by_status_and_killed_by_stop_now(here: Place) -> None:
+    os.kill(pid := here.start(), signal.SIGSTOP)
+    described = here.run("status", "--json")
+    assert described.returncode == 1
+    assert json.loads(described.stdout)["pid"] == pid
+    assert "did not answer" in json.loads(described.stdout)["error"]
+    assert here.run("stop", "--now").returncode == 0
+    here.wait_for_end(pid)
+
+
+def test_daemon_that_is_older_than_a_client_ends_with_its_last_connection(here: Place) -> None:
+    pid = here.start()
+    connection, answer = say(here, attach_line(version="999.0"))
+    other, _ = say(here, attach_line())
+    assert answer["ok"] is True
+    connection.close()
+    assert here.status()["pid"] == pid
+    other.close()
+    here.wait_for_end(pid)
+    assert "a newer version" in here.log_text()
+
+
+# --- who is refused -----------------------------------------------------------------------------------------------
+
+
+def test_client_of_another_attach_version_is_served_privately_and_seen_by_status(here: Place, file: Path) -> None:
+    command = (sys.executable, "-c", OTHER_ATTACH_VERSION)
+    with subprocess.Popen(command, env={**os.environ, **here.env}) as daemon:
+        while here.run("status").returncode != 0:
+            assert daemon.poll() is None
+        with attached(here, "--shared", "--host", "nvim") as client:
+            client.initialize()
+            assert "attaches other versions only" in client.notification("window/showMessage")["message"]
+            assert client.read(file)["status"] == "success"
+            (private,) = here.status()["private"]
+            assert (private["host"], private["reason"]) == ("nvim", "attach")
+            assert private["pid"] == client.process.pid
+            client.shut_down()
+        assert here.status()["private"] == []
+        daemon.terminate()
+
+
+def test_process_that_may_gain_no_privileges_is_refused_and_serves_itself(here: Place, file: Path) -> None:
+    here.start()
+
+    def confine() -> None:
+        assert ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+
+    _check_confined(here, file, [*FILEOPS, "--shared"], confine)
+
+
+def test_process_in_other_namespaces_is_refused_and_serves_itself(here: Place, file: Path) -> None:
+    unshare = ["unshare", "--user", "--map-current-user", "--mount"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("unprivileged user namespaces are off, or there is no unshare(1)")
+    here.start()
+    _check_confined(here, file, [*unshare, *FILEOPS, "--shared"])
+
+
+def _check_confined(here: Place, file: Path, command: list[str], confine: Callable[[], None] | None = None) -> None:
+    before = here.log_text()
+    client = RawClient(command, env=here.env, before_start=confine)
+    try:
+        client.initialize()
+        assert "runs in another sandbox" in client.notification("window/showMessage")["message"]
+        assert client.read(file)["status"] == "success"
+        assert [private["reason"] for private in here.status()["private"]] == ["confined"]
+        assert here.status()["connections"] == []
+    finally:
+        client.close()
+    assert "is refused: it is confined by" in here.log_text().removeprefix(before)
+
+
+def test_65th_client_is_refused(here: Place) -> None:
+    here.start()
+    open_connections = [say(here, attach_line()) for _ in range(64)]
+    assert all(answer["ok"] for _, answer in open_connections)
+    connection, answer = say(here, attach_line())
+    assert (answer["ok"], answer["reason"]) == (False, "full")
+    assert here.run("status").returncode == 0  # which is no client
+    for each in (connection, *(one for one, _ in open_connections)):
+        each.close()
+
+
+def test_thousand_attaches_leave_nothing_behind(here: Place) -> None:
+    """R-ATT-3. Short here: `python tests/bench/attach.py` makes more."""
+    pid = here.start()
+
+    def footprint() -> tuple[int, int, int]:
+        process = Path(f"/proc/{pid}")
+        fields = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
+        return len(os.listdir(process / "fd")), int(fields["Threads"]), int(fields["RssAnon"].split()[0])
+
+    def attach_often(times: int) -> None:
+        for _ in range(times):
+            connection, _ = say(here, attach_line())
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(1) == b""
+            connection.close()
+
+    attach_often(100)
+    n_files, n_threads, kilobytes = footprint()
+    attach_often(300)
+    after = footprint()
+    assert after[0] <= n_files
+    assert after[1] <= n_threads + 2  # threads of the last ones may be ending
+    assert after[2] - kilobytes < 1024
+
+
+def test_end_of_the_host_ends_the_pump(here: Place) -> None:
+    """A host that is killed leaves no pump: its end of the pipe closes."""
+    script = (
+        "import subprocess, sys, time; "
+        "print(subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE).pid, flush=True); time.sleep(999)"
+    )
+    command = [sys.executable, "-c", script, *FILEOPS, "--shared"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **here.env}) as host:
+        assert host.stdout is not None
+        pump = os.pidfd_open(int(host.stdout.readline()))
+        while not here.status().get("connections"):
+            pass
+        host.kill()
+    assert has_ended(pump)
+    os.close(pump)
