@@ -126,8 +126,8 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     mcp.add_argument(
         "--freshness", choices=("mtime", "content", "relevant"), default="mtime",
-        help="when a file counts as changed: if its time or size differs (default), if its content differs, or if the "
-        "change touches the edit (not available yet: treated as mtime)",
+        help="what refuses the edit of a file that changed since it was read: another time or size (default), another "
+        "content, or a change near the edit",
     )  # fmt: skip
     mcp.add_argument(
         "--confine", choices=("edits", "all"), default="edits",

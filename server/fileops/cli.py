@@ -88,8 +88,6 @@ def _serve_attached(options: argparse.Namespace) -> int:
 
 
 def _serve_mcp(options: argparse.Namespace) -> int:
-    import logging
-
     from fileops.compose.private import serve_mcp
     from fileops.mcp.options import McpOptions
     from fileops.mcp.roots import is_usable
@@ -107,8 +105,6 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
     encodings = [_encoding_rule(rule) for rule in options.encodings]
-    if options.freshness == "relevant":
-        logging.getLogger(__name__).warning("--freshness relevant is not available yet; mtime is used")
     return serve_mcp(
         McpOptions(
             roots=roots, session=options.session, approve=options.approve, protected=options.protected,

@@ -529,11 +529,3 @@ def test_no_result_has_structured_content_and_its_facts_stay_small(client: McpCl
         assert set(result) == {"content", "isError", "_meta"}
         assert len(json.dumps(result["_meta"])) <= 4096
         assert "2222" not in json.dumps(result["_meta"])
-
-
-def test_relevant_freshness_is_said_to_be_missing_once(tmp_path: Path) -> None:
-    with mcp_client(tmp_path, "--freshness", "relevant") as client:
-        client.begin()
-        client.close_stdin()
-        assert client.wait() == 0
-        assert client.stderr.count("relevant") == 1

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import msgspec
 
 from fileops_client._connection import RequestHandler
-from fileops_client.models import Hunk, Nearest
+from fileops_client.models import Hunk, Nearest, Rebased
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A change that waits for a decision. The texts are None over 1 MB."""
+    """A change that waits for a decision. The texts are None over 1 MB. rebased: if others changed the file."""
 
     title: str
     description: str
@@ -23,6 +23,7 @@ class Question:
     hunks: tuple[Hunk, ...]
     original_text: str | None = None
     proposed_text: str | None = None
+    rebased: Rebased | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,39 @@ class LineRange(TypedDict):
     end_line: int
 
 
+class Rebased(TypedDict):
+    """What others had changed in a file when an edit was applied to it nevertheless. `diff` is None if too long."""
+
+    changed_by: str
+    n_foreign_hunks: int
+    ranges: list[LineRange]
+    diff: str | None
+
+
+class RebasedOver(TypedDict):
+    """The changes of others over which an applied edit was rebased."""
+
+    changed_by: str
+    n_foreign_hunks: int
+
+
+class Relevance(TypedDict):
+    """Why the edit of a changed file was not rebased. `ranges` are the lines that others changed."""
+
+    reason: Literal["no_base", "format", "too_large", "near", "elsewhere", "no_match_now", "no_match_then", "count"]
+    ranges: list[LineRange]
+
+
+class Notice(TypedDict):
+    """A change of others in a file that the session has read. `diff` has no header; `truncated`: its first lines."""
+
+    file_path: str
+    changed_by: str
+    kind: Literal["modified", "unsaved", "edited", "gone"]
+    diff: str | None
+    truncated: bool
+
+
 class UndoneFile(TypedDict):
     """An undone file. `ui_extra` is a UiExtra as JSON."""
 
@@ -152,10 +185,12 @@ class Details(TypedDict, total=False):
     corrected: list[CorrectedStep]
     dry_run: bool
     commit: CommitDetails
+    rebased: Rebased
     # on `modified_externally`
     changed_by: str
     diff_since_read: str | None
     also_changed_by: str
+    relevance: Relevance
     # on `validation_failed`
     validator: str
     reason: str
@@ -164,6 +199,8 @@ class Details(TypedDict, total=False):
     files: list[UndoneFile]
     file_path: str
     ranges: list[LineRange]
+    # of any result, with the option `notices`
+    notices: list[Notice]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +262,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits."""
+    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits. rebased: if it was."""
 
     edit_id: str
     file_path: str
@@ -238,3 +275,4 @@ class HistoryEntry:
     undoable: bool
     undone_by: str | None = None
     undoes: tuple[str, ...] = ()
+    rebased: RebasedOver | None = None

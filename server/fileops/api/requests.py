@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fileops.api import sessions, views
+from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
@@ -35,24 +36,30 @@ class Request(Generic[P]):
 
 
 def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
+    if service.settings.notices != "off":
+        return None
     outcome = service.read_at_once(convert.read_request(params))
     return None if outcome is None else convert.read_result(outcome)
 
 
 async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
-    return convert.read_result(await service.read(convert.read_request(params)))
+    result = convert.read_result(await service.read(convert.read_request(params)))
+    return await with_notices(service, convert.session_of(params), result)
 
 
 async def edit(service: "FileOps", params: wire.EditParams) -> wire.ToolResult:
-    return convert.edit_result(await service.edit(convert.edit_request(params)), params.file_path)
+    result = convert.edit_result(await service.edit(convert.edit_request(params)), params.file_path)
+    return await with_notices(service, convert.session_of(params), result, params.file_path)
 
 
 async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.ToolResult:
-    return convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
+    result = convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
+    return await with_notices(service, convert.session_of(params), result, params.file_path)
 
 
 async def write(service: "FileOps", params: wire.WriteParams) -> wire.ToolResult:
-    return convert.edit_result(await service.edit(convert.write_request(params)), params.file_path)
+    result = convert.edit_result(await service.edit(convert.write_request(params)), params.file_path)
+    return await with_notices(service, convert.session_of(params), result, params.file_path)
 
 
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
@@ -102,7 +109,9 @@ async def history(service: "FileOps", params: wire.HistoryParams) -> wire.Histor
 async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
     from fileops.wire.history import undo_request, undo_result
 
-    return undo_result(await service.undo(undo_request(params)))
+    return await with_notices(
+        service, convert.session_of(params), undo_result(await service.undo(undo_request(params)))
+    )
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> object:

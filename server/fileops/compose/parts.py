@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fileops.core.tracker import FreshnessMode
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
     from fileops.model.events import Event
-    from fileops.model.settings import EncodingRule
+    from fileops.model.settings import EncodingRule, FreshnessRule
     from fileops.ports import (
         CommandApprover,
         Corrector,
@@ -33,7 +32,7 @@ def build_workspace(
     events: "EventSink",
     history: "History",
     *,
-    freshness_mode: "FreshnessMode",
+    freshness_mode: "FreshnessRule",
     remote: "RouterFileSystem | None" = None,
 ) -> "Workspace":
     """Build what clients share, over files as their users see them. Args: events: of what happens to files."""

@@ -19,8 +19,9 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
 
     given_path: as the session last gave it. taken_ns: wall clock just before `stamp` was taken. digest: of the whole
     content, None if not all bytes were examined. is_known_whole: whether the session was shown all of it, and
-    may write a whole new text. read_ns: time of the session's last read or write. stale: None while fresh.
-    stale_source: the cause: "external", "buffer" or "session:ID".
+    may write a whole new text. shown: digest of the same content without those changes of others that the session has
+    not been shown; None if there are none. read_ns: time of the session's last read or write. stale: None while fresh.
+    stale_source: the cause of that, or of what was not shown: "external", "buffer" or "session:ID".
     """
 
     given_path: str
@@ -29,6 +30,7 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
     read_ns: int
     digest: bytes | None = None
     is_known_whole: bool = False
+    shown: bytes | None = None
     source: Source = "disk"
     version: int | None = None
     stale: StaleReason | None = None
@@ -120,7 +122,8 @@ class FileTracker:
         """Record that the content is still what was read, under this stamp; the file is fresh (again)."""
         record = self._seen[path]
         if record.stale is not None or record.stamp != stamp or is_racy(record.stamp, record.taken_ns):
-            self._seen[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source="external")
+            source = "external" if record.shown is None else record.stale_source
+            self._seen[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source=source)
 
     def mark_stale(self, path: str, reason: StaleReason, source: str) -> bool:
         """Whether the file was fresh until now. A file that is stale already keeps its first source."""

@@ -87,6 +87,8 @@ class History:
             n_added=change.n_added,
             n_removed=change.n_removed,
             undoes=undoes,
+            n_foreign_hunks=0 if plan.rebased is None else len(plan.rebased.ranges),
+            changed_by=None if plan.rebased is None else plan.rebased.changed_by,
         )
         content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
         with self._lock:

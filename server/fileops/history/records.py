@@ -43,6 +43,8 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     n_removed: int
     undoes: list[str]
     content: bytes | None
+    n_foreign_hunks: int = 0
+    changed_by: str | None = None
 
 
 def packed(edit: AppliedEdit, content: bytes | None) -> bytes:
@@ -87,6 +89,8 @@ def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
         n_removed=edit.n_removed,
         undoes=list(edit.undoes),
         content=content,
+        n_foreign_hunks=edit.n_foreign_hunks,
+        changed_by=None if edit.changed_by is None else _kept(edit.changed_by),
     )
 
 
@@ -119,6 +123,8 @@ def _edit_of(record: _Record) -> AppliedEdit:
         n_added=record.n_added,
         n_removed=record.n_removed,
         undoes=tuple(record.undoes),
+        n_foreign_hunks=record.n_foreign_hunks,
+        changed_by=record.changed_by,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Literal, Protocol, cast
 
-from fileops.mcp.diffs import cut_diff
+from fileops.core.presentation.diffs import cut_diff
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut
@@ -94,17 +94,21 @@ class ModernDialogue:
         """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
         if self._is_forged:
             return Reject()
-        digest = question_digest(question)
+        digest, lines = question_digest(question), lines_digest(question)
         asked = self._asked
         if asked is None:
-            raise InputRequired(question, Asked(digest=digest))
+            raise InputRequired(question, Asked(digest=digest, lines=lines))
         if digest in asked.approved:
             return Once()
         if self._answer is None:  # of this call, which has been used for another file
-            raise InputRequired(question, Asked(digest=digest, approved=(*asked.approved, asked.digest)))
+            approved = (*asked.approved, asked.digest)
+            raise InputRequired(question, Asked(digest=digest, lines=lines, approved=approved))
         answer, self._answer = self._answer, None
         if digest != asked.digest:
-            raise ModifiedExternally
+            if question.rebased is None:
+                raise ModifiedExternally
+            if lines != asked.lines:
+                raise InputRequired(question, Asked(digest=digest, lines=lines, approved=asked.approved))
         return decision_of(answer)
 
 
@@ -163,6 +167,12 @@ def decision_of(answer: object) -> Decision:
 def question_digest(question: ApprovalRequest) -> str:
     path = question.file_path.encode("utf-8", "surrogatepass")
     return content_digest(path + b"\0" + question.original_digest).hex()
+
+
+def lines_digest(question: ApprovalRequest) -> str:
+    """Of the lines that a question would remove and add, at any place of the file."""
+    lines = [line.kind + line.text for hunk in question.change.hunks for line in hunk.lines if line.kind != " "]
+    return content_digest("\n".join((question.file_path, *lines)).encode("utf-8", "surrogatepass")).hex()
 
 
 def modern_dialogue(seal: StateSeal, call: str, state: str | None, responses: JsonObject | None) -> ModernDialogue:

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S, Approve
-from fileops.model.settings import ApprovalMode, EncodingRule, Settings
+from fileops.model.settings import ApprovalMode, EncodingRule, FreshnessRule, Settings
 
 _MODES: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "host": "auto_edit", "ask": "default", "never": "yolo",
@@ -24,7 +24,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     session: str | None = None
     approve: Approve = "person"
     protected: Literal["ask", "allow"] = "ask"
-    freshness: Literal["mtime", "content", "relevant"] = "mtime"
+    freshness: FreshnessRule = "mtime"
     confine: Literal["edits", "all"] = "edits"
     further_tools: Sequence[str] = ()
     notices: Literal["on", "off"] = "on"
@@ -33,9 +33,8 @@ class McpOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> Settings:
-        """`relevant` is not available yet, and `mtime` refuses more than it would."""
         return Settings(
-            freshness="mtime" if self.freshness == "relevant" else self.freshness,
+            freshness=self.freshness,
             confine=self.confine,
             approval_mode=_MODES[self.approve],
             approval_timeout_s=APPROVAL_TIMEOUT_S,

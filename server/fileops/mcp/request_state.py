@@ -21,9 +21,13 @@ _VERSION = "v1"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What a person is asked. digest: of the question. approved: digests of those approved before, in the same call."""
+    """What a person is asked. digest: of the question. approved: digests of those approved before, in the same call.
+
+    lines: digest of the lines that the question would change.
+    """
 
     digest: str
+    lines: str = ""
     approved: tuple[str, ...] = ()
 
 

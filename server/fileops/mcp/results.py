@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct, UnsetType
 
+from fileops.core.presentation.diffs import cut_diff, hunks_of
+from fileops.core.presentation.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
 from fileops.mcp import texts
-from fileops.mcp.diffs import cut_diff, hunks_of
-from fileops.mcp.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
 from fileops.mcp.protocol import JsonObject
-from fileops.model.results import ForeignChange
 from fileops.rpc import json
 from fileops.rpc.decode import decode
 from fileops.wire.types import ToolResult
@@ -60,16 +59,6 @@ def hint_of(result: ToolResult) -> str | None:
         cut_line=lambda n: f"… and {n} more {'line' if n == 1 else 'lines'}; Read the file.",
     )  # fmt: skip
     return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
-
-
-def refused_change(result: ToolResult, file_path: str) -> ForeignChange | None:
-    """What changed in the file of an edit that was refused for it; None for any other result, or if it is unknown."""
-    if result.error is None or result.error.code != "modified_externally":
-        return None
-    diff, changed_by = result.details.get("diff_since_read"), result.details.get("changed_by")
-    if not isinstance(diff, str) or not diff:
-        return None
-    return ForeignChange(path=file_path, file_path=file_path, changed_by=str(changed_by), digest=b"", diff=diff)
 
 
 def _facts(result: ToolResult, file_path: str | None) -> JsonObject:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fileops import __version__
+from fileops.api.notices import was_rebased, was_refused
+from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import protocol, results, texts
 from fileops.mcp.elicitation import (
     ConsentUnavailable,
@@ -23,7 +25,6 @@ from fileops.mcp.elicitation import (
     modern_dialogue,
 )
 from fileops.mcp.host_limits import HostLimits
-from fileops.mcp.notices import Notices
 from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
@@ -32,6 +33,7 @@ from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer, working_f
 from fileops.mcp.session_names import SessionNames
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
 from fileops.model.errors import Cancelled, FileOpsError, OutsideRoots
+from fileops.model.results import Notices
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause
 from fileops.rpc.decode import InvalidParams, decode
@@ -77,7 +79,6 @@ class McpServer:
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
         self._names = SessionNames(options.session, environ, unnamed_session)
         self._limits = HostLimits(options.max_read_bytes)
-        self._notices = Notices()
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`
         self._applied_after_cancel: dict[str, list[str]] = {}  # session -> files
@@ -252,15 +253,17 @@ class McpServer:
 
     async def _more(self, result: ToolResult, path: str | None, session_id: str) -> list[str]:
         """The texts beside the output. path: of the file that the call was about."""
-        refused = None if path is None else results.refused_change(result, path)
-        is_on = self._options.notices == "on"
-        changes = await self.service.foreign_changes(session_id) if is_on else ()
+        is_rebased, told = was_rebased(result), Notices()
+        if self._options.notices == "on":
+            told = await self.service.notices(session_id, path if is_rebased or was_refused(result) else None)
         more = [texts.applied_after_cancel(file) for file in self._applied_after_cancel.pop(session_id, [])]
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
         if result.error is not None and result.error.code == "outside_roots":
             more.append(texts.outside_roots(self._roots))
-        return [*more, *self._notices.next(session_id, changes, refused)] if is_on else more
+        if told.about is not None:
+            more.append(rebased_text(told.about) if is_rebased else notice_text(told.about))
+        return [*more, *map(notice_text, told.others)]
 
     def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue:
         if not peer.can_elicit:

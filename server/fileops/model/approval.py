@@ -5,7 +5,7 @@ A user approves or rejects a plan. The client's model corrects an `old_string` t
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, Nearest
+from fileops.model.edits import Change, Nearest, Rebased
 
 # --- approval by the user -------------------------------------------------------------------------------------
 
@@ -47,7 +47,8 @@ Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """A plan that a user approves or rejects. `file_path` is as the caller gave it. A text over 1 MB is None.
 
-    `original_digest` is the digest of the content that the plan was made for.
+    `original_digest` is the digest of the content that the plan was made for. rebased: if that is not what the session
+    had read.
     """
 
     title: str
@@ -58,6 +59,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     original_text: str | None
     proposed_text: str | None
     original_digest: bytes = b""
+    rebased: Rebased | None = None
 
 
 # --- correction by the client's model -------------------------------------------------------------------------

@@ -11,14 +11,14 @@ V = TypeVar("V")
 class LruDict(Generic[K, V]):
     """Keeps the most recently used entries whose costs fit in `max_cost`. Not thread-safe.
 
-    cost_of: by value, 1 by default, so that `max_cost` is a number of entries.
+    cost_of: by value, 1 by default, so that `max_cost` is a number of entries. max_cost: may be raised later.
     """
 
-    __slots__ = ("_cost", "_cost_of", "_items", "_max_cost")
+    __slots__ = ("_cost", "_cost_of", "_items", "max_cost")
 
     def __init__(self, max_cost: int, cost_of: Callable[[V], int] = lambda value: 1) -> None:
         self._items: OrderedDict[K, V] = OrderedDict()
-        self._max_cost, self._cost_of, self._cost = max_cost, cost_of, 0
+        self.max_cost, self._cost_of, self._cost = max_cost, cost_of, 0
 
     def __len__(self) -> int:
         return len(self._items)
@@ -38,7 +38,7 @@ class LruDict(Generic[K, V]):
         self.drop(key)
         self._items[key] = value
         self._cost += self._cost_of(value)
-        while self._cost > self._max_cost and self._items:
+        while self._cost > self.max_cost and self._items:
             self._cost -= self._cost_of(self._items.popitem(last=False)[1])
 
     def drop(self, key: K) -> None:

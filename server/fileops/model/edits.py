@@ -50,6 +50,20 @@ class Relevance(Struct, frozen=True, kw_only=True):
     ranges: tuple[LineRange, ...] = ()
 
 
+class Rebased(Struct, frozen=True, kw_only=True):
+    """What others had changed in a file when an edit was applied to it nevertheless.
+
+    changed_by: "external", "buffer" or the id of the session that wrote last. ranges: the lines that they changed, one
+    range per change, in the file as the edit found it. diff: unified, None if it would be too long. shown: the content
+    as the session knew it before the edit.
+    """
+
+    changed_by: str
+    ranges: tuple[LineRange, ...]
+    diff: str | None
+    shown: bytes
+
+
 class Edit(Struct, frozen=True, kw_only=True, gc=False):
     """One requested replacement. `is_proposed` says that the client's model has corrected the caller's strings."""
 
@@ -123,7 +137,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     splices: sorted, not overlapping, over `snapshot.data`. n_replacements: per edit, in order.
     matches: how each edit's text was found ("exact", "newline" or a strategy's name). creates: no file exists yet.
-    match_lines: per edit, the 1-based line of each replaced place in the text to which that edit applies.
+    match_lines: per edit, the 1-based line of each replaced place in the text to which that edit applies. rebased: if
+    the snapshot is not what the session had read.
     """
 
     snapshot: Snapshot
@@ -135,3 +150,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     match_lines: tuple[tuple[int, ...], ...]
     creates: bool
     change: Change
+    rebased: Rebased | None = None

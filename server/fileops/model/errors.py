@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from fileops.model.edits import LineRange, Nearest
+    from fileops.model.edits import LineRange, Nearest, Relevance
 
 
 @dataclass(eq=False, kw_only=True)
@@ -103,13 +103,15 @@ class ModifiedExternally(FileOpsError):
     """The file has changed since the session read it.
 
     changed_by: "external", "buffer" or the id of the session that wrote. diff_since_read: unified diff from the content
-    that the session read to the current one, if the former is still in memory.
+    that the session read to the current one, if the former is still in memory. relevance: why the edit could not be
+    rebased, if that was tried.
     """
 
     code: ClassVar[str] = "modified_externally"
     changed_by: str = "external"
     diff_since_read: str | None = None
     also_changed_by: str | None = None
+    relevance: "Relevance | None" = None
 
 
 @dataclass(eq=False, kw_only=True)

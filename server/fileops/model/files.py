@@ -78,6 +78,17 @@ class Snapshot:
         return digest
 
 
+class Base(Struct, frozen=True, kw_only=True):
+    """What a session knows of a file; None where it is not kept any more.
+
+    content: what the file was at the session's last read or own edit. shown: the same without those changes of others
+    that the session has not been shown.
+    """
+
+    content: bytes | None
+    shown: bytes | None
+
+
 class CommitReport(Struct, frozen=True, kw_only=True):
     """How a change was committed.
 

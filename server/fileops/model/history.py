@@ -14,7 +14,8 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
 
     file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: splices over the
     content after the edit (after a deletion: over b""). before, after: digests, None if no file existed. undoes: the
-    edits that this one undid. undone_by: the edit that undid this one.
+    edits that this one undid. undone_by: the edit that undid this one. n_foreign_hunks: changes of others since the
+    session's read over which the edit was rebased; changed_by: who made them, None if there were none.
     """
 
     edit_id: str
@@ -32,3 +33,5 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     n_removed: int
     undoes: tuple[str, ...] = ()
     undone_by: str | None = None
+    n_foreign_hunks: int = 0
+    changed_by: str | None = None

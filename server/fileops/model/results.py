@@ -4,10 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, Edit
+from fileops.model.edits import Change, Edit, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, NewlineStyle, Source, TextFormat
+from fileops.model.files import CommitReport, NewlineStyle, Snapshot, Source, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
 
 
@@ -40,7 +40,7 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
 
     path: canonical; file_path: as the session gave it. changed_by: "external", "buffer" or the id of the session that
     wrote. digest: of the present content, None if the file is gone. diff: unified, None where it would be too long, or
-    what was read is not known any more.
+    what was read is not known any more. base: digest of what was read. snapshot: the present content, if it was read.
     """
 
     path: str
@@ -48,6 +48,32 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
     changed_by: str
     digest: bytes | None
     diff: str | None
+    base: bytes | None = None
+    snapshot: Snapshot | None = None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        return None if self.snapshot is None else self.snapshot.stamp
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """A change of others as it is reported to a session.
+
+    diff: the first lines of the hunks of a unified diff, None where there are none to show. n_more: lines left out.
+    """
+
+    file_path: str
+    changed_by: str
+    kind: Literal["modified", "unsaved", "edited", "gone"]
+    diff: str | None = None
+    n_more: int = 0
+
+
+class Notices(Struct, frozen=True, kw_only=True):
+    """What is reported to a session with one result. about: of the file of the call, if that concerned the call."""
+
+    about: Notice | None = None
+    others: tuple[Notice, ...] = ()
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):
@@ -142,7 +168,8 @@ class EditResult(Struct, frozen=True, kw_only=True):
 
     edits: as requested, or as the client's model corrected them. n_replaced: places, one number per edit; matches and
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
-    history. did_edit: the event to publish once the caller has the response.
+    history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
+    since it was read.
     """
 
     output: str
@@ -160,3 +187,4 @@ class EditResult(Struct, frozen=True, kw_only=True):
     did_edit: DidEdit | None = None
     commit: CommitReport | None = None
     dry_run: bool = False
+    rebased: Rebased | None = None

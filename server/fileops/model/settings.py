@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+FreshnessRule = Literal["mtime", "content", "relevant"]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
@@ -25,7 +26,7 @@ class EncodingRule(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """The `initializationOptions`, with the defaults of docs/PROTOCOL.md."""
 
-    freshness: Literal["mtime", "content"] = "mtime"
+    freshness: FreshnessRule = "mtime"
     confine: Literal["edits", "all", "off"] = "edits"
     roots: Sequence[str] = ()
     approval_mode: ApprovalMode = "default"
@@ -37,4 +38,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     correction_timeout_s: float = 60.0
     validators: Sequence[str] = ()
     encodings: Sequence[EncodingRule] = ()
+    notices: Literal["off", "details", "output"] = "off"
     limits: Limits = Limits()

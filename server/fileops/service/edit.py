@@ -7,7 +7,8 @@ content that it was planned on.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import replace as with_data
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,10 +17,11 @@ from fileops.concurrency.cancellation import CancelToken, retry_while_stale
 from fileops.core import plan as planning
 from fileops.core import splices, text, validation
 from fileops.core.decision import apply_decision
+from fileops.core.diff.unified import change_of
 from fileops.core.presentation import outputs
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest, Decision
-from fileops.model.edits import Plan
+from fileops.model.edits import Plan, Rebased, Relevance
 from fileops.model.errors import (
     AlreadyExists,
     BinaryFile,
@@ -29,7 +31,7 @@ from fileops.model.errors import (
     NoMatch,
     NotebookFile,
 )
-from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.files import Base, CommitReport, Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
@@ -39,6 +41,9 @@ from fileops.service.correction import NeedsCorrection, original_error, unmatche
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about
 from fileops.tracking.freshness import Freshness
+
+if TYPE_CHECKING:
+    from fileops.core.merge.relevance import Replanned
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -94,7 +99,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditResult | Proposal:
         """Raises: Stale, PathMoved."""
-        plan = self._plan(request, self._read_for_edit(request, policy.roots), token)
+        plan = self._planned(request, policy.roots, token)
         if request.dry_run or not (plan.splices or plan.creates):
             return _result(request, plan, None)
         if policy.needs_decision(plan.snapshot):
@@ -109,6 +114,57 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 raise
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
+    def _planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
+        """The plan on the present file, which may have changed where that is not relevant to the edit.
+
+        Raises: Cancelled, Stale, PathMoved, and what `_read_for_edit` and `_plan` raise.
+        """
+        snapshot, base = self._read_for_edit(request, roots)
+        if base is None:
+            return self._validated(self._plan(request, snapshot, token))
+        return self._validated(self._replan(request, snapshot, base, token))
+
+    def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
+        """Raises: ModifiedExternally, Stale, Cancelled."""
+        from fileops.core.merge import relevance
+        from fileops.tracking.content_cache import diff_between
+
+        changed_by = self.freshness.changed_by(request.session_id, snapshot)
+        if request.content is None:
+            outcome = relevance.replan(base, snapshot, lambda content: self._plan(request, content, token))
+        else:
+            outcome = self._replan_write(request, snapshot, base, token)
+        if isinstance(outcome, Relevance):
+            raise self.freshness.refusal(request.session_id, snapshot, outcome, dry_run=request.dry_run)
+        shown = base.shown or b""
+        rebased = Rebased(
+            changed_by=changed_by,
+            ranges=outcome.ranges,
+            diff=diff_between(shown, snapshot.data, request.file_path),
+            shown=shown,
+        )
+        return replace(outcome.plan, rebased=rebased)
+
+    def _replan_write(
+        self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
+    ) -> "Replanned | Relevance":
+        """The new text was made of what the session was shown, so its changes are those to that."""
+        from fileops.core.merge import relevance
+
+        if base.shown is None:
+            return Relevance(reason="no_base")
+        then = self._plan(request, with_data(snapshot, data=base.shown), token)
+        shown = Base(content=base.shown, shown=base.shown)
+        carried = relevance.carry(shown, snapshot.data, then.splices, margin_lines=0)
+        if isinstance(carried, Relevance):
+            return carried
+        change = change_of(
+            snapshot.data, then.format, carried.splices,
+            file_path=request.file_path, operation="modify", limits=self.settings.limits, check=token.check,
+        )  # fmt: skip
+        plan = replace(then, snapshot=snapshot, splices=carried.splices, change=change)
+        return relevance.Replanned(plan=plan, ranges=carried.ranges)
+
     def _plan(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
         """Raises: Cancelled, and what `core.plan.plan` raises."""
         fmt = text.detect_format(snapshot.data)
@@ -118,27 +174,32 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
                 raise NotebookFile
         if request.content is not None:
-            plan = planning.plan_write(
+            return planning.plan_write(
                 snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
                 check=token.check,
             )  # fmt: skip
-        else:
-            plan = planning.plan(
-                snapshot,
-                fmt,
-                request.edits,
-                limits=self.settings.limits,
-                file_path=request.file_path,
-                is_multi=request.tool == "multi_edit",
-                fill_empty=self.settings.fill_empty_files,
-                correction=self.settings.correction,
-                check=token.check,
-            )
+        return planning.plan(
+            snapshot,
+            fmt,
+            request.edits,
+            limits=self.settings.limits,
+            file_path=request.file_path,
+            is_multi=request.tool == "multi_edit",
+            fill_empty=self.settings.fill_empty_files,
+            correction=self.settings.correction,
+            check=token.check,
+        )
+
+    def _validated(self, plan: Plan) -> Plan:
+        """Raises: ValidationFailed."""
         validation.require_valid(self.settings.validators, plan)
         return plan
 
-    def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> Snapshot:
-        """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md."""
+    def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> tuple[Snapshot, Base | None]:
+        """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md.
+
+        The base is returned where the edit has to be rebased: the session does not know all of the present file.
+        """
         canonical = self._canonical(request, roots)
         session_id, is_write = request.session_id, request.content is not None
 
@@ -153,14 +214,17 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         snapshot = self.fs.read(canonical)
         if not snapshot.exists:
             if request.wants_new_file or (is_write and not is_tracked):
-                return snapshot
+                return snapshot, None
             if not request.dry_run:
                 self.freshness.note_missing(session_id, canonical)
             raise FileMissing
         if refuses_creation(len(snapshot.data)):
             raise AlreadyExists
+        if self.settings.freshness == "relevant":
+            base = self.freshness.base_of(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
+            return snapshot, base
         self.freshness.require_fresh(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
-        return snapshot
+        return snapshot, None
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -178,13 +242,15 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         Only this session's own other edits pass. If the request then changes the same lines, the decision is valid
         for it too. Otherwise the user is asked again.
         """
-        snapshot = self._read_for_edit(request, policy.roots)
+        snapshot, base = self._read_for_edit(request, policy.roots)
         if (snapshot.path, snapshot.exists, snapshot.data) == (
             asked.snapshot.path, asked.snapshot.exists, asked.snapshot.data,
         ):  # fmt: skip
-            plan = replace(decided, snapshot=snapshot)
+            plan = replace(decided, snapshot=snapshot, rebased=None if base is None else decided.rebased)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        replanned = self._plan(request, snapshot, token)
+        replanned = self._validated(
+            self._plan(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
+        )
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
         if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
             return self._commit(request, replanned, token)
@@ -195,9 +261,18 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         is_known_whole = plan.creates or request.content is not None
+        rebased, shown, changed_by = plan.rebased, None, "external"
+        if rebased is not None:
+            from fileops.core.merge.relevance import shown_after
+
+            changed_by = rebased.changed_by
+            shown = shown_after(rebased.shown, plan.snapshot.data, plan.splices)
 
         def note(committed: Committed) -> None:
-            self.freshness.note_write(request.session_id, request.file_path, committed, is_known_whole=is_known_whole)
+            self.freshness.note_write(
+                request.session_id, request.file_path, committed,
+                is_known_whole=is_known_whole, shown=shown, changed_by=changed_by,
+            )  # fmt: skip
 
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
@@ -240,6 +315,7 @@ def _result(
         did_edit=edit.did_edit if edit else None,
         commit=edit.committed.report if edit else nothing_to_write,
         dry_run=request.dry_run,
+        rebased=plan.rebased,
     )
 
 

@@ -20,7 +20,7 @@ from fileops.model.errors import ModifiedExternally
 from fileops.model.events import ApprovalModeChanged, DidRead
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
-from fileops.model.results import AgentEditRange, EditResult, ForeignChange, ReadResult, UndoResult
+from fileops.model.results import AgentEditRange, EditResult, Notices, ReadResult, UndoResult
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import (
     Approver,
@@ -33,6 +33,7 @@ from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.folders import WorkspaceFolders
 from fileops.service.hub.names import SessionNames
+from fileops.service.notices import NoticeBoard
 from fileops.service.policy import Policy
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
@@ -80,6 +81,9 @@ class FileOps:
     ) -> None:
         self.settings = settings
         self.names = client.names
+        if settings.freshness == "relevant":
+            workspace.freshness.keep_bases()
+        self._notices = NoticeBoard(workspace.freshness, moves_base=settings.freshness == "relevant")
         self._workspace, self._client = workspace, client
         fs, freshness = workspace.fs, workspace.freshness
         self._reader = ReadOperation(fs, freshness, settings)
@@ -188,13 +192,15 @@ class FileOps:
         return self._with_local_names(result)
 
     def _with_local_names(self, result: EditResult) -> EditResult:
-        error = result.error
+        error, rebased = result.error, result.rebased
+        if rebased is not None:
+            return replace(result, rebased=replace(rebased, changed_by=self.names.local(rebased.changed_by)))
         if not isinstance(error, ModifiedExternally):
             return result
         also = error.also_changed_by
         local = ModifiedExternally(
             changed_by=self.names.local(error.changed_by), diff_since_read=error.diff_since_read,
-            also_changed_by=None if also is None else self.names.local(also),
+            also_changed_by=None if also is None else self.names.local(also), relevance=error.relevance,
         )  # fmt: skip
         return replace(result, error=local)
 
@@ -218,11 +224,18 @@ class FileOps:
         session_id = self.names.resolve(session_id)
         return await self._workers.run(CancelToken(), lambda: self._workspace.freshness.tracked(session_id))
 
-    async def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
-        """What others changed in files that the session has read and may still read."""
-        roots = self._read_roots
-        changes = await self._workers.run(CancelToken(), lambda: self._workspace.freshness.foreign_changes(session_id))
-        return tuple(change for change in changes if roots is None or roots.contains(change.path))
+    async def notices(self, session_id: str, about: str | None = None, *, is_whole: bool = False) -> Notices:
+        """What others changed in files that the session has read and may still read, for a result that is sent next.
+
+        Args: about: the file of the result, if a change of others concerned it. is_whole: the result has all of that.
+        """
+        session_id, roots = self.names.full(session_id), self._read_roots
+        found = await self._workers.run(
+            CancelToken(),
+            lambda: self._notices.find(session_id, about, lambda path: roots is None or roots.contains(path)),
+        )
+        found = found.renamed(self.names.local)
+        return self._notices.report(session_id, found, is_whole=is_whole)
 
     # --- a session's files -----------------------------------------------------------------------------------
 
@@ -332,6 +345,7 @@ class FileOps:
         full_name = self.names.resolve(session_id)
         self._workspace.end_session(full_name)
         self._stats.drop_session(full_name)
+        self._notices.forget(full_name)
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """Set the folders that are open from now on (absolute paths); the `roots` of the settings always count.

@@ -39,6 +39,7 @@ def question_about(
         original_text=_shown_text(plan.snapshot.data, plan.format),
         proposed_text=_shown_text(proposed, plan.format),
         original_digest=plan.snapshot.digest,
+        rebased=plan.rebased,
     )
 
 

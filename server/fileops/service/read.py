@@ -31,6 +31,7 @@ from fileops.ports import ContentStream, FileSystem
 from fileops.service import images
 from fileops.service.line_index import LineIndex, LineIndexes
 from fileops.service.paths import with_canonical_path
+from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
 
 
@@ -161,24 +162,27 @@ class ReadOperation:
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
     ) -> tuple[Window, bytes | None, bytes | None]:
-        """The window; the digest of the content if all of it was read; and the content if it is small.
+        """The window; the digest of the content if all of it was read; and the content if it is kept.
 
         Raises: TooManyChars, TooLarge.
         """
-        if stream.stamp.size_bytes > CHUNK_BYTES and stream.source == "disk":
+        keeps_base = self.settings.freshness == "relevant"
+        if stream.stamp.size_bytes > (MAX_BASE_BYTES if keeps_base else CHUNK_BYTES) and stream.source == "disk":
             # The offsets of an index are those of the file, and a text in a named encoding has others.
             index = self.line_indexes.of(stream.stamp, stream.taken_ns) if stream.encoding is None else None
             return *self._window_of_large(stream, chunk, fmt, request, token, index), None
         reader = self._reader(request, fmt)
         digest = Hasher()
-        first, n_chunks = chunk, 0
+        chunks = list[bytes]()
         while chunk:  # to the end, so that the digest is known: it is a small file
             token.check()
             digest.update(chunk)
+            chunks.append(chunk)
             reader.feed(chunk)
-            chunk, n_chunks = stream.read(CHUNK_BYTES), n_chunks + 1
-        window, content = reader.finish(), first if n_chunks <= 1 else None
-        if window.total_lines is None and content is not None:
+            chunk = stream.read(CHUNK_BYTES)
+        window = reader.finish()
+        content = chunks[0] if len(chunks) == 1 else b"".join(chunks) if keeps_base or not chunks else None
+        if window.total_lines is None and content is not None and len(chunks) <= 1:
             window = replace(window, total_lines=text.count_lines(content, fmt))
         return window, digest.digest(), content
 

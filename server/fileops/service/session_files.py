@@ -21,6 +21,7 @@ from fileops.model.results import EditResult, ReadResult
 from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
 from fileops.service.paths import canonical_path, with_canonical_path
+from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Conflict, Freshness
 
 
@@ -129,7 +130,7 @@ def record_read(
 
 def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
     with fs.open(path) as stream:
-        digest, first = Hasher(), stream.read(CHUNK_BYTES)
+        digest, first = Hasher(), stream.read(MAX_BASE_BYTES)
         digest.update(first)
         second = stream.read(CHUNK_BYTES)
         digest.update(second)

@@ -1,6 +1,7 @@
-"""Cache of the small contents that sessions have read recently, by digest: a refused edit shows what has changed since.
+"""Cache of the contents that sessions have read recently, by digest.
 
-Only a convenience: no decision depends on what is in it.
+A refused edit shows what has changed since. With `keep_bases` the contents also are the bases from which an edit of a
+changed file is rebased; one that is not kept any more has to be read again.
 """
 
 from fileops.core import text
@@ -11,6 +12,8 @@ from fileops.model.settings import Limits
 
 MAX_CONTENT_BYTES = 256 * 1024  # as large as a file may be that is read whole by default
 MAX_ALL_BYTES = 8 * 1024 * 1024
+MAX_BASE_BYTES = 1 << 20  # as `MAX_BYTES` of core/merge/relevance.py, which compares them
+MAX_ALL_BASES_BYTES = 64 << 20
 ENTRY_BYTES = 250  # of an entry besides its content
 MAX_DIFF_BYTES = 100_000  # of a longer diff the file is better read again
 
@@ -19,10 +22,15 @@ class ContentCache:
     """Not thread-safe: its owner locks."""
 
     def __init__(self) -> None:
+        self._max_bytes = MAX_CONTENT_BYTES
         self._contents: LruDict[bytes, bytes] = LruDict(MAX_ALL_BYTES, lambda content: len(content) + ENTRY_BYTES)
 
+    def keep_bases(self) -> None:
+        """From now on keep larger contents, and more of them."""
+        self._max_bytes, self._contents.max_cost = MAX_BASE_BYTES, MAX_ALL_BASES_BYTES
+
     def keep(self, digest: bytes, content: bytes) -> None:
-        if len(content) > MAX_CONTENT_BYTES:
+        if len(content) > self._max_bytes:
             return
         if self._contents.use(digest) is None:
             self._contents.put(digest, content)
@@ -31,7 +39,7 @@ class ContentCache:
         return len(self._contents)
 
     def get(self, digest: bytes | None) -> bytes | None:
-        return self._contents.get(digest) if digest is not None else None
+        return self._contents.use(digest) if digest is not None else None
 
 
 def diff_between(old: bytes, new: bytes, file_path: str) -> str | None:

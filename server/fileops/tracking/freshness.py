@@ -12,13 +12,16 @@ from msgspec import Struct
 
 from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
+from fileops.model.digest import content_digest
+from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
 from fileops.model.events import DidConflict
-from fileops.model.files import Committed, Snapshot, Source, StaleReason, Stamp
-from fileops.model.results import ForeignChange
+from fileops.model.files import Base, Committed, Snapshot, Source, StaleReason, Stamp
+from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, moved_by_stat, reason_of
 from fileops.tracking.content_cache import diff_between
+from fileops.tracking.foreign_changes import ForeignChanges
 from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.watches import FolderWatchMaker
@@ -54,7 +57,7 @@ class Freshness:
         events: EventSink,
         clock: Clock,
         *,
-        mode: FreshnessMode = "mtime",
+        mode: FreshnessRule = "mtime",
         open_watch: FolderWatchMaker | None = None,
         moved: Moved | None = None,
         is_open: Callable[[str], bool] = lambda path: False,
@@ -78,8 +81,17 @@ class Freshness:
             sweep_s=sweep_s,
         )
         self._registry = TrackerRegistry(self._monitor, events, clock)
-        self._checker = FreshnessChecker(fs, self._registry, clock, mode=mode, is_open=is_open)
-        self._same_bytes_suffice: Callable[[str], bool] = (lambda path: True) if mode == "content" else is_open
+        checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
+        self._checker = FreshnessChecker(fs, self._registry, clock, mode=checked, is_open=is_open)
+        self.is_open = is_open
+        self.foreign_changes = ForeignChanges(fs, self._registry)
+        self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
+        if mode == "relevant":
+            self.keep_bases()
+
+    def keep_bases(self) -> None:
+        """From now on keep what sessions read, so that their edits can be rebased: for `base_of`."""
+        self._registry.keep_bases()
 
     # --- what sessions read and write ------------------------------------------------------------------------
 
@@ -115,13 +127,24 @@ class Freshness:
             self._monitor.hint(path)
 
     def note_write(
-        self, session_id: str, given_path: str, committed: Committed, *, is_known_whole: bool = False
+        self,
+        session_id: str,
+        given_path: str,
+        committed: Committed,
+        *,
+        is_known_whole: bool = False,
+        shown: bytes | None = None,
+        changed_by: str = "external",
     ) -> None:
         """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions.
 
-        is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does.
+        is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does. shown:
+        the content without those changes of others that the session has not been shown, None if there are none;
+        changed_by: who made them.
         """
         snapshot = committed.snapshot
+        if shown == snapshot.data:
+            shown = None
         if snapshot.stamp is None:
             self._registry.record_removal(session_id, snapshot.path)
             return
@@ -130,10 +153,12 @@ class Freshness:
             given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
             is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
+            shown=None if shown is None else content_digest(shown),
+            stale_source="external" if shown is None else _source_of(changed_by),
         )  # fmt: skip
         self._registry.record_write(
             session_id, snapshot.path, seen, snapshot.data,
-            same_bytes_suffice=self._same_bytes_suffice(snapshot.path),
+            same_bytes_suffice=self._same_bytes_suffice(snapshot.path), shown=shown,
         )  # fmt: skip
 
     def note_blind_write(self, session_id: str, committed: Committed) -> None:
@@ -153,6 +178,11 @@ class Freshness:
     def is_tracked(self, session_id: str, path: str) -> bool:
         return self._registry.seen(session_id, path) is not None
 
+    def has_unseen(self, session_id: str, path: str) -> bool:
+        """Whether others changed the file before the session's last edit of it, and the session was not shown how."""
+        seen = self._registry.seen(session_id, path)
+        return seen is not None and seen.shown is not None
+
     def require_tracked(self, session_id: str, path: str) -> ReadRecord:
         """Raises: NotRead."""
         seen = self._registry.seen(session_id, path)
@@ -171,10 +201,7 @@ class Freshness:
         read or written since, so that the caller reads again.
         """
         path = snapshot.path
-        if not snapshot.exists:
-            if not dry_run:
-                self.note_missing(session_id, path)
-            raise FileMissing
+        self._require_existing(session_id, snapshot, dry_run=dry_run)
         seen = self.require_tracked(session_id, path)
         if needs_whole and not seen.is_known_whole:
             raise NotRead(is_partial=True)
@@ -188,14 +215,76 @@ class Freshness:
         if not dry_run and snapshot.stamp is not None:
             self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
 
-    def _conflict(self, session_id: str, seen: ReadRecord, snapshot: Snapshot, *, dry_run: bool) -> ModifiedExternally:
+    def base_of(
+        self, session_id: str, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
+    ) -> Base | None:
+        """What the session knows of the file, if it does not know all of the snapshot; None if it does.
+
+        Args: as of `require_fresh`. Raises: FileMissing, NotRead, Stale, as it does.
+        """
+        path = snapshot.path
+        self._require_existing(session_id, snapshot, dry_run=dry_run)
+        seen = self.require_tracked(session_id, path)
+        if needs_whole and not seen.is_known_whole:
+            raise NotRead(is_partial=True)
+        if not self._knows(seen, snapshot):
+            with self._fs.lock(path):  # as in `require_fresh`
+                seen = self.require_tracked(session_id, path)
+                if not self._knows(seen, snapshot):
+                    if self._checker.is_outdated(seen, snapshot):
+                        raise Stale(path=path)
+                    return self._registry.base(seen)
+        if not dry_run and snapshot.stamp is not None:
+            self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
+        return None if seen.shown is None else self._registry.base(seen)
+
+    def changed_by(self, session_id: str, snapshot: Snapshot) -> str:
+        """Who changed the file since the session read it: "external", "buffer" or a session. Raises: NotRead."""
+        seen = self.require_tracked(session_id, snapshot.path)
+        return self._last_changed_by(snapshot) if seen.digest != snapshot.digest else _name_of(seen.stale_source)
+
+    def refusal(
+        self, session_id: str, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
+    ) -> ModifiedExternally:
+        """The error of an edit that others' changes are relevant to, see `require_fresh`. Raises: NotRead, Stale."""
+        with self._fs.lock(snapshot.path):
+            seen = self.require_tracked(session_id, snapshot.path)
+            knows_all = seen.shown is None and self._knows(seen, snapshot)
+            if knows_all or self._checker.is_outdated(seen, snapshot):  # it has read or written since
+                raise Stale(path=snapshot.path)
+            return self._conflict(session_id, seen, snapshot, dry_run=dry_run, relevance=relevance)
+
+    def _knows(self, seen: ReadRecord, snapshot: Snapshot) -> bool:
+        """Whether the snapshot is what the session knew last: equal bytes suffice."""
+        return seen.digest == snapshot.digest or self._checker.matches(seen, snapshot)
+
+    def _require_existing(self, session_id: str, snapshot: Snapshot, *, dry_run: bool) -> None:
+        """Raises: FileMissing."""
+        if not snapshot.exists:
+            if not dry_run:
+                self.note_missing(session_id, snapshot.path)
+            raise FileMissing
+
+    def _last_changed_by(self, snapshot: Snapshot) -> str:
+        if snapshot.source == "buffer":
+            return "buffer"
+        return self._registry.writer(snapshot.path, snapshot.stamp) or "external"
+
+    def _conflict(
+        self,
+        session_id: str,
+        seen: ReadRecord,
+        snapshot: Snapshot,
+        *,
+        dry_run: bool,
+        relevance: Relevance | None = None,
+    ) -> ModifiedExternally:
         """The error for the caller; unless it is a dry run, the other clients are notified too."""
         path, stamp = snapshot.path, snapshot.stamp
-        writer = self._registry.writer(path, stamp)
-        changed_by = "buffer" if snapshot.source == "buffer" else writer or "external"
+        is_unseen = seen.digest == snapshot.digest and seen.shown is not None
+        changed_by = _name_of(seen.stale_source) if is_unseen else self._last_changed_by(snapshot)
         if not dry_run:
-            source = changed_by if changed_by in {"buffer", "external"} else f"session:{changed_by}"
-            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), source)
+            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), _source_of(changed_by))
             self._events.publish(
                 DidConflict(
                     file_path=seen.given_path,
@@ -206,12 +295,13 @@ class Freshness:
                     size_diff=(len(snapshot.data) if stamp is None else stamp.size_bytes) - seen.stamp.size_bytes,
                 )
             )
-        first_changed_by = seen.stale_source.removeprefix("session:") if seen.stale is not None else changed_by
-        base = self._registry.content(seen.digest)
+        first_changed_by = _name_of(seen.stale_source) if seen.stale is not None else changed_by
+        base = self._registry.content(seen.shown or seen.digest)
         return ModifiedExternally(
             changed_by=changed_by,
             diff_since_read=None if base is None else diff_between(base, snapshot.data, seen.given_path),
             also_changed_by=first_changed_by if first_changed_by != changed_by else None,
+            relevance=relevance,
         )
 
     # --- what is tracked -------------------------------------------------------------------------------------
@@ -238,35 +328,6 @@ class Freshness:
         self.tracked(session_id)
         stale = ((path, seen) for path, seen in self._registry.of_session(session_id) if seen.stale is not None)
         return tuple(self._conflict_at(path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
-
-    def foreign_changes(self, session_id: str) -> tuple[ForeignChange, ...]:
-        """What others changed in files that the session has read, in the order of first reading.
-
-        Reads the stale files, so call it in a worker thread. A file whose content is again as it was read is left out.
-        """
-        self.tracked(session_id)
-        stale = [(path, seen) for path, seen in self._registry.of_session(session_id) if seen.stale is not None]
-        changes = (self._foreign_change(path, seen) for path, seen in stale)
-        return tuple(change for change in changes if change is not None)
-
-    def _foreign_change(self, path: str, seen: ReadRecord) -> ForeignChange | None:
-        """None where nothing differs, or the file cannot be read at the moment."""
-        changed_by = seen.stale_source.removeprefix("session:")
-        try:
-            snapshot = self._fs.read(path)
-        except PathMoved:
-            return None
-        except FileOpsError:  # it is there, and cannot be read: only that is known
-            return ForeignChange(path=path, file_path=seen.given_path, changed_by=changed_by, digest=b"", diff=None)
-        if not snapshot.exists:
-            return ForeignChange(path=path, file_path=seen.given_path, changed_by=changed_by, digest=None, diff=None)
-        if snapshot.digest == seen.digest:
-            return None
-        base = self._registry.content(seen.digest)
-        diff = None if base is None else diff_between(base, snapshot.data, seen.given_path)
-        return ForeignChange(
-            path=path, file_path=seen.given_path, changed_by=changed_by, digest=snapshot.digest, diff=diff
-        )
 
     def _conflict_at(self, path: str, seen: ReadRecord, reason: StaleReason) -> Conflict:
         try:
@@ -315,3 +376,12 @@ class Freshness:
 
     def _check_links(self) -> None:
         self._checker.check_links()
+
+
+def _source_of(changed_by: str) -> str:
+    """As `ReadRecord.stale_source` has it."""
+    return changed_by if changed_by in {"buffer", "external"} else f"session:{changed_by}"
+
+
+def _name_of(source: str) -> str:
+    return source.removeprefix("session:")

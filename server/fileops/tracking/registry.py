@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import FileTracker, ReadRecord
 from fileops.model.events import BecameStale
-from fileops.model.files import StaleReason, Stamp
+from fileops.model.files import Base, StaleReason, Stamp
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
 from fileops.tracking.monitor import FileMonitor
@@ -67,6 +67,17 @@ class TrackerRegistry:
         with self._lock:
             return self._contents.get(digest)
 
+    def base(self, seen: ReadRecord) -> Base:
+        """What the session of this record knows of the file."""
+        with self._lock:
+            content = self._contents.get(seen.digest)
+            return Base(content=content, shown=content if seen.shown is None else self._contents.get(seen.shown))
+
+    def keep_bases(self) -> None:
+        """From now on keep larger contents, and more of them."""
+        with self._lock:
+            self._contents.keep_bases()
+
     # --- what sessions do ------------------------------------------------------------------------------------
 
     def record(self, session_id: str, path: str, seen: ReadRecord, content: bytes | None = None) -> Stamp | None:
@@ -78,11 +89,23 @@ class TrackerRegistry:
             return before
 
     def record_write(
-        self, session_id: str, path: str, seen: ReadRecord, content: bytes, *, same_bytes_suffice: bool
+        self,
+        session_id: str,
+        path: str,
+        seen: ReadRecord,
+        content: bytes,
+        *,
+        same_bytes_suffice: bool,
+        shown: bytes | None = None,
     ) -> None:
-        """Record a write: the writer's new base, stale for all other sessions under each hard link that they use."""
+        """Record a write: the writer's new base, stale for all other sessions under each hard link that they use.
+
+        shown: the content of which `seen.shown` is the digest.
+        """
         with self._lock:
             self._record(session_id, path, seen)
+            if seen.shown is not None and shown is not None:
+                self._contents.keep(seen.shown, shown)
             if seen.digest is not None:
                 self._contents.keep(seen.digest, content)
             for name in (path, *self._aliases(path, seen.stamp)):
@@ -109,6 +132,14 @@ class TrackerRegistry:
                 for reader in readers:
                     if not same_stamp(self._trackers[reader].seen(name).stamp, stamp):
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
+
+    def record_shown(self, session_id: str, path: str, seen: ReadRecord, now: ReadRecord, content: bytes) -> None:
+        """Record that the session was shown how the file differs from `seen`, if that still is its record."""
+        with self._lock:
+            if self._seen(session_id, path) is seen:
+                self._record(session_id, path, now)
+                if now.digest is not None:
+                    self._contents.keep(now.digest, content)
 
     def record_removal(self, session_id: str, path: str) -> None:
         with self._lock:

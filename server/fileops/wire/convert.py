@@ -12,7 +12,7 @@ from fileops.core.matching.exact import EXACT, STRATEGIES
 from fileops.core.presentation import outputs
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
-from fileops.model.edits import Change, Edit, Hunk
+from fileops.model.edits import Change, Edit, Hunk, LineRange, Rebased
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
 from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
@@ -172,6 +172,8 @@ def _edit_details(outcome: EditResult) -> wire.JsonObject:
         ]
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
+    if outcome.rebased is not None:
+        details["rebased"] = _rebased(outcome.rebased)
     return details
 
 
@@ -209,18 +211,35 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
             details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
-        case errors.ModifiedExternally(changed_by=changed_by, diff_since_read=diff, also_changed_by=also):
+        case errors.ModifiedExternally(
+            changed_by=changed_by, diff_since_read=diff, also_changed_by=also, relevance=relevance
+        ):
             details["changed_by"] = changed_by
             details["diff_since_read"] = diff
             if also is not None:
                 details["also_changed_by"] = also
+            if relevance is not None:
+                details["relevance"] = {"reason": relevance.reason, "ranges": _ranges(relevance.ranges)}
         case errors.ValidationFailed(validator=validator, reason=reason):
             details |= {"validator": validator, "reason": reason}
         case errors.UndoConflict(ranges=ranges):
-            details["ranges"] = [msgspec.to_builtins(line_range) for line_range in ranges]
+            details["ranges"] = _ranges(ranges)
         case _:
             pass
     return details
+
+
+def _rebased(rebased: Rebased) -> wire.JsonObject:
+    return {
+        "changed_by": rebased.changed_by,
+        "n_foreign_hunks": len(rebased.ranges),
+        "ranges": _ranges(rebased.ranges),
+        "diff": rebased.diff,
+    }
+
+
+def _ranges(ranges: Iterable[LineRange]) -> list[object]:
+    return [msgspec.to_builtins(line_range) for line_range in ranges]
 
 
 def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
@@ -247,6 +266,7 @@ def confirm_params(question: ApprovalRequest) -> wire.ConfirmEditParams:
         session_id=question.session_id, operation=change.operation, diff=change.unified,
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
         proposed_text=question.proposed_text,
+        rebased=msgspec.UNSET if question.rebased is None else _rebased(question.rebased),
     )  # fmt: skip
 
 

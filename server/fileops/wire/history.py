@@ -84,4 +84,7 @@ def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
         operation=edit.kind, summary=edit.summary, diff=edit.diff,
         stats=wire.Stats(added=edit.n_added, removed=edit.n_removed), undoable=edit.undone_by is None,
         undone_by=edit.undone_by, undoes=list(edit.undoes),
+        rebased=msgspec.UNSET if edit.changed_by is None else {
+            "changed_by": edit.changed_by, "n_foreign_hunks": edit.n_foreign_hunks,
+        },
     )  # fmt: skip

@@ -126,7 +126,7 @@ class EncodingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    freshness: Literal["mtime", "content"] | None = None
+    freshness: Literal["mtime", "content", "relevant"] | None = None
     confine: Literal["edits", "all", "off"] | None = None
     roots: list[str] | None = None
     approval_mode: Literal["default", "auto_edit", "yolo"] | None = None
@@ -137,6 +137,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     correction: bool | None = None
     correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
     validators: list[str] | None = None
+    notices: Literal["off", "details", "output"] | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     history: Literal["memory", "persistent"] | None = None
@@ -208,6 +209,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     undoable: bool
     undone_by: str | None  # an edit id
     undoes: list[str]  # edit ids
+    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # {changed_by, n_foreign_hunks}, absent if it was not
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,6 +233,7 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     hunks: list[Hunk]
     original_text: str | None
     proposed_text: str | None
+    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # absent unless others changed the file since it was read
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):

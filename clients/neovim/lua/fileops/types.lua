@@ -20,7 +20,7 @@
 -- config
 
 ---@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
----@field freshness? 'mtime'|'content'
+---@field freshness? 'mtime'|'content'|'relevant'
 ---@field confine? 'edits'|'all'|'off'
 ---@field roots? string[] further absolute folders
 ---@field approval_mode? 'default'|'auto_edit'|'yolo'

@@ -24,6 +24,8 @@ export interface ConfirmEditParams {
   /** Null over 1 MB, like `proposed_text`. */
   original_text: string | null;
   proposed_text: string | null;
+  /** Present if others changed the file since the agent read it. */
+  rebased?: { changed_by: string; n_foreign_hunks: number };
 }
 
 export interface ConfirmEditResult {

@@ -2,7 +2,7 @@
 import type { ApprovalMode } from './approval';
 
 export interface InitializationOptions {
-  freshness: 'mtime' | 'content';
+  freshness: 'mtime' | 'content' | 'relevant';
   confine: 'edits' | 'all' | 'off';
   roots: string[];
   approval_mode: ApprovalMode;

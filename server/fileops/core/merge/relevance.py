@@ -17,22 +17,11 @@ from fileops.core.merge.rebase import rebase
 from fileops.core.text import detect_format, is_binary, newline_style, split_lines
 from fileops.model.edits import LineRange, Plan, Relevance, RelevanceReason, Splice
 from fileops.model.errors import CountMismatch, FileOpsError, MultipleMatches
-from fileops.model.files import Snapshot
+from fileops.model.files import Base, Snapshot
 
 MARGIN_LINES = 3  # as many unchanged lines as a diff shows around a change
 MAX_BYTES = 1 << 20  # of a content; a larger file is read again rather than compared
 _MAX_PRODUCT = 100_000  # lines × lines that are compared within milliseconds
-
-
-class Base(Struct, frozen=True, kw_only=True):
-    """What a session knows of a file; None where it is not kept any more.
-
-    content: what the file was at the session's last read or own edit. shown: the same without those changes of others
-    that the session has not been shown.
-    """
-
-    content: bytes | None
-    shown: bytes | None
 
 
 class Carried(Struct, frozen=True, kw_only=True):

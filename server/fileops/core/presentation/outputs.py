@@ -9,7 +9,7 @@ from typing import Literal
 
 from fileops.core.matching.correction import SENTENCES
 from fileops.model import errors
-from fileops.model.edits import Change, Edit, LineRange, Plan
+from fileops.model.edits import Change, Edit, LineRange, Plan, Rebased
 from fileops.model.errors import FileOpsError
 
 Tool = Literal["read", "edit", "multi_edit", "write"]
@@ -109,10 +109,18 @@ def question_texts(path: str, plan: Plan) -> tuple[str, str]:
     if plan.creates:
         return f"Confirm Edit: create {name}", f"{path}: a new file of {_counted(change.n_added, 'line')}"
     counts = f"{_counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    rebased = "" if plan.rebased is None else f"; {rebased_over(plan.rebased)}"
     if not plan.edits:
-        return f"Confirm Edit: {name}", f"{path}: the whole text written, {counts}"
+        return f"Confirm Edit: {name}", f"{path}: the whole text written, {counts}{rebased}"
     n_places = sum(plan.n_replacements)
-    return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}"
+    return f"Confirm Edit: {name}", f"{path}: {_counted(n_places, 'place')} changed, {counts}{rebased}"
+
+
+def rebased_over(rebased: Rebased) -> str:
+    """Return over what an edit was rebased, for the user."""
+    names = {"external": "another program", "buffer": "the editor"}
+    who = names.get(rebased.changed_by, rebased.changed_by)
+    return f"rebased over {_counted(len(rebased.ranges), 'change')} by {who}"
 
 
 def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, str]:

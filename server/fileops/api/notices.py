@@ -1,0 +1,52 @@
+"""Adds to a result what others changed in files that its session has read, if the client asked for that."""
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fileops.core.presentation.notices import notice_text, rebased_text
+from fileops.model.results import Notice
+from fileops.wire.types import JsonObject, ToolResult
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+
+async def with_notices(
+    service: "FileOps", session_id: str, result: ToolResult, file_path: str | None = None
+) -> ToolResult:
+    """Return the result with `details.notices`; under `notices: "output"`, with their texts in `output` as well."""
+    mode = service.settings.notices
+    if mode == "off":
+        return result
+    is_rebased = was_rebased(result)
+    about = file_path if is_rebased or was_refused(result) else None
+    told = await service.notices(session_id, about, is_whole=mode == "details")
+    listed = told.others if told.about is None or is_rebased else (told.about, *told.others)
+    details = {**result.details, "notices": [_wire(notice) for notice in listed]} if listed else result.details
+    if mode == "details":
+        return replace(result, details=details)
+    texts = [notice_text(notice) for notice in listed]
+    if told.about is not None and is_rebased:
+        texts.insert(0, rebased_text(told.about))
+    return replace(result, details=details, output="\n\n".join((result.output, *texts)))
+
+
+def was_refused(result: ToolResult) -> bool:
+    """Whether others had changed the file, and the edit was refused for it."""
+    return result.error is not None and result.error.code == "modified_externally"
+
+
+def was_rebased(result: ToolResult) -> bool:
+    """Whether others had changed the file, and the edit was applied."""
+    return "rebased" in result.details and not result.details.get("dry_run")
+
+
+def _wire(notice: Notice) -> JsonObject:
+    return {
+        "file_path": notice.file_path,
+        "changed_by": notice.changed_by,
+        "kind": notice.kind,
+        "diff": notice.diff,
+        "truncated": notice.n_more > 0,
+    }

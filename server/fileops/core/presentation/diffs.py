@@ -1,0 +1,28 @@
+"""Unified diffs as they are put before a model or a person: cut to whole lines."""
+
+from collections.abc import Callable
+
+
+def hunks_of(unified: str) -> str:
+    """Return a diff without its header."""
+    return unified[unified.find("@@ ") :] if "@@ " in unified else ""
+
+
+def first_lines(diff: str, *, max_lines: int, max_chars: int) -> tuple[str, int]:
+    """Return the first lines of a diff, without a final newline, and the number of lines that are left out."""
+    lines = diff.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    n_kept = n_chars = 0
+    for line in lines:
+        n_chars += len(line) + 1
+        if n_kept == max_lines or n_chars > max_chars:
+            break
+        n_kept += 1
+    return "\n".join(lines[:n_kept]), len(lines) - n_kept
+
+
+def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str]) -> str:
+    """Return the first lines of a diff. cut_line: makes the last line, from the number of lines that are left out."""
+    kept, n_more = first_lines(diff, max_lines=max_lines, max_chars=max_chars)
+    return "\n".join(filter(None, (kept, cut_line(n_more)))) if n_more else kept

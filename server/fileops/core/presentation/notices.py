@@ -1,0 +1,51 @@
+"""Sentences for a model about what others changed in files that it has read, with a diff of bounded length."""
+
+from fileops.core.presentation.diffs import first_lines, hunks_of
+from fileops.model.results import ForeignChange, Notice
+
+MAX_DIFF_LINES = 40
+MAX_DIFF_CHARS = 3000
+
+_MEANT = "That is usually meant: take the file as it is now, and do not revert it unless you are asked to."
+
+
+def notice_of(change: ForeignChange) -> Notice:
+    """Return the notice of a change."""
+    path, changed_by = change.file_path, change.changed_by
+    if change.digest is None:
+        return Notice(file_path=path, changed_by=changed_by, kind="gone")
+    hunks = hunks_of(change.diff or "")
+    diff, n_more = first_lines(hunks, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
+    kind = "modified" if changed_by == "external" else "unsaved" if changed_by == "buffer" else "edited"
+    return Notice(file_path=path, changed_by=changed_by, kind=kind, diff=diff if hunks else None, n_more=n_more)
+
+
+def notice_text(notice: Notice) -> str:
+    """Return the sentence about a changed file."""
+    path = notice.file_path
+    match notice.kind:
+        case "gone":
+            return f"{path} is gone since you last read it."
+        case "modified":
+            what = f"{path} changed on disk since you last read it (by another program)."
+        case "unsaved":
+            what = f"{path} has unsaved changes in the editor since you last read it."
+        case "edited":
+            what = f"{path} was edited by another agent ({notice.changed_by}) since you last read it."
+    return f"{what} {_MEANT} {_shown('What changed:', notice)}"
+
+
+def rebased_text(notice: Notice) -> str:
+    """Return the sentence about a changed file to which its edit was applied."""
+    return (
+        f"Other lines of {notice.file_path} changed since you last read it; your edit was applied to the file as it is "
+        f"now. {_shown('What else changed:', notice)}"
+    )
+
+
+def _shown(heading: str, notice: Notice) -> str:
+    diff, n_more = notice.diff, notice.n_more
+    if diff is None:
+        return "Read the file."
+    more = f"… and {n_more} more {'line' if n_more == 1 else 'lines'}; Read the file." if n_more else ""
+    return "\n".join(filter(None, (heading, diff, more)))

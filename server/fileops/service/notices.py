@@ -1,0 +1,114 @@
+"""Notices of what others changed in files that a session has read: once per content, within bounds.
+
+They go with the session's next result. What does not fit waits for another one.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.presentation.notices import notice_of, notice_text
+from fileops.model.files import Stamp
+from fileops.model.results import ForeignChange, Notice, Notices
+from fileops.tracking.freshness import Freshness
+
+MAX_FILES = 5  # in one result
+MAX_CHARS = 6000  # in one result
+MAX_WAITING = 1000  # changed files of a session that are looked at
+
+_Reported = dict[str, tuple[bytes | None, Stamp | None]]  # canonical path -> digest and stamp of the content reported
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What there is to report with one result. waiting: canonical paths of all files that changed."""
+
+    about: ForeignChange | None
+    others: tuple[ForeignChange, ...]
+    waiting: frozenset[str]
+
+    def renamed(self, local: Callable[[str], str]) -> "Found":
+        """The same with the names of sessions as the client is shown them."""
+        about, *others = (
+            None if change is None else replace(change, changed_by=local(change.changed_by))
+            for change in (self.about, *self.others)
+        )
+        return replace(self, about=about, others=tuple(others))
+
+
+class NoticeBoard:
+    """Remembers what was reported to each session. Belongs to the event loop, except `find`.
+
+    moves_base: whether a change that was shown completely counts as read.
+    """
+
+    def __init__(self, freshness: Freshness, *, moves_base: bool) -> None:
+        self._freshness, self._moves_base = freshness, moves_base
+        self._reported: dict[str, _Reported] = {}
+
+    def find(self, session_id: str, about: str | None, may_read: Callable[[str], bool]) -> Found:
+        """Look at the files. Call it in a worker thread.
+
+        about: a path as the session gave it; what changed there is found even if it was reported before. may_read:
+        whether the session may read a canonical path now.
+        """
+        self._freshness.tracked(session_id)  # checks the files
+        changes, reported = self._freshness.foreign_changes, self._reported.get(session_id, {})
+        waiting = tuple(islice(filter(may_read, changes.paths(session_id)), MAX_WAITING))
+        paths_about = () if about is None else self._freshness.paths_of(session_id, about)
+        path_about = next((path for path in waiting if path in paths_about), None)
+
+        def unreported() -> Iterator[ForeignChange]:
+            for path in waiting:
+                if path == path_about or self._is_reported(path, reported):
+                    continue
+                change = changes.at(session_id, path)
+                if change is not None and (path not in reported or reported[path][0] != change.digest):
+                    yield change
+
+        return Found(
+            about=None if path_about is None else changes.at(session_id, path_about),
+            others=tuple(islice(unreported(), MAX_FILES)),
+            waiting=frozenset(waiting),
+        )
+
+    def _is_reported(self, path: str, reported: _Reported) -> bool:
+        """Whether the stamp proves that the content was reported, so that the file need not be read again."""
+        if path not in reported or self._freshness.is_open(path):
+            return False
+        stamp = reported[path][1]
+        return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
+
+    def report(self, session_id: str, found: Found, *, is_whole: bool = False) -> Notices:
+        """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway."""
+        before = self._reported.get(session_id, {})
+        reported = {path: before[path] for path in found.waiting if path in before}
+        about, others = None, list[Notice]()
+        n_chars = 0
+        if found.about is not None:
+            about = notice_of(found.about)
+            n_chars = len(notice_text(about))
+            self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
+        for change in found.others:
+            notice = notice_of(change)
+            n_chars += len(notice_text(notice))
+            n_files = len(others) + (about is not None)
+            if n_files == MAX_FILES or (n_files and n_chars > MAX_CHARS):
+                break
+            others.append(notice)
+            self._note(session_id, change, reported, is_whole=_is_whole(notice))
+        self._reported[session_id] = reported
+        return Notices(about=about, others=tuple(others))
+
+    def forget(self, session_id: str) -> None:
+        self._reported.pop(session_id, None)
+
+    def _note(self, session_id: str, change: ForeignChange, reported: _Reported, *, is_whole: bool) -> None:
+        reported[change.path] = change.digest, change.stamp
+        if is_whole and self._moves_base:
+            self._freshness.foreign_changes.note_shown(session_id, change)
+
+
+def _is_whole(notice: Notice) -> bool:
+    return notice.diff is not None and not notice.n_more

@@ -1,0 +1,286 @@
+"""Edits of files that others changed since the session read them, under `freshness: "relevant"`."""
+
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import Answer, FileOpsClient, Question, ToolResult
+from support.mcp_client import McpClient, mcp_client, texts_of
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+ORDERED = "File has been modified externally. Either by user or a linter. Read it first before writing to it."
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text(LINES)
+    return path
+
+
+@asynccontextmanager
+async def client_of(root: Path, **options: Any) -> AsyncGenerator[FileOpsClient]:
+    options = {"freshness": "relevant", **options}
+    async with FileOpsClient.start(root=root, initialization_options=options) as client:
+        yield client
+
+
+def details_of(result: ToolResult) -> dict[str, Any]:
+    return {**result.details}
+
+
+def replaced(path: Path, old: str, new: str) -> None:
+    """As a formatter does it: another file under the same name."""
+    beside = path.with_suffix(".new")
+    beside.write_text(path.read_text().replace(old, new))
+    beside.rename(path)
+
+
+# R-REL-1, R-REL-2, R-REL-4
+async def test_edit_is_applied_to_a_file_that_a_formatter_changed_elsewhere(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "line  2\nand more\n")
+        edited = await client.edit(file, "line 20", "mine")
+        assert edited.ok
+        assert "    21→mine" in edited.output  # where it is now
+        assert details_of(edited)["rebased"] == {
+            "changed_by": "external",
+            "n_foreign_hunks": 1,
+            "ranges": [{"start_line": 2, "end_line": 3}],
+            "diff": f"--- {file}\n+++ {file}\n@@ -1,5 +1,6 @@\n line 1\n-line 2\n+line  2\n+and more\n line 3\n"
+            " line 4\n line 5\n",
+        }
+        assert file.read_text() == LINES.replace("line 2\n", "line  2\nand more\n").replace("line 20", "mine")
+        again = await client.edit(file, "mine", "mine 2")
+        assert again.ok
+
+
+# R-REL-3
+async def test_edit_near_a_change_is_refused_with_the_reason(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 18\n", "theirs\n")
+        refused = await client.edit(file, "line 20", "mine")
+        assert (refused.code, refused.output) == ("modified_externally", ORDERED)
+        assert details_of(refused)["relevance"] == {"reason": "near", "ranges": [{"start_line": 18, "end_line": 18}]}
+        assert "+theirs" in (details_of(refused)["diff_since_read"] or "")
+        assert "theirs" in file.read_text() and "mine" not in file.read_text()
+        await client.read(file)
+        assert (await client.edit(file, "line 20", "mine")).ok
+
+
+@pytest.mark.parametrize("freshness", ["mtime", "content"])
+async def test_other_rules_refuse_any_change_as_before(file: Path, freshness: str) -> None:
+    async with client_of(file.parent, freshness=freshness) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "line  2\n")
+        refused = await client.edit(file, "line 20", "mine")
+        assert (refused.code, refused.output) == ("modified_externally", ORDERED)
+        assert "relevance" not in refused.details
+
+
+# R-REL-1
+async def test_file_with_another_time_and_the_same_bytes_is_no_change(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        os.utime(file, ns=(1, 1))
+        edited = await client.edit(file, "line 20", "mine")
+        assert edited.ok
+        assert "rebased" not in edited.details
+
+
+async def test_all_steps_of_a_multi_edit_are_applied_or_none(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "theirs\n")
+        far = {"old_string": "line 20", "new_string": "mine"}
+        refused = await client.multi_edit(file, [far, {"old_string": "line 3\n", "new_string": "near\n"}])
+        assert details_of(refused)["relevance"]["reason"] == "near"
+        assert "mine" not in file.read_text()
+        assert (await client.multi_edit(file, [far, {"old_string": "line 25", "new_string": "too"}])).ok
+
+
+async def test_part_of_a_file_that_was_read_is_enough(tmp_path: Path) -> None:
+    large = tmp_path / "large.txt"
+    large.write_text("".join(f"line {number} of many\n" for number in range(1, 40_001)))  # 800 kB
+    async with client_of(tmp_path) as client:
+        await client.read(large, offset=100, limit=5)
+        replaced(large, "line 39000 of many", "theirs")
+        assert details_of(await client.edit(large, "line 102 of many", "mine"))["rebased"]["n_foreign_hunks"] == 1
+        huge = tmp_path / "huge.txt"
+        huge.write_text("x" * 99 + "\n" + "line\n" * 300_000)
+        await client.read(huge, limit=5)
+        replaced(huge, "x\n", "y\n")
+        assert details_of(await client.edit(huge, "x" * 99, "mine"))["relevance"] == {"reason": "no_base", "ranges": []}
+
+
+async def test_dry_run_says_that_it_would_be_rebased_and_changes_nothing(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "theirs\n")
+        before = file.read_text()
+        assert details_of(await client.edit(file, "line 20", "mine", dry_run=True))["rebased"]["n_foreign_hunks"] == 1
+        assert file.read_text() == before
+        assert (await client.tracked())[0].state == "stale"
+
+
+async def test_whole_text_keeps_what_others_wrote_in_other_lines(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 19\n", "theirs\n")
+        written = await client.write(file, LINES.replace("line 20\n", "mine\n"))
+        assert written.ok
+        assert details_of(written)["rebased"]["ranges"] == [{"start_line": 19, "end_line": 19}]
+        assert file.read_text() == LINES.replace("line 19\nline 20\n", "theirs\nmine\n")
+        again = await client.write(file, LINES.replace("line 20\n", "mine\n").replace("line 2\n", "more\n"))
+        assert again.ok  # it does not know of the other line, and does not take it back
+        assert file.read_text().splitlines()[18] == "theirs"
+        refused = await client.write(file, LINES.replace("line 19\n", "clash\n"))
+        assert details_of(refused)["relevance"]["reason"] == "near"
+
+
+# R-REL-5
+async def test_change_that_was_not_shown_counts_until_it_was(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "theirs\n")
+        assert (await client.edit(file, "line 20", "mine")).ok
+        for words in ("theirs", "line 3\n"):
+            refused = await client.edit(file, words, "x\n")
+            assert (refused.code, details_of(refused)["relevance"]["reason"]) == ("modified_externally", "near")
+        assert (await client.edit(file, "line 25", "mine too")).ok
+    async with client_of(file.parent, notices="details") as client:
+        await client.read(file)
+        replaced(file, "line 5\n", "theirs too\n")
+        assert details_of(await client.edit(file, "mine too", "line 25"))["rebased"]["changed_by"] == "external"
+        assert (await client.edit(file, "theirs too", "line 5")).ok
+
+
+# R-NOTE-1, R-NOTE-2
+async def test_notices_say_once_what_changed_in_other_files(file: Path) -> None:
+    other = file.with_name("b.txt")
+    other.write_text("one\ntwo\n")
+    async with client_of(file.parent, freshness="mtime", notices="details") as client:
+        await client.read(file)
+        await client.read(other)
+        assert "notices" not in (await client.read(other)).details
+        other.write_text("one\nTWO\n")
+        result = await client.read(file)
+        assert details_of(result)["notices"] == [
+            {
+                "file_path": str(other), "changed_by": "external", "kind": "modified",
+                "diff": "@@ -1,2 +1,2 @@\n one\n-two\n+TWO", "truncated": False,
+            }
+        ]  # fmt: skip
+        assert "TWO" not in result.output
+        assert "notices" not in (await client.read(file)).details
+        assert (await client.edit(other, "one", "1")).code == "modified_externally"  # it has to be read, as ever
+        other.unlink()
+        assert [notice["kind"] for notice in details_of(await client.read(file))["notices"]] == ["gone"]
+
+
+async def test_notices_in_the_output_follow_it(file: Path) -> None:
+    async with client_of(file.parent, notices="output") as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "theirs\n")
+        edited = await client.edit(file, "line 20", "mine")
+        assert (
+            f"\n\nOther lines of {file} changed since you last read it; your edit was applied to the file as it is "
+            "now. What else changed:\n@@ -1,5 +1,5 @@\n line 1\n-line 2\n+theirs\n line 3"
+        ) in edited.output
+        assert (await client.edit(file, "theirs", "ours")).output.count("changed since") == 0  # it was shown
+        replaced(file, "line 5\n", "theirs\n")
+        refused = await client.edit(file, "line 6\n", "mine\n")
+        assert refused.output.startswith(
+            f"{ORDERED}\n\n{file} changed on disk since you last read it (by another program)."
+        )
+        assert (await client.edit(file, "line 6\n", "mine\n")).ok  # it was shown too
+
+
+# R-NOTE-3
+async def test_nothing_is_told_of_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside" / "b.txt"
+    outside.parent.mkdir()
+    outside.write_text("one\n")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for confine, n_told in (("edits", 1), ("all", 0)):
+        async with client_of(inside, notices="details", confine=confine) as client:
+            (inside / "a.txt").write_text("one\n")
+            await client.read(inside / "a.txt")
+            await client.read(outside)
+            outside.write_text(f"{confine}\n")
+            told = (await client.read(inside / "a.txt")).details.get("notices", [])
+            assert len(told) == n_told
+
+
+async def test_question_and_history_say_that_the_edit_was_rebased(file: Path) -> None:
+    asked: list[Question] = []
+
+    async def confirm(question: Question) -> Answer:
+        asked.append(question)
+        replaced(file, "line 30\n", "theirs too\n")  # while the person thinks
+        return Answer(outcome="proceed_once")
+
+    options = {"freshness": "relevant"}
+    async with FileOpsClient.start(root=file.parent, initialization_options=options, confirm_edit=confirm) as client:
+        await client.read(file)
+        replaced(file, "line 2\n", "theirs\n")
+        assert (await client.edit(file, "line 20", "mine")).ok
+        assert len(asked) == 1
+        assert asked[0].description.endswith("; rebased over 1 change by another program")
+        assert asked[0].rebased is not None and asked[0].rebased["ranges"] == [{"start_line": 2, "end_line": 2}]
+        (entry,) = await client.history(file_path=file)
+        assert entry.rebased == {"changed_by": "external", "n_foreign_hunks": 2}
+        assert file.read_text().count("theirs") == 2
+
+
+# --- MCP ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def relevant(tmp_path: Path) -> Iterator[McpClient]:
+    with mcp_client(tmp_path, "--freshness", "relevant") as client:
+        client.begin()
+        yield client
+
+
+def test_agent_needs_no_second_read_after_a_formatter(relevant: McpClient, file: Path) -> None:
+    relevant.tool("Read", file_path=str(file))
+    replaced(file, "line 2\n", "line  2\n")
+    edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
+    output, notice = texts_of(edited)
+    assert output.startswith(f"The file {file} has been updated.")
+    assert notice == (
+        f"Other lines of {file} changed since you last read it; your edit was applied to the file as it is now. "
+        "What else changed:\n@@ -1,5 +1,5 @@\n line 1\n-line 2\n+line  2\n line 3\n line 4\n line 5"
+    )
+    again = relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")
+    assert len(texts_of(again)) == 1
+    assert again["isError"] is False
+
+
+def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, file: Path) -> None:
+    relevant.tool("Read", file_path=str(file))
+    replaced(file, "line 19\n", "theirs\n")
+    refused = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
+    sentence, change = texts_of(refused)
+    assert sentence == ORDERED
+    assert "-line 19\n+theirs" in change
+    assert relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")["isError"] is False
+
+
+def test_change_that_could_not_be_shown_whole_stays_relevant(relevant: McpClient, file: Path) -> None:
+    relevant.tool("Read", file_path=str(file))
+    replaced(file, "line 2\n", "theirs\n" * 60)
+    edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
+    assert texts_of(edited)[1].endswith("more lines; Read the file.")
+    refused = relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")
+    assert texts_of(refused)[0] == ORDERED
+    relevant.tool("Read", file_path=str(file))
+    assert relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")["isError"] is False
