@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from replay.replay_history import LETTERS, replay
+from replay.share_of_rebased_edits import share
 
 PROJECT = Path(__file__).parents[2]
 
@@ -51,3 +52,13 @@ def test_awkward_history_replays(tmp_path: Path, versions: list[bytes]) -> None:
         git("commit", "-q", "-m", str(number))
     report = replay(tmp_path, 10)
     assert (report.n_commits, report.n_files) == (len(versions), len(versions))
+
+
+def test_edits_of_stale_files_in_own_history_are_as_a_three_way_merge() -> None:
+    if not (PROJECT / ".git").exists():
+        pytest.skip("not a git checkout")
+    counts = share(PROJECT, 12)
+    if counts["quotable"] == 0:
+        pytest.skip("a checkout without history")
+    assert counts["applied with 3"] > 0
+    assert counts["differs"] == 0

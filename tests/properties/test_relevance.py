@@ -1,0 +1,114 @@
+"""Edits of files that changed elsewhere, against a model by lines and against `git merge-file`."""
+
+import random
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fileops.core.merge.relevance import Carried, Replanned, carry, replan, shown_after
+from fileops.core.plan import plan
+from fileops.core.splices import apply
+from fileops.core.text import detect_format
+from fileops.model.edits import Edit, Plan, Splice
+from fileops.model.errors import FileOpsError
+from fileops.model.files import Base, Snapshot
+from replay.share_of_rebased_edits import merged
+from support.core_models import LIMITS, snapshot_of
+
+ALPHABETS = ("abc", "abcdefgh", [f"word {number}" for number in range(60)])
+seeds = st.integers(0, 2**32)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Lines that a session has read, what another program made of them, and the session's edit.
+
+    expected: the model: both changes, each at its own place in the list of lines.
+    """
+
+    base: bytes
+    present: bytes
+    edit: Edit
+    expected: bytes
+
+
+def case_of(seed: int) -> Case:
+    rng = random.Random(seed)
+    alphabet = rng.choice(ALPHABETS)
+
+    def lines(n_least: int, n_most: int) -> list[str]:
+        return [f"{rng.choice(alphabet)}\n" for _ in range(rng.randint(n_least, n_most))]
+
+    base = lines(8, 30)
+    start = rng.randrange(len(base))
+    stop = min(len(base), start + rng.randint(1, 4))
+    old = base[start:stop]
+    at = rng.randrange(len(old))
+    new = [*old[:at], *lines(0, 2), *old[at + rng.randint(0, 1) :]]
+    above, below = list(base[:start]), list(base[stop:])
+    for part in rng.choices((above, below), k=rng.randint(1, 3)):
+        place = rng.randint(0, len(part))
+        part[place : place + rng.randint(0, 2)] = lines(0, 2)
+    join = "".join
+    return Case(
+        base=join(base).encode(),
+        present=join((*above, *old, *below)).encode(),
+        edit=Edit(old_string=join(old), new_string=join(new)),
+        expected=join((*above, *new, *below)).encode(),
+    )
+
+
+def plan_of(snapshot: Snapshot, edit: Edit) -> Plan:
+    return plan(snapshot, detect_format(snapshot.data), (edit,), limits=LIMITS)
+
+
+def applied(case: Case) -> bytes | None:
+    """The file after the edit, None where it is refused."""
+    known = Base(content=case.base, shown=case.base)
+    outcome = replan(known, snapshot_of(case.present), lambda snapshot: plan_of(snapshot, case.edit))
+    return apply(case.present, outcome.plan.splices) if isinstance(outcome, Replanned) else None
+
+
+@given(seeds)
+def test_applied_edit_changes_its_own_place_and_no_byte_else(seed: int) -> None:
+    case = case_of(seed)
+    result = applied(case)
+    assert result is None or result == case.expected
+
+
+@given(seeds)
+def test_edit_is_never_applied_where_a_three_way_merge_conflicts_or_differs(seed: int) -> None:
+    case = case_of(seed)
+    result = applied(case)
+    if result is not None:
+        ours = apply(case.base, plan_of(snapshot_of(case.base), case.edit).splices)
+        assert merged(case.base, ours, case.present) == result
+
+
+def test_many_edits_are_applied() -> None:
+    """Else the laws above would hold of a rule that refuses all."""
+    assert sum(applied(case_of(seed)) is not None for seed in range(500)) > 50
+
+
+@given(seeds)
+def test_what_was_not_shown_stays_what_it_was(seed: int) -> None:
+    """After the edit, the session's view is its own edit of what it knew: only the changes of others differ."""
+    case = case_of(seed)
+    if applied(case) is None:
+        return
+    now = plan_of(snapshot_of(case.present), case.edit).splices
+    then = plan_of(snapshot_of(case.base), case.edit).splices
+    assert shown_after(case.base, case.present, now) == apply(case.base, then)
+
+
+@given(seeds, st.sampled_from([0, 1, 3]))
+def test_smaller_margin_refuses_no_more(seed: int, margin_lines: int) -> None:
+    case = case_of(seed)
+    try:
+        splices: tuple[Splice, ...] = plan_of(snapshot_of(case.base), case.edit).splices
+    except FileOpsError:
+        return
+    known = Base(content=case.base, shown=case.base)
+    if isinstance(carry(known, case.present, splices, margin_lines=margin_lines + 1), Carried):
+        assert isinstance(carry(known, case.present, splices, margin_lines=margin_lines), Carried)
