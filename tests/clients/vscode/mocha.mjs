@@ -2,6 +2,7 @@
 // unpacked .vsix (what ships, not the tree). Exit code 0 only if tests ran and all of them passed.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not (the bundled wheel is set up in it; without: that test is skipped)
+//   FILEOPS_SHARED        1: with a shared daemon; else each window has a private one
 //   FILEOPS_DAEMON        a program to use as the daemon instead (for the broken one)
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -21,7 +22,7 @@ if (done.status !== 0) throw new Error(done.stderr);
 const extension = path.join(unpacked, 'extension');
 const report = path.join(out, 'mocha.json');
 const workbench = await openWorkbench(name, {
-  out, preinstall: [path.join(HERE, 'stub-python')],
+  out, isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'stub-python')],
   testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },
   settings: process.env.FILEOPS_DAEMON ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
   env: { MOCHA_JSON: report, NODE_V8_COVERAGE: path.join(out, 'coverage') },

@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { EXTENSION, HERE } from './paths.mjs';
+import { HERE } from './paths.mjs';
+import { personAt } from './person.mjs';
 import { freePort, openWorkbench, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, images] = process.argv.slice(2);
@@ -52,7 +53,7 @@ const SHELL = { 'fileops.bash': true, 'fileops.codeLens': true };
 const agentPort = await freePort();
 const daemon = process.env.FILEOPS_DAEMON;
 const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
+  out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
   settings: daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
   env: { FILEOPS_AGENT_PORT: String(agentPort), NODE_V8_COVERAGE: path.join(out, 'coverage') },
 });
@@ -81,18 +82,9 @@ const read = (session, basename) => agent(session, 'read', { file_path: file(bas
 // --- the person -----------------------------------------------------------------------------------------------
 
 const step = say;
-const tab = label => page.locator('.tabs-container .tab', { hasText: label });
-const waiting = label => tab(`${label}: edit waits for you`);
-const status = text => page.locator('.statusbar-item', { hasText: text });
-const lens = title => page.locator('.codelens-decoration a', { hasText: title });
-const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
-const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
-const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
-const activity = label => page.locator('.activitybar .action-item', { has: page.locator(`.action-label[aria-label^="${label}"]`) }).first();
-const focused = () => page.evaluate(() => {
-  const group = document.activeElement?.closest('.editor-group-container');
-  return group?.querySelector('.tab.active')?.textContent ?? '';
-});
+const {
+  tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot,
+} = personAt(workbench, out, images);
 
 /** The daemons that run for a folder: they are started in it. */
 function daemonsIn(folder) {
@@ -104,16 +96,6 @@ function daemonsIn(folder) {
     }
   };
   return fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && works(pid));
-}
-
-const MANIFEST = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8'));
-
-/** Presses what the extension binds to its command; a chord is several strokes. */
-async function pressKeyOf(command) {
-  const { key } = MANIFEST.contributes.keybindings.find(binding => binding.command === `fileops.${command}`);
-  for (const stroke of key.split(' ')) {
-    await page.keyboard.press(stroke.split('+').map(part => ({ ctrl: 'Control' })[part] ?? part[0].toUpperCase() + part.slice(1)).join('+'));
-  }
 }
 
 /** The lines that an agent sees: those of the editor, saved or not. */
@@ -134,55 +116,10 @@ async function restore(basename, text) {
   await until(async () => (await linesFor('invoice-bot', basename)).join('\n') === text.trimEnd(), 'it is read as it was');
 }
 
-async function palette(command) {
-  await page.keyboard.press('F1');
-  const box = page.locator('.quick-input-widget input').first();
-  await box.waitFor();
-  await box.fill(`>${command}`);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: command }).first().waitFor();
-  await page.keyboard.press('Enter');
-}
-
-async function setWorkspace(settings) {
-  fs.writeFileSync(file('.vscode/settings.json'), JSON.stringify(settings));
-}
-
-/** The page as it is once it has come to rest: two pictures in a row that are the same. */
-async function picture() {
-  let last;
-  return until(async () => {
-    const now = await page.screenshot();
-    const isSame = last?.equals(now);
-    last = now;
-    return isSame ? now : undefined;
-  }, 'the page comes to rest');
-}
-
-/** Clicks until it has had its effect, as a person does: a view that is drawn anew under the mouse loses a click. */
-async function click(target, effect) {
-  await until(async () => {
-    await target.hover();
-    await target.click();
-    return effect.waitFor({ timeout: 4_000 }).then(() => true, () => false);
-  }, 'the click has its effect');
-}
-
 /** Keeps processors busy until it is told to end. */
 function load() {
   const loops = Array.from({ length: os.cpus().length }, () => spawn(process.execPath, ['-e', 'for (;;) ;'], { stdio: 'ignore' }));
   return () => loops.forEach(loop => loop.kill('SIGKILL'));
-}
-
-/** In both themes. */
-async function shoot(title, settings = {}) {
-  await page.mouse.move(700, 780); // no tooltip in the picture
-  for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
-    await setWorkspace({ ...settings, 'workbench.colorTheme': label });
-    await page.locator(selector).waitFor();
-    const png = await picture();
-    fs.writeFileSync(path.join(out, `${title}-${theme}.png`), png);
-    if (images) fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), png);
-  }
 }
 
 async function story() {

@@ -6,6 +6,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { EDITORS, EXTENSION } from './paths.mjs';
+import { stopDaemon } from './daemon.mjs';
 
 const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
 const STARTUP_MS = 90_000; // a loaded machine with two cores
@@ -41,19 +42,22 @@ const SETTINGS = {
 
 /**
  * name: "floor" or "new". Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
- * folders), vsix (to install), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
+ * folders), vsix (to install), isShared (whether windows share a daemon, on a socket of this workbench), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
  */
 export async function openWorkbench(name, options) {
-  const { out, files = {}, preinstall = [], vsix, testDriver, env = {}, settings = {} } = options;
+  const { out, files = {}, preinstall = [], vsix, isShared = false, testDriver, env = {}, settings = {} } = options;
   const code = path.join(EDITORS, name, 'code-server/lib/vscode');
   const node = path.join(EDITORS, `node-${name}`, 'bin/node');
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-vscode-'));
   const data = path.join(home, 'data');
   const extensions = path.join(home, 'extensions');
   const workspace = path.join(home, 'shop');
+  const run = path.join(home, 'run'); // mkdtemp made it ours alone
+  fs.mkdirSync(run, { mode: 0o700 });
+  const socket = path.join(run, 'arbiter.sock'); // never the user's own daemon
   for (const folder of ['Machine', 'data/Machine', 'data/User'].map(f => path.join(data, f))) {
     fs.mkdirSync(folder, { recursive: true });
-    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ ...SETTINGS, ...settings }));
+    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ ...SETTINGS, 'fileops.shared': isShared, ...settings }));
   }
   fs.mkdirSync(extensions, { recursive: true });
   for (const [file, text] of Object.entries({ '.vscode/settings.json': '{}', ...files })) {
@@ -75,7 +79,7 @@ export async function openWorkbench(name, options) {
   const log = file => fs.openSync(path.join(out, file), 'w');
   const server = spawn(node, [...base, '--host', '127.0.0.1', '--port', String(port), '--without-connection-token',
     '--telemetry-level', 'off', '--disable-workspace-trust', ...(testDriver ? ['--enable-smoke-test-driver'] : [])],
-  { stdio: ['ignore', log('server.log'), log('server.err')], env: { ...process.env, ...env } });
+  { stdio: ['ignore', log('server.log'), log('server.err')], env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.join(home, 'state'), ...env } });
   const stopped = new Promise(resolve => server.once('exit', resolve));
 
   let browser;
@@ -83,6 +87,7 @@ export async function openWorkbench(name, options) {
     await browser?.close();
     server.kill('SIGTERM');
     await stopped;
+    stopDaemon(socket);
     fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   try {
@@ -107,7 +112,7 @@ export async function openWorkbench(name, options) {
     }
     await page.goto(`${origin}/?folder=${workspace}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
     await page.waitForSelector('.monaco-workbench', { timeout: STARTUP_MS });
-    return { page, workspace, finished, close, version };
+    return { page, workspace, socket, finished, close, version };
   } catch (error) {
     await close();
     throw error;

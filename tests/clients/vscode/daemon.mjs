@@ -1,0 +1,20 @@
+// The shared daemon of a test: on a socket in a folder of its own, and ended with the test.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+
+function server(socket, ...args) {
+  return spawnSync(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', ...args], {
+    encoding: 'utf8', env: { ...process.env, FILEOPS_SOCKET: socket } });
+}
+
+/** What `fileops-server status --json` prints. */
+export function statusOf(socket) {
+  return JSON.parse(server(socket, 'status', '--json').stdout);
+}
+
+/** Ends it where one runs; a test never leaves one. */
+export function stopDaemon(socket) {
+  if (!fs.existsSync(socket)) return;
+  const stopped = server(socket, 'stop', '--now');
+  if (stopped.status !== 0 || statusOf(socket).running) throw new Error(`the daemon was not ended: ${stopped.stderr}`);
+}

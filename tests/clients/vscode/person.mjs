@@ -1,0 +1,78 @@
+// What a person does with a workbench and sees of it, for the stories: tabs, rows, keys, pictures.
+import fs from 'node:fs';
+import path from 'node:path';
+import { EXTENSION } from './paths.mjs';
+import { until } from './workbench.mjs';
+
+const MANIFEST = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8'));
+
+/** out: a folder for pictures. images: another one, for those of the documentation. */
+export function personAt({ page, workspace }, out, images) {
+  const tab = label => page.locator('.tabs-container .tab', { hasText: label });
+  const waiting = label => tab(new RegExp(`${label}: edit( by .+)? waits for you`));
+  const status = text => page.locator('.statusbar-item', { hasText: text });
+  const lens = title => page.locator('.codelens-decoration a', { hasText: title });
+  const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
+  const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
+  const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
+  const activity = label => page.locator('.activitybar .action-item', { has: page.locator(`.action-label[aria-label^="${label}"]`) }).first();
+  const focused = () => page.evaluate(() => {
+    const group = document.activeElement?.closest('.editor-group-container');
+    return group?.querySelector('.tab.active')?.textContent ?? '';
+  });
+
+  /** Presses what the extension binds to its command; a chord is several strokes. */
+  async function pressKeyOf(command) {
+    const { key } = MANIFEST.contributes.keybindings.find(binding => binding.command === `fileops.${command}`);
+    for (const stroke of key.split(' ')) {
+      await page.keyboard.press(stroke.split('+').map(part => ({ ctrl: 'Control' })[part] ?? part[0].toUpperCase() + part.slice(1)).join('+'));
+    }
+  }
+
+  async function palette(command) {
+    await page.keyboard.press('F1');
+    const box = page.locator('.quick-input-widget input').first();
+    await box.waitFor();
+    await box.fill(`>${command}`);
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: command }).first().waitFor();
+    await page.keyboard.press('Enter');
+  }
+
+  async function setWorkspace(settings) {
+    fs.writeFileSync(path.join(workspace, '.vscode/settings.json'), JSON.stringify(settings));
+  }
+
+  /** The page as it is once it has come to rest: two pictures in a row that are the same. */
+  async function picture() {
+    let last;
+    return until(async () => {
+      const now = await page.screenshot();
+      const isSame = last?.equals(now);
+      last = now;
+      return isSame ? now : undefined;
+    }, 'the page comes to rest');
+  }
+
+  /** Clicks until it has had its effect, as a person does: a view that is drawn anew under the mouse loses a click. */
+  async function click(target, effect) {
+    await until(async () => {
+      await target.hover();
+      await target.click();
+      return effect.waitFor({ timeout: 4_000 }).then(() => true, () => false);
+    }, 'the click has its effect');
+  }
+
+  /** In both themes. */
+  async function shoot(title, settings = {}) {
+    await page.mouse.move(700, 780); // no tooltip in the picture
+    for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
+      await setWorkspace({ ...settings, 'workbench.colorTheme': label });
+      await page.locator(selector).waitFor();
+      const png = await picture();
+      fs.writeFileSync(path.join(out, `${title}-${theme}.png`), png);
+      if (images) fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), png);
+    }
+  }
+
+  return { tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot };
+}
