@@ -5,7 +5,7 @@
 import type { CancellationToken, Disposable, Event } from 'vscode';
 import type {
   ApprovalMode, BashDetails, BashParams, Correction, CorrectEditParams, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
-  HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, SessionsResult, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
 } from './protocol';
 
 export type * from './protocol';
@@ -40,6 +40,22 @@ export interface FileopsSession {
   close(): Promise<void>;
 }
 
+/** A server in the shape of `mcpServers` in `session/new` of the Agent Client Protocol. */
+export interface McpServer {
+  name: string;
+  /** An absolute path. */
+  command: string;
+  args: string[];
+  env: { name: string; value: string }[];
+}
+
+export interface McpServerOptions {
+  /** A name of the session, for the user and for other agents; by default the agent's own. */
+  session?: string;
+  /** Absolute folders inside which the agent may edit; by default those of the window and of `fileops.roots`. */
+  roots?: string[];
+}
+
 export interface FileopsApi extends FileopsSession {
   readonly version: 1;
   readonly state: 'stopped' | 'starting' | 'running' | 'failed';
@@ -53,6 +69,13 @@ export interface FileopsApi extends FileopsSession {
   request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: CancellationToken): Promise<Requests[M]['result']>;
   /** Reviewed like an edit, unless the person asked for it: then say `approved`. */
   undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
+  /**
+   * What an agent that the editor starts has to be given so that it gets the tools over MCP. It attaches to the daemon
+   * of this window where that is shared. Waits for a start that is under way; rejects where there is no daemon.
+   */
+  mcpServer(options?: McpServerOptions): Promise<McpServer>;
+  /** The sessions of a shared daemon; fires at most twice a second. */
+  readonly onDidChangeSessions: Event<SessionsResult>;
   readonly onDidRead: Event<DidReadParams>;
   readonly onDidEdit: Event<DidEditParams>;
   readonly onDidBecomeStale: Event<DidBecomeStaleParams>;

@@ -2,6 +2,7 @@
 import type { FileopsApi, FileopsSession } from './api';
 import type { Corrections } from './corrections';
 import type { Daemon } from './daemon/daemon';
+import { mcpServerOf } from './daemon/mcp';
 
 function sessionOf(daemon: Daemon, corrections: Corrections, id: string | undefined): FileopsSession {
   const own = id === undefined ? {} : { session_id: id };
@@ -30,6 +31,8 @@ export function apiOf(daemon: Daemon, corrections: Corrections): FileopsApi {
     history: async params => (await daemon.request('fileops/history', params ?? {})).edits,
     request: (method, params, token) => daemon.request(method, params, token),
     undo: params => daemon.request('fileops/undo', params),
+    mcpServer: options => mcpServerOf(daemon, options),
+    onDidChangeSessions: daemon.on('fileops/didChangeSessions'),
     onDidRead: daemon.on('fileops/didRead'),
     onDidEdit: daemon.on('fileops/didEdit'),
     onDidBecomeStale: daemon.on('fileops/didBecomeStale'),

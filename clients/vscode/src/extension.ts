@@ -5,19 +5,23 @@ import { apiOf } from './apiImpl';
 import { Corrections } from './corrections';
 import { Daemon } from './daemon/daemon';
 import { onDidSelectInterpreter } from './daemon/locate';
+import { showCrash } from './daemon/notices';
 import { ManualCommands } from './manual';
 import type { EditDetails, EditParams, SessionParams, ToolResult, UndoDetails } from './protocol';
 import { EditCalls } from './review/calls';
-import { fragments } from './review/hunks';
-import { Reviews, type Waiting } from './review/queue';
+import { Reviews } from './review/queue';
 import { ReviewView } from './review/view';
-import { columnBeside, DiffPanes, VIEW_SCHEME } from './ui/diff';
+import { AppliedEdits } from './ui/applied';
+import { DiffPanes } from './ui/diff';
 import { History } from './ui/history';
 import { Marks } from './ui/marks';
+import { Sessions } from './ui/sessions';
 import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
 
-const RESTARTING_SETTINGS = ['path', 'interpreter', 'freshness', 'confine', 'roots', 'approval', 'history', 'codeLens', 'bash', 'correction', 'encodings']
+const RESTARTING_SETTINGS = [
+  'path', 'interpreter', 'shared', 'freshness', 'notices', 'confine', 'roots', 'approval', 'agentsApproval', 'history', 'codeLens', 'bash', 'correction', 'encodings',
+]
   .map(name => `fileops.${name}`);
 
 /** For the tests of this extension only; not part of the API. */
@@ -28,6 +32,7 @@ export interface Insides {
   panes: DiffPanes;
   reviews: Reviews;
   reviewView: ReviewView;
+  sessions: Sessions;
   stale: StaleFiles;
   status: Status;
 }
@@ -42,7 +47,6 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const reviews: Reviews = new Reviews(panes, log, async session_id => {
     await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
   });
-  const reviewView = new ReviewView(reviews);
   const calls = new EditCalls(panes);
   const corrections = new Corrections(log);
   const daemon = new Daemon(context, log, {
@@ -50,17 +54,24 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     confirmCommand: (params, token) => reviews.askCommand(params, token),
     correctEdit: (params, token) => corrections.ask(params, token),
   });
-  const status = new Status(daemon, reviews, stale);
-  const history = new History(daemon, panes);
+  const sessions = new Sessions(daemon, log, sessionId => calls.isOwn(sessionId));
+  const reviewView = new ReviewView(reviews, sessions);
+  const status = new Status(daemon, reviews, stale, sessions);
+  const history = new History(daemon, panes, sessions);
+  const applied = new AppliedEdits(daemon, marks, panes, log);
 
   context.subscriptions.push(
-    log, panes, marks, stale, reviewView, reviews, daemon, status, history, new ManualCommands(daemon, panes),
+    log, panes, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);
       reviews.noteStale(event);
     }),
     daemon.on('fileops/didRead')(event => stale.clear(event.file_path, event.session_id)),
-    daemon.on('fileops/didEdit')(event => stale.clear(event.file_path, event.session_id)),
+    daemon.on('fileops/didEdit')(event => {
+      stale.clear(event.file_path, event.session_id);
+      if (!calls.isOwn(event.session_id)) void applied.notified(event, calls.otherWasWritten(event));
+    }),
+    daemon.on('fileops/didConflict')(event => calls.otherWasRefused(event)),
     reviews.onDidAccept(edit => calls.accepted(edit)),
     daemon.onDidSend(call => calls.began(call)),
     daemon.onDidAnswer(({ call, result, error }) => {
@@ -68,19 +79,20 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       const wasReviewed = calls.ended(call, result as Partial<ToolResult> | undefined, error?.message);
       if (error) return;
       if (method === 'fileops/edit' || method === 'fileops/multiEdit') {
-        void showApplied(params as EditParams, result as ToolResult<EditDetails>, marks, wasReviewed ? undefined : panes);
+        applied.answered(params as EditParams, result as ToolResult<EditDetails>, wasReviewed);
       }
-      unmark(result as Partial<ToolResult<UndoDetails>> | null, marks);
+      applied.undone(result as Partial<ToolResult<UndoDetails>> | null);
       if (method === 'fileops/closeSession' || method === 'fileops/resetSession') {
         stale.clearSession((params as SessionParams).session_id ?? 'default');
       }
       if (method === 'fileops/closeSession') corrections.closeSession((params as SessionParams).session_id ?? 'default');
     }),
-    daemon.onDidCrash(() => void tellCrash(reviews.waiting, log)),
+    daemon.onDidCrash(() => void showCrash(reviews.waiting.map(review => review.name), log)),
     daemon.onDidChangeState(state => {
       if (state === 'running' || state === 'starting') return;
       void reviews.withdrawAll('The daemon ended, and this review with it. Nothing was written.');
       stale.clearAll();
+      calls.forgetOthers();
     }),
     vscode.commands.registerCommand('fileops.restart', () => daemon.restart()),
     vscode.commands.registerCommand('fileops.showLog', () => log.show()),
@@ -100,42 +112,11 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void daemon.start();
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, history, marks, panes, reviews, reviewView, stale, status } satisfies Insides, enumerable: false,
+    value: { daemon, history, marks, panes, reviews, reviewView, sessions, stale, status } satisfies Insides, enumerable: false,
   });
 }
 
 /** The editor closes: what waits is refused, nothing is written, the daemon ends. */
 export async function deactivate(): Promise<void> {
   await leave?.();
-}
-
-/** Once for each crash: what it means for the person and for agents. */
-async function tellCrash(waiting: readonly Waiting[], log: vscode.LogOutputChannel): Promise<void> {
-  const reviews = waiting.length === 1 ? ` The review of ${waiting[0]!.name} ended with it; nothing of it was written.`
-    : waiting.length > 1 ? ` ${waiting.length} reviews ended with it; nothing of them was written.` : '';
-  const showLog = 'Show Log';
-  const chosen = await vscode.window.showWarningMessage(
-    `Fileops: the daemon ended unexpectedly and is started again.${reviews} Agents have to read their files again.`, showLog);
-  if (chosen === showLog) log.show();
-}
-
-/** An edit came through: mark its lines and, where wanted and not seen in a review before, show its diff. */
-async function showApplied(
-  params: EditParams, result: ToolResult<EditDetails>, marks: Marks, panes: DiffPanes | undefined,
-): Promise<void> {
-  const { ui_extra: change, details } = result;
-  if (result.status !== 'success' || params.dry_run || !change || change.hunks.length === 0) return;
-  marks.add(change.file_path, change.hunks, details.edit_id ?? '', params.session_id ?? 'default');
-  if (!panes || !vscode.workspace.getConfiguration('fileops').get('diffAfterEdit', false)) return;
-  const pane = panes.create({
-    scheme: VIEW_SCHEME, filePath: change.file_path, ...fragments(change.hunks),
-    title: `${change.file_path.split(/[/\\]/).pop() ?? ''}: agent's edit`,
-  });
-  await panes.show(pane, { viewColumn: columnBeside() });
-}
-
-/** Edits were taken back, by our request or by a command of the server's own: their lines are no longer an agent's. */
-function unmark(result: Partial<ToolResult<UndoDetails>> | null, marks: Marks): void {
-  const undone = result?.details?.undone;
-  if (undone && !result.details?.dry_run) marks.remove(undone);
 }

@@ -11,7 +11,7 @@ import type { HistoryParams, HistoryResult, UndoDetails, UndoParams } from './pr
 import type { ReadDetails, ReadParams } from './protocol/read';
 import type {
   CloseSessionParams, ConflictsResult, FileParams, ForgetResult, RecordReadResult, SessionFilesParams,
-  SessionFilesResult, SessionParams, TrackedResult,
+  SessionFilesResult, SessionParams, SessionsResult, TrackedResult,
 } from './protocol/sessions';
 import type { StatsResult } from './protocol/stats';
 import type { ToolResult, ToolsParams, ToolsResult } from './protocol/tools';
@@ -45,6 +45,7 @@ export interface Requests {
   'fileops/forget': { params: FileParams; result: ForgetResult };
   'fileops/conflicts': { params: SessionParams; result: ConflictsResult };
   'fileops/sessionFiles': { params: SessionFilesParams; result: SessionFilesResult };
+  'fileops/sessions': { params: Record<string, never>; result: SessionsResult };
   'fileops/resetSession': { params: SessionParams; result: null };
   'fileops/stats': { params: SessionParams; result: StatsResult };
   'fileops/describe': { params: DescribeParams; result: DescribeResult };
@@ -64,6 +65,8 @@ export interface Notifications {
   'fileops/watcherHealth': WatcherHealthParams;
   /** The mode of a session changed, by request or by an "always". */
   'fileops/approvalMode': ApprovalModeResult;
+  /** At most twice a second. */
+  'fileops/didChangeSessions': SessionsResult;
 }
 
 /** Requests that the server sends. */

@@ -29,6 +29,12 @@ export function reviewSuite(): void {
       const [review] = insides.reviews.waiting;
       return review?.kind === 'edit' && insides.panes.isShown(review.pane) ? review : undefined;
     }, 'a review is shown');
+    async function restartedWith(setting: string, value: unknown): Promise<void> {
+      const stopped = once(api.onDidChangeState);
+      await set(setting, value);
+      await stopped;
+      await until(() => api.state === 'running', 'it runs again');
+    }
     const proposed = (review: Review): Thenable<vscode.TextDocument> => vscode.workspace.openTextDocument(review.pane.after);
     const nothingLeft = (): Promise<unknown> => until(() => shownDiffs().length === 0 && insides.panes.nDocuments === 0, 'no pane and no text is left');
 
@@ -50,6 +56,32 @@ export function reviewSuite(): void {
       assert.equal(disk(path), 'x = math.pi\ny = 2\n');
       await nothingLeft();
       assert.ok(vscode.window.tabGroups.all.flatMap(g => g.tabs).length === 1, 'the own editor is still there');
+    });
+
+    it('of a file that others changed elsewhere says so, and shows their changes; so does the history', async () => {
+      await restartedWith('freshness', 'relevant');
+      try {
+        const path = file(PARTS);
+        const session = await agent(path);
+        fs.writeFileSync(path, PARTS.replace('line 2\n', 'theirs\n').replace('line 28\n', 'theirs too\n'));
+        const done = session.edit({ file_path: path, old_string: 'line 15\n', new_string: 'ours\n' });
+        const review = await shown();
+        assert.match(String(insides.reviewView.getTreeItem(review).description), /rebased over 2 changes by another program/);
+        const lenses = await insides.reviewView.provideCodeLenses(await proposed(review));
+        assert.ok(lenses.some(({ command }) => command?.title === '$(git-merge) Rebased over 2 changes by another program'));
+        await vscode.commands.executeCommand('fileops.review.showRebased', review.id);
+        const theirs = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'their changes are shown');
+        const text = (await vscode.workspace.openTextDocument(theirs.modified)).getText();
+        assert.ok(text.includes('theirs\n') && text.includes('theirs too\n') && !text.includes('ours\n'), text);
+        await vscode.commands.executeCommand('fileops.closeDiffs');
+        await insides.reviews.decide(review, 'accept');
+        assert.equal((await done).status, 'success', (await done).output);
+        assert.equal(disk(path), PARTS.replace('line 2\n', 'theirs\n').replace('line 28\n', 'theirs too\n').replace('line 15\n', 'ours\n'));
+        const [entry] = await api.history({ file_path: path });
+        assert.match(String(insides.history.getTreeItem(entry!).description), /rebased over 2 changes by another program/);
+      } finally {
+        await restartedWith('freshness', undefined);
+      }
     });
 
     it('whose file changes while it waits says that accepting will be refused, and shows what changed', async () => {

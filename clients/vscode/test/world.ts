@@ -9,6 +9,9 @@ import type { Insides } from '../src/extension';
 export type { Review };
 const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 60_000);
 
+/** Whether this run is one with a shared daemon; else every window has a private one. */
+export const isShared = process.env.FILEOPS_SHARED === '1';
+
 export async function world(): Promise<{ api: FileopsApi; insides: Insides }> {
   const extension = vscode.extensions.getExtension<FileopsApi>('fileops.fileops');
   if (!extension) throw new Error('the extension is not installed');

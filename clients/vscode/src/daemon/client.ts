@@ -21,7 +21,7 @@ export interface Answers {
 
 export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
-  'fileops/approvalMode',
+  'fileops/approvalMode', 'fileops/didChangeSessions',
 ];
 
 /** What the owner of a client does about it. */

@@ -2,20 +2,19 @@
  * One running daemon: started, supervised, restarted, asked. Owns the language client; everything else talks to
  * the daemon through `request` and the events here.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
-import { CloseAction, type CloseHandlerResult, type LanguageClient, State } from 'vscode-languageclient/node';
+import { CloseAction, type CloseHandlerResult, type LanguageClient, ResponseError, State } from 'vscode-languageclient/node';
 import { type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities } from '../protocol';
 import { type Answers, makeClient, NOTIFICATIONS } from './client';
-import { bundledVersion, privateServer } from './install';
-import { find, hasServer, INSTALL_BY_HAND, type Launch, launchOf, ServerMissing } from './locate';
-import { isLost, isTool, lostResult } from './lost';
+import { Crashes } from './crashes';
+import { findLaunch } from './install';
+import { type Launch, ServerMissing } from './locate';
+import { isLost, sendOrLose } from './lost';
+import { SharingNotice, showFailure } from './notices';
+import { ServerProcess } from './process';
+import { sharedLaunch, type Sharing, wantsShared } from './sharing';
 
-// A daemon that dies by itself is started again, but not for ever: what crashes on each request would.
-const MAX_RESTARTS = 3;
-const RESTART_WINDOW_MS = 180_000;
 const STOP_TIMEOUT_MS = 3_000; // the editor gives `deactivate` five seconds
-const STDERR_TAIL_LINES = 20;
 
 export type DaemonState = 'stopped' | 'starting' | 'running' | 'failed';
 
@@ -54,19 +53,24 @@ export class Daemon implements vscode.Disposable {
   readonly onDidCrash = this.#crashed.event;
 
   #client: LanguageClient | undefined;
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
+  /** As it was found, and as it was started. */
+  #program: Launch | undefined;
   #launch: Launch | undefined;
   #state: DaemonState = 'stopped';
   #problem = '';
-  #crashes: number[] = [];
-  #stderr: string[] = [];
+  readonly #crashes = new Crashes();
   #turn: Promise<void> = Promise.resolve(); // starts and stops, one after another
+  #sharing: Sharing = { kind: 'private' };
+  readonly #sharingNotice: SharingNotice;
 
   constructor(
     readonly context: vscode.ExtensionContext,
     readonly log: vscode.LogOutputChannel,
     readonly answers: Answers,
-  ) {}
+  ) {
+    this.#sharingNotice = new SharingNotice(log);
+  }
 
   get state(): DaemonState {
     return this.#state;
@@ -82,9 +86,20 @@ export class Daemon implements vscode.Disposable {
     const result = this.#client?.initializeResult;
     const experimental = result?.capabilities.experimental as { fileops?: ServerCapabilities } | undefined;
     return {
-      origin: this.#launch.origin, command: this.#launch.command, pid: this.#process?.pid,
+      origin: this.#launch.origin, command: this.#launch.command, pid: this.#process?.child.pid,
       version: result?.serverInfo?.version, capabilities: experimental?.fileops,
     };
+  }
+
+  get sharing(): Sharing {
+    return this.#sharing;
+  }
+
+  /** The program and the arguments before its options; waits for a start that is under way. Raises: Error. */
+  async program(): Promise<Launch> {
+    await this.#turn;
+    if (!this.#program || this.#state !== 'running') throw this.#notRunning();
+    return this.#program;
   }
 
   can(method: string): boolean {
@@ -104,12 +119,12 @@ export class Daemon implements vscode.Disposable {
   ): Promise<Requests[M]['result']> {
     await this.#turn;
     if (!this.#client || this.#state === 'failed' || this.#state === 'stopped') {
-      throw new Error(`The Fileops daemon is not running. ${this.#problem}`.trim());
+      throw this.#notRunning();
     }
     const call = { method, params };
     this.#sent.fire(call);
     try {
-      const result = await this.#send<M>(this.#client, method, params, token);
+      const result = await sendOrLose<M>(this.#client, this.log, method, params, token);
       this.#answered.fire({ call, result });
       return result;
     } catch (error) {
@@ -118,17 +133,8 @@ export class Daemon implements vscode.Disposable {
     }
   }
 
-  async #send<M extends keyof Requests>(
-    client: LanguageClient, method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
-  ): Promise<Requests[M]['result']> {
-    try {
-      return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
-    } catch (error) {
-      if (!isLost(error)) throw error;
-      this.log.warn(`${method}: the daemon ended before it answered (${error instanceof Error ? error.message : ''})`);
-      if (isTool(method)) return lostResult(method) as Requests[M]['result'];
-      throw new Error(`The Fileops daemon ended before it answered ${method}.`, { cause: error });
-    }
+  #notRunning(): Error {
+    return new Error(`The Fileops daemon is not running. ${this.#problem}`.trim());
   }
 
   start(): Promise<void> {
@@ -137,7 +143,7 @@ export class Daemon implements vscode.Disposable {
 
   restart(): Promise<void> {
     return this.#inTurn(async () => {
-      this.#crashes = [];
+      this.#crashes.forget();
       await this.#stop();
       await this.#start();
     });
@@ -156,12 +162,10 @@ export class Daemon implements vscode.Disposable {
     this.#become('starting');
     this.#problem = '';
     try {
-      this.#launch = await this.#findLaunch();
-      this.log.info(`Starting ${[this.#launch.command, ...this.#launch.args].join(' ')}, found by: ${this.#launch.origin}`);
-      const client = this.#makeClient();
-      this.#client = client;
-      await client.start();
-      this.#checkProtocol();
+      this.#program = await findLaunch(this.context, this.log);
+      const reason = wantsShared() ? await this.#connectShared(this.#program) : undefined;
+      if (!wantsShared() || reason !== undefined) await this.#connect(this.#program);
+      this.#noteSharing(reason);
       this.#become('running');
       const info = this.server;
       this.log.info(`fileops-server ${info?.version ?? '?'} runs, process ${info?.pid ?? '?'}`);
@@ -170,62 +174,69 @@ export class Daemon implements vscode.Disposable {
     }
   }
 
-  async #findLaunch(): Promise<Launch> {
-    const { extensionPath } = this.context;
-    const bundled = await bundledVersion(extensionPath);
-    const found = await find(extensionPath, this.log);
-    if (!('python' in found)) return found;
-    if (hasServer(found, bundled ?? '0')) return launchOf(found);
-    if (bundled === undefined) {
-      throw new ServerMissing(`${found.command} has no fileops-server, and this build holds none. ${INSTALL_BY_HAND}`, 'fileops.path');
+  /** Returns why the shared daemon cannot be used; undefined once this window is connected by `--shared`. */
+  async #connectShared(program: Launch): Promise<string | undefined> {
+    try {
+      await this.#connect(sharedLaunch(program));
+      return undefined;
+    } catch (error) {
+      if (error instanceof ServerMissing) throw error; // the private daemon is the same program
+      const reason = this.#reasonOf(error);
+      await this.#stopClient();
+      return reason;
     }
-    return privateServer(this.context, found, bundled, this.log);
+  }
+
+  async #connect(launch: Launch): Promise<void> {
+    this.#launch = launch;
+    this.log.info(`Starting ${[launch.command, ...launch.args].join(' ')}, found by: ${launch.origin}`);
+    const client = this.#makeClient();
+    this.#client = client;
+    await client.start();
+    this.#checkProtocol();
+  }
+
+  #noteSharing(reason: string | undefined): void {
+    const connection = this.server?.capabilities?.shared ?? undefined;
+    // The server itself falls back, too, and then tells the user.
+    const isServersChoice = connection === undefined && reason === undefined && wantsShared();
+    const why = isServersChoice ? this.#process?.lastLines.at(-1) ?? 'the server gives no reason' : reason;
+    this.#sharing = connection ? { kind: 'shared', connection } : { kind: 'private', ...(why === undefined ? {} : { reason: why }) };
+    this.#sharingNotice.update(this.#sharing, isServersChoice);
   }
 
   #makeClient(): LanguageClient {
     const client = makeClient(this.log, this.answers, {
-      spawn: () => this.#spawn(),
+      spawn: () => {
+        this.#process = new ServerProcess(this.#launch!);
+        return this.#process.child;
+      },
       closed: ended => this.#closed(ended),
       commandRan: (method, params, result) => this.#answered.fire({ call: { method, params }, result }),
       notified: (method, params) => this.#notified.get(method)!.fire(params as never),
     });
     client.onDidChangeState(({ newState }) => {
-      if (client !== this.#client || this.#state === 'failed') return;
-      if (newState === State.Stopped) this.#become('stopped');
-      if (newState === State.Starting) this.#become('starting');
+      const isEndOfRun = client === this.#client && this.#state === 'running' && newState === State.Stopped;
+      if (isEndOfRun) this.#become('stopped');
     });
     return client;
-  }
-
-  #spawn(): ChildProcess {
-    const { command, args } = this.#launch!;
-    const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-    const child = spawn(command, args, { ...(cwd ? { cwd } : {}), stdio: 'pipe', windowsHide: true });
-    this.#stderr = [];
-    child.stderr.on('data', (data: Buffer) => {
-      this.#stderr = [...this.#stderr, ...data.toString().trimEnd().split('\n')].slice(-STDERR_TAIL_LINES);
-    });
-    this.#process = child;
-    return child;
   }
 
   /** The daemon is gone though nobody asked it to go. */
   #closed(client: LanguageClient): CloseHandlerResult {
     const giveUp = { action: CloseAction.DoNotRestart, handled: true };
     if (client !== this.#client || this.#state !== 'running') return giveUp; // `#start` tells
-    const now = Date.now();
-    this.#crashes = [...this.#crashes.filter(at => now - at < RESTART_WINDOW_MS), now];
-    this.log.error(`The daemon ended by itself (${this.#crashes.length} of ${MAX_RESTARTS + 1}).`, ...this.#stderr.slice(-5));
-    if (this.#crashes.length <= MAX_RESTARTS) {
-      this.#crashed.fire();
-      void this.#inTurn(async () => { // requests wait from now on
-        await new Promise(resolve => setImmediate(resolve)); // the client has its own end to note first
-        await this.#stopClient();
-        await this.#start();
-      });
+    this.log.error(`The daemon ended by itself (${this.#crashes.note()}).`, ...(this.#process?.lastLines.slice(-5) ?? []));
+    if (this.#crashes.problem) {
+      void this.#fail(new Error(this.#crashes.problem));
       return giveUp;
     }
-    void this.#fail(new Error(`The daemon ended ${this.#crashes.length} times within three minutes and is not started again.`));
+    this.#crashed.fire();
+    void this.#inTurn(async () => { // requests wait from now on
+      await new Promise(resolve => setImmediate(resolve)); // the client has its own end to note first
+      await this.#stopClient();
+      await this.#start();
+    });
     return giveUp;
   }
 
@@ -240,24 +251,18 @@ export class Daemon implements vscode.Disposable {
   }
 
   async #fail(error: unknown): Promise<void> {
-    const said = this.#stderr.at(-1);
-    const reason = error instanceof ServerMissing ? error.message
-      : `The daemon did not start: ${said ?? (error instanceof Error ? error.message : String(error))}`;
-    this.#problem = this.#crashes.length > MAX_RESTARTS && error instanceof Error ? error.message : reason;
-    this.log.error(this.#problem, ...this.#stderr);
+    this.#problem = this.#crashes.problem ?? (error instanceof ServerMissing ? error.message : `The daemon did not start: ${this.#reasonOf(error)}`);
+    this.log.error(this.#problem, ...(this.#process?.lastLines ?? []));
     this.#become('failed');
     const setting = error instanceof ServerMissing ? error.setting : undefined;
-    void this.#tell(this.#problem, setting);
+    void showFailure(this.#problem, setting, this.log);
     await this.#stopClient();
   }
 
-  async #tell(problem: string, setting: string | undefined): Promise<void> {
-    const [openSetting, showLog, restart] = ['Open Setting', 'Show Log', 'Restart'];
-    const buttons = setting ? [openSetting, showLog, restart] : [showLog, restart];
-    const chosen = await vscode.window.showErrorMessage(`Fileops: ${problem}`, ...buttons);
-    if (chosen === openSetting) await vscode.commands.executeCommand('workbench.action.openSettings', setting);
-    if (chosen === showLog) this.log.show();
-    if (chosen === restart) await vscode.commands.executeCommand('fileops.restart');
+  /** The answer to `initialize`, else what the process itself said last, else what the client noticed. */
+  #reasonOf(error: unknown): string {
+    if (error instanceof ResponseError && !isLost(error)) return error.message;
+    return this.#process?.lastLines.at(-1) ?? (error instanceof Error ? error.message : String(error));
   }
 
   async #stop(): Promise<void> {
@@ -274,7 +279,7 @@ export class Daemon implements vscode.Disposable {
     } catch (error) {
       this.log.debug(`Stopping: ${String(error)}`); // it was dead already, or is killed by the client now
     }
-    this.#process?.kill();
+    this.#process?.child.kill();
     this.#process = undefined;
   }
 

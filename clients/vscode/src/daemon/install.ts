@@ -7,10 +7,22 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
+import { find, hasServer, INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
+
+/** The daemon's program: the one that is there, else the one of this extension. Raises: ServerMissing. */
+export async function findLaunch(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<Launch> {
+  const bundled = await bundledVersion(context.extensionPath);
+  const found = await find(context.extensionPath, log);
+  if (!('python' in found)) return found;
+  if (hasServer(found, bundled ?? '0')) return launchOf(found);
+  if (bundled === undefined) {
+    throw new ServerMissing(`${found.command} has no fileops-server, and this build holds none. ${INSTALL_BY_HAND}`, 'fileops.path');
+  }
+  return privateServer(context, found, bundled, log);
+}
 
 /** Version of the wheel in this extension; undefined in a tree where none was built. */
-export async function bundledVersion(extensionPath: string): Promise<string | undefined> {
+async function bundledVersion(extensionPath: string): Promise<string | undefined> {
   const names = await fs.readdir(wheels(extensionPath)).catch(() => []);
   return names.map(name => /^fileops_server-([^-]+)-/.exec(name)?.[1]).find(version => version !== undefined);
 }
@@ -20,7 +32,7 @@ const wheels = (extensionPath: string): string => path.join(extensionPath, 'bund
 const pythonIn = (folder: string): string => path.join(folder, 'bin', 'python');
 
 /** Raises: ServerMissing, with what pip or venv said in the log. */
-export async function privateServer(
+async function privateServer(
   context: vscode.ExtensionContext, base: Interpreter, version: string, log: vscode.LogOutputChannel,
 ): Promise<Launch> {
   const [major, minor] = base.python;

@@ -70,15 +70,17 @@ const PROBE = [
   '    from importlib import metadata',
   '    try: server = metadata.version("fileops-server")',
   '    except metadata.PackageNotFoundError: pass',
-  'print(json.dumps({"python": list(sys.version_info[:3]), "server": server}))',
+  'print(json.dumps({"python": list(sys.version_info[:3]), "server": server, "executable": sys.executable}))',
 ].join('\n');
 
 /** What an interpreter is and has; undefined where it cannot be run. cwd: a folder that holds no Python file. */
 export async function probe(command: string, origin: string, cwd: string): Promise<Interpreter | undefined> {
   try {
     const { stdout } = await run(command, ['-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
-    const found = JSON.parse(stdout) as { python: number[]; server: string | null };
-    return { command, origin, python: found.python, server: found.server };
+    const found = JSON.parse(stdout) as { python: number[]; server: string | null; executable?: string };
+    // Absolute, so that another program can start it, whatever its PATH is.
+    const absolute = path.isAbsolute(command) ? command : found.executable || command;
+    return { command: absolute, origin, python: found.python, server: found.server };
   } catch {
     return undefined;
   }

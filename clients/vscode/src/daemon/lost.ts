@@ -1,6 +1,21 @@
 /** Requests that the daemon did not live to answer, and what agents get in place of an answer. */
-import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-languageclient/node';
-import type { ToolResult } from '../protocol';
+import type * as vscode from 'vscode';
+import { ConnectionError, ErrorCodes, type LanguageClient, ResponseError } from 'vscode-languageclient/node';
+import type { Requests, ToolResult } from '../protocol';
+
+/** Raises: Error where what is no tool was lost; ResponseError. */
+export async function sendOrLose<M extends keyof Requests>(
+  client: LanguageClient, log: vscode.LogOutputChannel, method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
+): Promise<Requests[M]['result']> {
+  try {
+    return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    log.warn(`${method}: the daemon ended before it answered (${error instanceof Error ? error.message : ''})`);
+    if (isTool(method)) return lostResult(method) as Requests[M]['result'];
+    throw new Error(`The Fileops daemon ended before it answered ${method}.`, { cause: error });
+  }
+}
 
 // No answer will come: the pipe broke, or the client noticed that it had.
 const LOST_CODES: readonly number[] = [
@@ -15,10 +30,10 @@ export function isLost(error: unknown): boolean {
 
 const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo', 'fileops/bash'];
 
-export const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
+const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
 
 /** What an agent and its model read; what the session had read is forgotten with the daemon. */
-export function lostResult(method: string): ToolResult {
+function lostResult(method: string): ToolResult {
   const unsure = method === 'fileops/bash' ? ' Whether the command ran is not known.'
     : CHANGING_TOOLS.includes(method) ? ' Whether the edit was made is not known.' : '';
   const message = `The file daemon ended before it answered.${unsure}`;

@@ -1,11 +1,14 @@
 /** The settings that the daemon is started with, as its `initializationOptions`. */
 import * as vscode from 'vscode';
-import type { EncodingRule, InitializationOptions } from '../protocol';
+import type { ApprovalMode, EncodingRule, InitializationOptions } from '../protocol';
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
+  const agentsApproval = config.get<ApprovalMode>('agentsApproval', 'default');
   return {
+    ...(agentsApproval === 'default' ? {} : { agents_approval: agentsApproval }),
     freshness: config.get('freshness', 'mtime'),
+    notices: config.get('notices', 'off'),
     confine: config.get('confine', 'edits'),
     roots: config.get<string[]>('roots', []),
     approval_mode: config.get('approval.mode', 'default'),

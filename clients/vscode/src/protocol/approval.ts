@@ -1,5 +1,7 @@
 /** Which edits are asked about, and the question. */
 import type { Hunk, Operation } from './diff';
+import type { Rebased } from './edit';
+import type { AskingSession } from './sessions';
 
 export type ApprovalMode = 'default' | 'auto_edit' | 'yolo';
 
@@ -21,11 +23,13 @@ export interface ConfirmEditParams {
   operation: Operation;
   diff: string;
   hunks: Hunk[];
+  /** Whose edit it is, where it is another client's of a shared daemon. */
+  session?: AskingSession;
+  /** What others changed since the agent read the file, where the edit is applied to their text. */
+  rebased?: Rebased;
   /** Null over 1 MB, like `proposed_text`. */
   original_text: string | null;
   proposed_text: string | null;
-  /** Present if others changed the file since the agent read it. */
-  rebased?: { changed_by: string; n_foreign_hunks: number };
 }
 
 export interface ConfirmEditResult {

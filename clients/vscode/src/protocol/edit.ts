@@ -1,4 +1,5 @@
 /** `fileops/edit` and `fileops/multiEdit`. */
+import type { LineRange } from './diff';
 
 export interface EditParams {
   file_path: string;
@@ -48,6 +49,35 @@ export interface EditDetails {
   changed_by?: string;
   also_changed_by?: string | null;
   diff_since_read?: string | null;
+  /** Of an edit that was applied though others had changed the file, with `freshness` "relevant". */
+  rebased?: Rebased;
+  /** Of an edit that was refused, with `freshness` "relevant". */
+  relevance?: Relevance;
+  /** What others changed in the files of the session, with the option `notices`. */
+  notices?: Notice[];
+}
+
+export interface Rebased {
+  /** "external", "buffer" or a session. */
+  changed_by: string;
+  n_foreign_hunks: number;
+  /** What they changed, in the text before the edit. */
+  ranges: LineRange[];
+  diff: string;
+}
+
+/** Why a change of others does not let an edit through. */
+export interface Relevance {
+  reason: 'no_base' | 'format' | 'too_large' | 'near' | 'elsewhere' | 'no_match_now' | 'no_match_then' | 'count';
+  ranges: LineRange[];
+}
+
+export interface Notice {
+  file_path: string;
+  changed_by: string;
+  kind: 'modified' | 'unsaved' | 'edited' | 'gone';
+  diff: string | null;
+  truncated: boolean;
 }
 
 export interface StepDetails {

@@ -1,5 +1,6 @@
 /** Edits that were made, and undo. */
 import type { LineRange, Operation, Stats, UiExtra } from './diff';
+import type { Rebased } from './edit';
 
 export interface HistoryParams {
   file_path?: string;
@@ -21,6 +22,8 @@ export interface HistoryEntry {
   undone_by: string | null;
   /** The edits that this one took back. */
   undoes: string[];
+  /** What others had changed since the agent read the file. */
+  rebased?: Pick<Rebased, 'changed_by' | 'n_foreign_hunks'>;
 }
 
 export interface HistoryResult {

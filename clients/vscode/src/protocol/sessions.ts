@@ -1,4 +1,5 @@
-/** What a session knows of its files. */
+/** Sessions: who they are, and what each knows of its files. */
+import type { ApprovalMode } from './approval';
 import type { ToolError } from './errors';
 
 export interface SessionParams {
@@ -72,4 +73,28 @@ export interface SessionFile {
 
 export interface SessionFilesResult {
   files: SessionFile[];
+}
+
+/** Whose edit is asked about: a session of another connection to a shared daemon. */
+export interface AskingSession {
+  /** Its full name: unique in the daemon. */
+  session_id: string;
+  /** The program: `claude-code`, `codex`. */
+  host: string;
+  /** For a person. */
+  label: string;
+}
+
+/** A session of a shared daemon, of this connection or of another one. */
+export interface Session extends AskingSession {
+  connected: boolean;
+  approval_mode: ApprovalMode;
+  n_reads: number;
+  n_edits: number;
+  /** Seconds since the epoch. */
+  last_seen: number;
+}
+
+export interface SessionsResult {
+  sessions: Session[];
 }

@@ -1,11 +1,14 @@
 /**
- * Edits under way: which of them a person has accepted, and what came of those. An accepted edit that is refused all
- * the same (the file changed meanwhile, the disk is full) is told to the person who believes it done.
+ * Edits in progress: which of them the user has accepted, and whether those were written. The user is told of an
+ * accepted edit that was refused nevertheless (the file changed while it waited, the disk is full).
+ *
+ * The outcome of an edit of this window's agents is in its answer; that of another client's of a shared daemon is an
+ * event of its session and file.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Call } from '../daemon/daemon';
-import type { EditParams, ErrorCode, ToolResult } from '../protocol';
+import type { DidConflictParams, DidEditParams, EditParams, ErrorCode, SessionParams, ToolResult } from '../protocol';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { showChanges } from './changes';
 import type { AcceptedEdit } from './queue';
@@ -14,15 +17,27 @@ const EDITING_METHODS: readonly string[] = ['fileops/edit', 'fileops/multiEdit',
 
 export class EditCalls {
   readonly #accepted = new Map<Call, AcceptedEdit | undefined>();
+  readonly #acceptedOfOthers = new Map<string, AcceptedEdit>();
+  /** Sessions that send their requests through this window. */
+  readonly #ownSessions = new Set<string>();
 
   constructor(readonly panes: DiffPanes) {}
 
   began(call: Call): void {
+    if (isToolOfSession(call.method)) this.#ownSessions.add((call.params as SessionParams).session_id ?? 'default');
     if (EDITING_METHODS.includes(call.method)) this.#accepted.set(call, undefined);
+  }
+
+  isOwn(sessionId: string): boolean {
+    return this.#ownSessions.has(sessionId);
   }
 
   /** The question does not name its call: it is the oldest of that session and file, else an undo. */
   accepted(edit: AcceptedEdit): void {
+    if (edit.params.session && !this.isOwn(edit.params.session_id)) {
+      this.#acceptedOfOthers.set(keyOf(edit.params), edit);
+      return;
+    }
     const calls = [...this.#accepted].filter(([, accepted]) => !accepted).map(([call]) => call);
     const call = calls.find(({ params }) => isOf(params as Partial<EditParams>, edit))
       ?? [...this.#accepted.keys()].find(({ method }) => method === 'fileops/undo');
@@ -36,6 +51,24 @@ export class EditCalls {
     const error = problem === undefined ? result?.error : { code: 'io_error' as const, message: problem };
     if (edit && error && error.code !== 'rejected') void this.#tell(edit, error.code, error.message);
     return edit !== undefined;
+  }
+
+  /** An edit of another client was written. The answer: whether a person accepted it. */
+  otherWasWritten(event: DidEditParams): boolean {
+    return this.#acceptedOfOthers.delete(keyOf(event));
+  }
+
+  /** An edit of another client was refused, because the file changed. */
+  otherWasRefused(event: DidConflictParams): void {
+    const edit = this.#acceptedOfOthers.get(keyOf(event));
+    if (!edit) return;
+    this.#acceptedOfOthers.delete(keyOf(event));
+    void this.#tell(edit, 'modified_externally', '');
+  }
+
+  /** The daemon ended: no more events of these edits. */
+  forgetOthers(): void {
+    this.#acceptedOfOthers.clear();
   }
 
   async #tell(edit: AcceptedEdit, code: ErrorCode, reason: string): Promise<void> {
@@ -61,3 +94,9 @@ export class EditCalls {
 
 const isOf = (call: Partial<EditParams>, { params }: AcceptedEdit): boolean =>
   call.file_path === params.file_path && (call.session_id ?? 'default') === params.session_id;
+
+const TOOL_METHODS: readonly string[] = [...EDITING_METHODS, 'fileops/read', 'fileops/bash', 'fileops/recordRead'];
+
+const isToolOfSession = (method: string): boolean => TOOL_METHODS.includes(method);
+
+const keyOf = ({ session_id, file_path }: { session_id: string; file_path: string }): string => `${session_id}\0${file_path}`;

@@ -3,13 +3,13 @@
  * for, and the answer that follows from a decision. Knows nothing of the queue.
  */
 import * as vscode from 'vscode';
-import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
 import type { ConfirmCommandParams, ConfirmCommandResult } from '../protocol';
+import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
+import { inOneLine } from '../ui/labels';
 import type { Outcome } from './edit';
 
 /** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
 const FILE_NAME = 'command.fileops-command';
-const MAX_TITLE_CHARS = 60;
 
 export class CommandReview {
   readonly kind = 'command';
@@ -76,14 +76,4 @@ function textOf({ command, cwd, session_id, description }: ConfirmCommandParams)
     text.trim().split(/\r\n|[\r\n\u2028\u2029]/).map((line, i) => `# ${i === 0 ? label : ' '.repeat(label.length)}${line}\n`).join('');
   return comment('', `${inOneLine(session_id)} wants to run this command.`)
     + comment('in   ', cwd) + comment('why  ', description?.trim() ? description : 'the agent does not say') + `\n${command}\n`;
-}
-
-/** As a label that knows icons shows it: `$(` of a command is no icon. */
-export const literally = (text: string): string => text.replaceAll('$(', '\\$(');
-
-/** For a row or a title: the first line, shortened, what is invisible made visible. */
-function inOneLine(text: string): string {
-  const [first = '', ...rest] = text.trim().split(/\r\n|[\r\n\u2028\u2029]/);
-  const visible = first.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
-  return visible.length > MAX_TITLE_CHARS ? `${visible.slice(0, MAX_TITLE_CHARS)}…` : visible + (rest.length > 0 ? ' …' : '');
 }

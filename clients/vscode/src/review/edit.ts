@@ -6,6 +6,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
+import { inOneLine } from '../ui/labels';
 import { changesOf, compose, fragments, linesOf, moved, normalised, type Place } from './hunks';
 import type { ConfirmEditParams, ConfirmEditResult, Hunk } from '../protocol';
 
@@ -40,7 +41,7 @@ export class Review {
     const sides = isComplete ? { before: this.#original, after: proposed } : fragments(params.hunks);
     this.pane = panes.create({
       scheme: REVIEW_SCHEME, filePath: params.file_path, isEditable: isComplete, ...sides,
-      title: `${path.basename(params.file_path)}: ${params.operation === 'create' ? 'new file' : 'edit'} waits for you`,
+      title: `${path.basename(params.file_path)}: ${params.operation === 'create' ? 'new file' : 'edit'}${params.session ? ` by ${inOneLine(params.session.label)}` : ''} waits for you`,
     });
     this.#proposedText = sides.after;
   }
@@ -57,6 +58,11 @@ export class Review {
 
   get place(): string {
     return this.params.file_path;
+  }
+
+  /** Whose edit it is, for a person. */
+  get agent(): string {
+    return inOneLine(this.params.session?.label ?? this.params.session_id);
   }
 
   /** Nothing can be decided any more. */

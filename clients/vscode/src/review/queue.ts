@@ -5,11 +5,13 @@
 import * as vscode from 'vscode';
 import type { ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DidBecomeStaleParams } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
+import { literally } from '../ui/labels';
 import { sentence } from '../ui/stale';
 import { showChanges } from './changes';
-import { CommandReview, literally } from './command';
+import { CommandReview } from './command';
 import { type Outcome, Review } from './edit';
 import { ReviewFocus } from './focus';
+import { showRebased } from './rebased';
 
 export type Waiting = Review | CommandReview;
 
@@ -66,6 +68,7 @@ export class Reviews implements vscode.Disposable {
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
       command('nextHunk', review => this.#nextHunk(review)),
       command('showChanges', review => showChanges(panes, review.params)),
+      command('showRebased', ({ params }) => params.rebased && showRebased(panes, params.file_path, params.rebased)),
     ];
   }
 
@@ -75,7 +78,8 @@ export class Reviews implements vscode.Disposable {
 
   /** Never rejects: a question that cannot be shown is still listed and can be decided there. */
   ask(params: ConfirmEditParams, token: vscode.CancellationToken): Promise<ConfirmEditResult> {
-    return this.#enqueue(token, 'The agent took its edit back.', (id, answer) => new Review(id, params, answer, this.panes));
+    const withdrawn = params.session ? 'It was withdrawn, or decided in another editor.' : 'The agent took its edit back.';
+    return this.#enqueue(token, withdrawn, (id, answer) => new Review(id, params, answer, this.panes));
   }
 
   /** As `ask`, for a command. */

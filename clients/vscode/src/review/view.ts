@@ -4,10 +4,12 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Hunk } from '../protocol';
+import type { Hunk, Rebased } from '../protocol';
 import { REVIEW_SCHEME } from '../ui/diff';
+import type { Sessions } from '../ui/sessions';
 import type { Review } from './edit';
 import type { Reviews, Waiting } from './queue';
+import { rebasedSentence } from './rebased';
 
 export class ReviewView
 implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProvider, vscode.TreeDataProvider<Waiting> {
@@ -21,7 +23,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
   readonly onDidChangeTreeData = this.#rows.event;
   readonly onDidChangeFileDecorations = this.#badges.event;
 
-  constructor(readonly reviews: Reviews) {
+  constructor(readonly reviews: Reviews, readonly sessions: Sessions) {
     this.#tree = vscode.window.createTreeView('fileops.reviews', { treeDataProvider: this });
     this.#disposables = [
       this.#tree, this.#lenses, this.#rows, this.#badges,
@@ -49,7 +51,8 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     await review.settled;
     const n = review.changes.length;
     const places = review.places();
-    return [...staleLenses(review, places[0]?.changed ?? 0), ...places.flatMap(({ hunk, changed }) => {
+    const top = places[0]?.changed ?? 0;
+    return [...staleLenses(review, top), ...this.#rebasedLenses(review, top), ...places.flatMap(({ hunk, changed }) => {
       const line = Math.min(changed, Math.max(document.lineCount - 1, 0));
       const range = new vscode.Range(line, 0, line, 0);
       const isDropped = review.dropped.has(hunk.id);
@@ -68,6 +71,18 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     })];
   }
 
+  #rebasedLenses({ id, params }: Review, line: number): vscode.CodeLens[] {
+    if (!params.rebased) return [];
+    return [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
+      command: 'fileops.review.showRebased', arguments: [id], title: `$(git-merge) ${capitalized(this.#sentenceOf(params.rebased))}`,
+      tooltip: 'The agent read the file before these changes. Show them',
+    })];
+  }
+
+  #sentenceOf(rebased: Rebased): string {
+    return rebasedSentence(rebased, id => this.sessions.nameOf(id));
+  }
+
   /** The tab of a review whose file changed meanwhile. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== REVIEW_SCHEME) return undefined;
@@ -81,7 +96,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
   }
 
   getTreeItem(review: Waiting): vscode.TreeItem {
-    const item = review.kind === 'command' ? review.row() : rowOf(review);
+    const item = review.kind === 'command' ? review.row() : rowOf(review, review.params.rebased ? ` · ${this.#sentenceOf(review.params.rebased)}` : '');
     item.id = String(review.id);
     item.command = { command: 'fileops.review.focus', title: 'Open', arguments: [review] };
     return item;
@@ -91,6 +106,8 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 const refusal = (staleness: string): string => `The file ${staleness}: accepting will be refused`;
 
@@ -105,10 +122,10 @@ function staleLenses(review: Review, line: number): vscode.CodeLens[] {
   ];
 }
 
-function rowOf({ params, dropped, changes, staleness }: Review): vscode.TreeItem {
+function rowOf({ agent, params, dropped, changes, staleness }: Review, note: string): vscode.TreeItem {
   const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
   item.label = path.basename(params.file_path);
-  item.description = `${staleness ? 'file changed · ' : ''}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${params.session_id}`;
+  item.description = `${staleness ? 'file changed · ' : ''}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${agent}${note}`;
   item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}${staleness ? `\n\n${refusal(staleness)}.` : ''}`);
   item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : params.operation === 'create' ? 'new-file' : 'edit');
   item.contextValue = staleness ? 'review.stale' : 'review';

@@ -7,7 +7,9 @@ import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { HistoryEntry, ToolResult, UndoDetails, UndoParams } from '../protocol';
 import { fragments, parseUnified } from '../review/hunks';
+import { rebasedSentence } from '../review/rebased';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
+import type { Sessions } from './sessions';
 
 /** Of what the person did: undos that they asked for. */
 const OWN_SESSION = '';
@@ -29,13 +31,14 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   readonly #disposables: vscode.Disposable[];
   #sessions: SessionRow[] = [];
 
-  constructor(readonly daemon: Daemon, readonly panes: DiffPanes) {
+  constructor(readonly daemon: Daemon, readonly panes: DiffPanes, readonly sessions: Sessions) {
     this.#view = vscode.window.createTreeView<Row>('fileops.history', { treeDataProvider: this });
     const register = vscode.commands.registerCommand;
     this.#disposables = [
       this.#view, this.#rows,
       daemon.on('fileops/didEdit')(() => this.refresh()),
       daemon.onDidChangeState(() => this.refresh()),
+      sessions.onDidChangeNames(() => this.refresh()),
       register('fileops.history.refresh', () => this.refresh()),
       register('fileops.history.show', (target: unknown) => this.#withEdit(target, edit => this.show(edit))),
       register('fileops.history.undo', (target: unknown) => this.#withEdit(target, edit => this.undo({ edit_id: edit.edit_id }))),
@@ -115,7 +118,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   getTreeItem(row: Row): vscode.TreeItem {
     if (isSession(row)) {
       const isOwn = row.session === OWN_SESSION;
-      const item = new vscode.TreeItem(isOwn ? 'You' : `Session ${row.session}`, vscode.TreeItemCollapsibleState.Expanded);
+      const item = new vscode.TreeItem(isOwn ? 'You' : `Session ${this.sessions.nameOf(row.session)}`, vscode.TreeItemCollapsibleState.Expanded);
       item.id = `session:${row.session}`;
       item.description = `${row.edits.length} ${row.edits.length === 1 ? 'edit' : 'edits'}`;
       item.contextValue = isOwn ? 'own' : 'session';
@@ -124,7 +127,8 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     const item = new vscode.TreeItem(path.basename(row.file_path));
     item.id = row.edit_id;
     const note = row.undone_by !== null ? ' · undone' : row.undoes.length > 0 ? ' · an undo' : '';
-    item.description = `+${row.stats.added} −${row.stats.removed} · ${clock(row.timestamp)}${note}`;
+    const rebased = row.rebased ? ` · ${rebasedSentence(row.rebased, id => this.sessions.nameOf(id))}` : '';
+    item.description = `+${row.stats.added} −${row.stats.removed} · ${clock(row.timestamp)}${note}${rebased}`;
     item.tooltip = new vscode.MarkdownString(`${row.summary}\n\n${row.file_path}`);
     item.iconPath = new vscode.ThemeIcon(iconOf(row));
     item.contextValue = row.undoable ? 'edit.undoable' : 'edit';

@@ -59,9 +59,10 @@ export class Marks implements vscode.Disposable {
     ];
   }
 
-  /** An edit was applied: mark its lines. */
+  /** An edit was applied: mark its lines. One that is marked already stays as it is. */
   add(filePath: string, hunks: readonly Hunk[], editId: string, sessionId: string): void {
     const uri = vscode.Uri.file(filePath);
+    if (this.#marks.get(uri.toString())?.some(mark => mark.editId === editId)) return;
     const touched = touchedLines(hunks);
     const marks = this.#marks.get(uri.toString()) ?? [];
     // Those that the document does not show yet are in the lines of the text before this edit.

@@ -2,8 +2,9 @@
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { ApprovalMode, WatcherHealthParams } from '../protocol';
-import { literally } from '../review/command';
 import type { Reviews } from '../review/queue';
+import { literally } from './labels';
+import type { Sessions } from './sessions';
 import { type StaleFiles, staleName } from './stale';
 
 export class Status implements vscode.Disposable {
@@ -13,7 +14,7 @@ export class Status implements vscode.Disposable {
   /** Sessions that are asked less than the others; the way back is in the menu. */
   readonly #modes = new Map<string, ApprovalMode>();
 
-  constructor(readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles) {
+  constructor(readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles, readonly sessions: Sessions) {
     this.#item.name = 'Fileops';
     this.#item.command = 'fileops.showMenu';
     this.#disposables = [
@@ -36,6 +37,7 @@ export class Status implements vscode.Disposable {
       }),
       reviews.onDidChange(() => this.#draw()),
       stale.onDidChange(() => this.#draw()),
+      sessions.onDidChange(() => this.#draw()),
       vscode.commands.registerCommand('fileops.showMenu', () => this.#menu()),
       vscode.commands.registerCommand('fileops.askAgain', (session_id: string) =>
         daemon.request('fileops/setApprovalMode', { session_id, mode: 'default' })),
@@ -60,9 +62,18 @@ export class Status implements vscode.Disposable {
     tooltip.appendText(sentence);
     const server = this.daemon.server;
     if (server && this.daemon.state === 'running') tooltip.appendText(`\nfileops-server ${server.version ?? ''}, found by: ${server.origin}`);
+    for (const line of this.#saySharing()) tooltip.appendText(`\n${line}`);
     for (const event of this.stale.files.slice(0, 10)) tooltip.appendText(`\n≠ ${staleName(event)}`);
     this.#item.tooltip = tooltip;
     this.#item.accessibilityInformation = { label: `Fileops: ${sentence}` };
+  }
+
+  #saySharing(): string[] {
+    const { sharing, state } = this.daemon;
+    if (state !== 'running') return [];
+    if (sharing.kind === 'private') return sharing.reason === undefined ? [] : [`A private daemon, as the shared one could not be used: ${sharing.reason}`];
+    const names = this.sessions.all.filter(session => session.connected).map(session => this.sessions.nameOf(session.session_id));
+    return [names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.'];
   }
 
   #say(): [text: string, sentence: string, color?: 'warning' | 'error'] {
@@ -92,12 +103,13 @@ export class Status implements vscode.Disposable {
       label: `$(diff) ${staleName(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),
     }));
     const modes = [...this.#modes].map(([session_id, mode]) => ({
-      label: `$(shield) Ask Again Before Edits of Session ${session_id}`, description: mode, command: 'fileops.askAgain', argument: session_id,
+      label: `$(shield) Ask Again Before Edits of Session ${this.sessions.nameOf(session_id)}`, description: mode, command: 'fileops.askAgain', argument: session_id,
     }));
     const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { command: string; argument?: unknown }>([
       ...reviews, ...(reviews.length > 0 ? [separator] : []),
       ...stale, ...(stale.length > 0 ? [separator] : []),
       ...modes,
+      { label: '$(plug) Agents', command: 'fileops.sessions.focus' },
       { label: '$(history) Agent Edits', command: 'fileops.history.focus' },
       { label: '$(discard) Undo the Last Agent Edit', command: 'fileops.history.undoLast' },
       { label: '$(close) Dismiss All Marks', command: 'fileops.dismissAllMarks' },

@@ -1,0 +1,49 @@
+/** What the user is told of the daemon: that it did not start, that it ended by itself, that it is a private one. */
+import * as vscode from 'vscode';
+import type { Sharing } from './sharing';
+
+export async function showFailure(problem: string, setting: string | undefined, log: vscode.LogOutputChannel): Promise<void> {
+  const [openSetting, showLog, restart] = ['Open Setting', 'Show Log', 'Restart'];
+  const buttons = setting ? [openSetting, showLog, restart] : [showLog, restart];
+  const chosen = await vscode.window.showErrorMessage(`Fileops: ${problem}`, ...buttons);
+  if (chosen === openSetting) await vscode.commands.executeCommand('workbench.action.openSettings', setting);
+  if (chosen === showLog) log.show();
+  if (chosen === restart) await vscode.commands.executeCommand('fileops.restart');
+}
+
+/** Once for each crash: what it means for the user and for agents. names: of the reviews that waited. */
+export async function showCrash(names: readonly string[], log: vscode.LogOutputChannel): Promise<void> {
+  const reviews = names.length === 1 ? ` The review of ${names[0]!} ended with it; nothing of it was written.`
+    : names.length > 1 ? ` ${names.length} reviews ended with it; nothing of them was written.` : '';
+  const showLog = 'Show Log';
+  const chosen = await vscode.window.showWarningMessage(
+    `Fileops: the daemon ended unexpectedly and is started again.${reviews} Agents have to read their files again.`, showLog);
+  if (chosen === showLog) log.show();
+}
+
+/** Says once that the daemon is private though a shared one was asked for; again only if it was shared in between. */
+export class SharingNotice {
+  #isSaid = false;
+
+  constructor(readonly log: vscode.LogOutputChannel) {}
+
+  /** isServersChoice: the server itself has told the user. */
+  update(sharing: Sharing, isServersChoice: boolean): void {
+    if (sharing.kind === 'shared') this.#isSaid = false;
+    if (sharing.kind === 'shared' || sharing.reason === undefined || this.#isSaid) return;
+    this.#isSaid = true;
+    this.log.warn(`The shared daemon is not used: ${sharing.reason}`);
+    if (!isServersChoice) void this.#say(sharing.reason);
+  }
+
+  async #say(reason: string): Promise<void> {
+    const [showLog, retry] = ['Show Log', 'Try Again'];
+    const chosen = await vscode.window.showWarningMessage(
+      `Fileops: this window has a private daemon, because the shared one could not be used: ${ended(reason)} `
+      + 'Agents that run outside this window do not see your unsaved text, and you do not review their edits.', showLog, retry);
+    if (chosen === showLog) this.log.show();
+    if (chosen === retry) await vscode.commands.executeCommand('fileops.restart');
+  }
+}
+
+const ended = (sentence: string): string => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);

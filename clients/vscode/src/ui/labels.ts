@@ -1,0 +1,13 @@
+/** Texts of others (commands, names) as labels: in one line, without what the editor would draw as an icon. */
+
+const MAX_CHARS = 60;
+
+/** `$(` of a text is no icon. */
+export const literally = (text: string): string => text.replaceAll('$(', '\\$(');
+
+/** For a row or a title: the first line, shortened, what is invisible made visible. */
+export function inOneLine(text: string): string {
+  const [first = '', ...rest] = text.trim().split(/\r\n|[\r\n\u2028\u2029]/);
+  const visible = first.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
+  return visible.length > MAX_CHARS ? `${visible.slice(0, MAX_CHARS)}…` : visible + (rest.length > 0 ? ' …' : '');
+}
