@@ -25,7 +25,7 @@ def test_demo_plays_its_steps(capsys: pytest.CaptureFixture[str], monkeypatch: p
     monkeypatch.setenv("COLUMNS", "60")
     assert run_demo() == 0
     told = capsys.readouterr().out
-    assert re.findall(r"^(\d)\. ", told, re.MULTILINE) == list("123456789")
+    assert re.findall(r"^(\d+)\. ", told, re.MULTILINE) == [str(number) for number in range(1, 11)]
     assert "     4→cheese = 1" in told
     assert "-cheese = 1\n" in told
     assert "+cheese = 3\n" in told

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
 REFUSED = "File has been modified externally. Either by user or a linter. Read it first before writing to it."
 TOOLS = ("Read", "Edit", "MultiEdit")
 N_CHARACTERS = 60_000
+CODE = "".join(f"line {number}\n" for number in range(1, 13))
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
     assert len(lines) == N_CHARACTERS
     (project / "long.txt").write_text(lines, encoding="utf-8")
     (project / "picture.png").write_bytes(picture("PNG"))
+    code = project / "b.txt"
+    code.write_text(CODE, encoding="utf-8")
     path = str(hello)
     return {
         "read": Call("Read", {"file_path": path}),
@@ -85,6 +88,15 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
         ),
         "second read": Call("Read", {"file_path": path}),
         "second edit": Call("Edit", {"file_path": path, "old_string": "hello foreign", "new_string": "hello again"}),
+        "read before the formatter": Call("Read", {"file_path": str(code)}),
+        "edit beside the formatter": Call(
+            "Edit",
+            {"file_path": str(code), "old_string": "line 10", "new_string": "mine"},
+            before=lambda: (code.write_text(CODE.replace("line 2\n", "line  2\n"), encoding="utf-8"), None)[1],
+        ),
+        "edit after the formatter": Call(
+            "Edit", {"file_path": str(code), "old_string": "line  2", "new_string": "line two"}
+        ),
         "long read": Call("Read", {"file_path": str(project / "long.txt")}),
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
@@ -131,6 +143,13 @@ def test_edit_after_foreign_change_is_refused_and_reports_the_change(story: Stor
 def test_agent_reads_again_and_edits_what_the_other_wrote(story: Story) -> None:
     assert "1→hello foreign" in story.results["second read"].text
     assert "1→hello again" in story.results["second edit"].text
+
+
+def test_agent_beside_a_formatter_needs_no_second_read(story: Story) -> None:
+    beside = story.results["edit beside the formatter"].text
+    assert "has been updated" in beside
+    assert "Other lines of" in beside and "+line  2" in beside
+    assert "has been updated" in story.results["edit after the formatter"].text
 
 
 def test_long_file_arrives_whole_or_is_refused(story: Story) -> None:

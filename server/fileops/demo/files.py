@@ -11,6 +11,18 @@ N_LINES = 5  # lines that the demonstration changes in one file
 MAX_FILE_BYTES = 50_000  # well below the limit of one read
 MARK = " (edited by the demo)"
 VISITOR = "A line that another program wrote."
+UNFORMATTED = b"""\
+import sys
+
+def mean( numbers ):
+    total = sum(numbers)
+    count = len(numbers)
+    if count == 0:
+        return None
+    quotient = total / count
+    return quotient
+"""
+FORMATTED = UNFORMATTED.replace(b"( numbers )", b"(numbers)")
 
 TRIP = """\
 # A day out: who brings what
@@ -118,6 +130,11 @@ def replaced(path: str, *edits: tuple[str, str]) -> bytes:
     for old, new in edits:
         content = content.replace(old.encode(), new.encode(), 1)
     return content
+
+
+def write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
 
 
 def write_behind_its_back(path: str) -> float:

@@ -1,4 +1,4 @@
-"""`fileops-server demo`: nine steps with the daemon as a child process.
+"""`fileops-server demo`: ten steps with the daemon as a child process.
 
 Each step says what it requests, shows the result, and checks the result and the disk. The user's files are only read;
 the steps work on copies in a temporary folder.
@@ -15,7 +15,18 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from fileops.demo.checks import StepFailed, require, require_written
-from fileops.demo.files import VISITOR, Cast, bytes_of, copies, example, replaced, write_behind_its_back
+from fileops.demo.files import (
+    FORMATTED,
+    UNFORMATTED,
+    VISITOR,
+    Cast,
+    bytes_of,
+    copies,
+    example,
+    replaced,
+    write,
+    write_behind_its_back,
+)
 from fileops.demo.stage import Stage
 from fileops_client import (
     Answer,
@@ -49,6 +60,7 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
         stage.open(what)
         try:
             asyncio.run(_play(stage, folder, cast, command))
+            asyncio.run(_play_beside_a_formatter(stage, folder, command))
         except (StepFailed, ConnectionLost, ResponseError, ServerMissing, TimeoutError) as error:
             stage.fail(str(error) or "no answer in time")
             return 1
@@ -140,6 +152,24 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         require_written(first, wanted, undone)
         require(VISITOR.encode() in bytes_of(first), "the other program's line was lost")
         await stage.show(agent, "undo", first, undone)
+
+
+async def _play_beside_a_formatter(stage: Stage, folder: str, command: Sequence[str] | None) -> None:
+    """The last step, with another daemon: a file that is formatted when it is saved needs no second read."""
+    path = os.path.join(tempfile.mkdtemp(dir=folder), "formatted.py")
+    write(path, UNFORMATTED)
+    options = {"approval_mode": "yolo", "freshness": "relevant", "notices": "output"}
+    async with FileOpsClient.start(command, root=folder, initialization_options=options) as agent:
+        stage.step("A formatter rewrites other lines: with `freshness: relevant` the agent need not read again")
+        require((await agent.read(path)).ok, "the file could not be read")
+        write(path, FORMATTED)
+        edit = ("return quotient", "return round(quotient, 2)")
+        stage.asks("edit", "formatted.py", edit)
+        wanted = replaced(path, edit)
+        edited = await agent.edit(path, *edit)
+        require_written(path, wanted, edited)
+        require("your edit was applied to the file as it is now" in edited.output, "the agent was not told")
+        stage.answer(edited.output.partition("\n\n")[2].replace(path, "formatted.py"))
 
 
 class ScriptedUser:
