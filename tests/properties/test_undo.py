@@ -54,7 +54,7 @@ class Shared:
         self.written.update(WORD.findall(text))
         self.bench.disk.put(PATH, self.bom + text.replace("\n", self.newline).encode(self.encoding))
 
-    async def edit(self, new: str) -> str:
+    async def edit(self, new: str, session_id: str = SESSION) -> str:
         """As an agent: the smallest run of lines that stands once is replaced. The edit's id."""
         old = self.text()
         self.written.update(WORD.findall(new))
@@ -65,7 +65,7 @@ class Shared:
         while not window or occurrences(old, window) > 1:
             first, stop, last = max(first - 1, 0), min(stop + 1, len(old_lines)), max(last - 1, 0)
             window = "".join(old_lines[first:stop])
-        edit_id = await self.bench.applied(PATH, window, "".join(new_lines[first : len(new_lines) - last]), SESSION)
+        edit_id = await self.bench.applied(PATH, window, "".join(new_lines[first : len(new_lines) - last]), session_id)
         assert self.text() == new
         return edit_id
 
@@ -280,6 +280,91 @@ def test_no_word_is_made_up_doubled_or_taken_from_the_person(data: st.DataObject
             assert typed <= set(counted), "a word of the person is gone"
             if is_as_it_was:
                 assert result == joined(words, gaps), "a state of the file itself, and not taken back from there"
+        finally:
+            file.bench.close()
+
+    asyncio.run(story())
+
+
+# --- two sessions that alternate ------------------------------------------------------------------------------------
+
+
+@st.composite
+def turns_on_blocks(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, str]]]:
+    """Blocks of lines, and edits, each of which exchanges one block."""
+    blocks = draw(st.lists(texts, min_size=2, max_size=5))
+    n_edits = draw(st.integers(2, 12))
+    return blocks, [(draw(st.integers(0, len(blocks) - 1)), draw(texts)) for _ in range(n_edits)]
+
+
+@given(st.sampled_from(WRITINGS), turns_on_blocks(), st.lists(st.booleans(), min_size=5, max_size=5), st.booleans())
+@settings(max_examples=150)
+def test_session_that_alternates_with_another_is_undone_as_if_it_had_never_edited(
+    writing: tuple[str, bytes, str],
+    turns: tuple[list[str], list[tuple[int, str]]],
+    is_first: list[bool],
+    person_types: bool,
+):
+    """Each block belongs to one of two sessions, and a line that nobody touches is between any two."""
+    blocks, edits = turns
+
+    def text_of(blocks: list[str], end: str = "") -> str:
+        return "".join(f"the middle {n}\n{block}" for n, block in enumerate(blocks)) + "the end\n" + end
+
+    async def story() -> None:
+        file = shared(writing, text_of(blocks))
+        try:
+            now, others, n_undone = list(blocks), list(blocks), 0
+            for n, block in edits:
+                if now[n] == block:
+                    continue
+                now[n] = block
+                await file.edit(text_of(now), "first" if is_first[n] else "second")
+                n_undone += is_first[n]
+                if not is_first[n]:
+                    others[n] = block
+            end = "typed at the end\n" if person_types else ""
+            file.put(text_of(now, end))
+            outcome = await file.bench.undo(session_id="first")
+            assert (outcome.error is None) == (n_undone > 0), outcome.output
+            assert file.text() == text_of(others, end)
+        finally:
+            file.bench.close()
+
+    asyncio.run(story())
+
+
+@given(st.data(), st.sampled_from(WRITINGS))
+@settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+def test_no_word_of_another_session_is_doubled_or_lost_by_an_undo(data: st.DataObject, writing: tuple[str, bytes, str]):
+    """The sessions may edit the same lines, and also words side by side. Words are unique."""
+    made = Words()
+    words = [made.new() for _ in range(data.draw(st.integers(3, 12)))]
+    gaps = [data.draw(gaps_between) for _ in words]
+
+    async def story() -> None:
+        now = (words, gaps)
+        file = shared(writing, joined(*now))
+        of_others = set[str]()
+        try:
+            for _ in range(data.draw(st.integers(2, 6), label="edits")):
+                name = data.draw(st.sampled_from(["first", "second"]), label="session")
+                latest = data.draw(retouched(*now, made), label="edit")
+                if joined(*latest) == file.text():
+                    continue
+                of_others.update(set(latest[0]) - set(now[0]) if name == "second" else ())
+                await file.edit(joined(*latest), name)
+                now = latest
+            present = file.text()
+            outcome = await file.bench.undo(session_id="first")
+            result = Counter(WORD.findall(file.text()))
+            if outcome.error is not None:
+                assert isinstance(outcome.error, UndoConflict)
+                assert file.text() == present
+                return
+            assert set(result) <= file.written, "a word that nobody wrote"
+            assert all(n == 1 for n in result.values()), "a word that stands twice"
+            assert of_others & set(now[0]) <= set(result), "a word of the other session is gone"
         finally:
             file.bench.close()
 

@@ -140,7 +140,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
-        undone = undo_edits(edits, present, self.history.contents(path).after)
+        undone = undo_edits(edits, present, self.history.contents(path).after, self.history.edits(path=path))
         removes = present is not None and undone.content is None
         creates = present is None and undone.content is not None
         if removes:

@@ -68,12 +68,27 @@ def undo_steps(n_edits: int, present: Callable[[bytes], bytes], expected: Callab
     return steps
 
 
+def undo_steps_of_one_session(n_edits: int, later: Callable[[bytes], bytes]) -> int:
+    """Two sessions edit every other line."""
+    history, disk = edited(n_edits, n_sessions=2)
+    lines = (f"line {n} new, {n * 7}\n" if n % 2 else f"line {n} old\n" for n in range(n_edits))
+    edits, known, there = history.edits(session_id="0"), history.edits(path=PATH), later(disk.read(PATH).data)
+    undone: list[bytes | None] = []
+    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
+    assert undone == [later("".join(lines).encode())]
+    return steps
+
+
 def with_a_line(data: bytes) -> bytes:
     return data + b"foreign\n"
 
 
 def with_a_word(data: bytes) -> bytes:
     return data.replace(b"line 9 ", b"Line 9 ")
+
+
+def with_a_word_beside(data: bytes) -> bytes:
+    return data.replace(b"line 8 ", b"line 8x ")
 
 
 def the_same(data: bytes) -> bytes:
@@ -84,6 +99,14 @@ def the_same(data: bytes) -> bytes:
 def test_undo_of_twice_as_many_edits_costs_little_more_than_twice(later: Callable[[bytes], bytes]):
     few, many = (undo_steps(n_edits, later, later) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few  # n·log n; n² would be 16 times
+
+
+@pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word, with_a_word_beside])
+def test_undo_of_one_of_two_sessions_that_alternate_costs_little_more_than_twice_for_twice_the_edits(
+    later: Callable[[bytes], bytes],
+):
+    few, many = (undo_steps_of_one_session(n_edits, later) for n_edits in (FEW, 4 * FEW))
+    assert many < 4 * 2 * few
 
 
 def test_undo_that_meets_a_conflict_costs_little_more():

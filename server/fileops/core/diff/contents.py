@@ -17,6 +17,7 @@ from fileops.model.files import TextFormat
 MAX_REFINED_BYTES = 4_096  # of one side of a block, compared by word
 _PIECE_BYTES = 256  # searched at once for the end of a word
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
+_WORD_BYTE = re.compile(rb"[\w\x80-\xff]")
 _IN_WORDS = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F)
 
 
@@ -109,6 +110,14 @@ def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
     while len(fmt.bom) <= at < len(data) and is_of_word(data, at, fmt):
         at += unit
     return min(at, len(data))
+
+
+def has_word_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bool:
+    """Return whether a whole word is between two places and touches neither of them."""
+    start, stop = word_stop(data, start, fmt), word_start(data, stop, fmt)
+    if fmt.unit_bytes == 1:
+        return start < stop and _WORD_BYTE.search(data, start, stop) is not None
+    return any(is_of_word(data, at, fmt) for at in range(start, stop, fmt.unit_bytes))
 
 
 def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:

@@ -2,12 +2,14 @@
 
 An edit is kept as its reverse: splices over the content that it produced. They are rebased over later changes, so that
 only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict.
-So many edits cost little more than one.
+So many edits cost little more than one. Edits between which others edited other places are separated from them first
+(separation.py); those that share a place with another's are compared with the present content one by one.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 
 from msgspec import Struct
@@ -15,12 +17,17 @@ from msgspec import Struct
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import is_of_word, splices_between, words_of
 from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
+from fileops.core.merge.runs import Run, runs_of
+from fileops.core.merge.separation import Step, undo_of_ours
 from fileops.core.text import count_newlines, decode_part, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Span, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.history import AppliedEdit
+
+# More edits of others cost more than one comparison of contents, which takes as long as the steps of 100 edits.
+MAX_EDITS_FOR_ONE = 64
 
 
 class Undone(Struct, frozen=True, kw_only=True):
@@ -35,14 +42,18 @@ class Undone(Struct, frozen=True, kw_only=True):
 
 
 def undo_edits(
-    edits: Sequence[AppliedEdit], present: bytes | None, content_after: Callable[[str], bytes | None]
+    edits: Sequence[AppliedEdit],
+    present: bytes | None,
+    content_after: Callable[[str], bytes | None],
+    history: Sequence[AppliedEdit] = (),
 ) -> Undone:
     """Undo edits of one file, which are given newest first. `present` is None if there is no file.
 
-    content_after: by edit id, None if it is no longer known. Raises: UndoConflict, with lines of `present`.
+    content_after: by edit id, None if it is no longer known. history: all edits of the file, newest first, as far as
+    they are known. Raises: UndoConflict, with lines of `present`.
     """
     current, splices = present, tuple[Splice, ...]()
-    for run in _runs(edits):
+    for run in runs_of(edits, history or edits):
         try:
             current, step = _step_back(run, current, content_after)
         except _Conflict as conflict:
@@ -71,20 +82,8 @@ _Step = tuple[bytes | None, tuple[Splice, ...]]
 _ContentAfter = Callable[[str], bytes | None]
 
 
-def _runs(edits: Sequence[AppliedEdit]) -> Iterator[Sequence[AppliedEdit]]:
-    """Yield runs of consecutive modifications, each of which follows the one before without a gap; others alone."""
-    start = 0
-    for n in range(1, len(edits) + 1):
-        is_run = (
-            n < len(edits) and edits[n - 1].kind == edits[n].kind == "modify" and edits[n - 1].before == edits[n].after
-        )
-        if not is_run:
-            yield edits[start:n]
-            start = n
-
-
-def _step_back(run: Sequence[AppliedEdit], current: bytes | None, content_after: _ContentAfter) -> _Step:
-    edit = run[0]
+def _step_back(run: Run, current: bytes | None, content_after: _ContentAfter) -> _Step:
+    edit = run.edits[run.ours[0]]
     match edit.kind:
         case "create":
             if current is None or content_digest(current) == edit.after:
@@ -97,7 +96,58 @@ def _step_back(run: Sequence[AppliedEdit], current: bytes | None, content_after:
         case "modify":
             if current is None:
                 raise _Conflict("the file no longer exists", None)
-            return _unmodified(run, current, content_after)
+            steps = _steps_of(run, content_after) if _is_worth_separating(len(run.ours), len(run.edits)) else ()
+            return _without_ours(run, steps, 0, run.ours, current, content_after)
+
+
+# --- edits with those of others between them --------------------------------------------------------------------------
+
+
+def _is_worth_separating(n_ours: int, n_edits: int) -> bool:
+    return n_ours < n_edits <= MAX_EDITS_FOR_ONE * n_ours
+
+
+def _without_ours(
+    run: Run, steps: Sequence[Step], start: int, ours: Sequence[int], current: bytes, content_after: _ContentAfter
+) -> tuple[bytes, tuple[Splice, ...]]:
+    """Undo some of our edits of the run. From `start` up to them, no edit is ours.
+
+    steps: one for each edit of the run, or none if they are not known.
+    """
+    first, stop = ours[0], ours[-1] + 1
+    if steps and _is_worth_separating(len(ours), stop - start):
+        base = content_after(run.edits[start].edit_id)
+        if base is not None:
+            since = partial(splices_between, base, current, detect_format(base))
+            undo = undo_of_ours(steps[start:stop][::-1], since, current)
+            if undo is not None:
+                return splicing.apply(current, undo), undo
+    if len(ours) == stop - first:
+        return _unmodified(run.edits[first:stop], current, content_after)
+    middle = len(ours) // 2
+    between, newer = _without_ours(run, steps, start, ours[:middle], current, content_after)
+    content, older = _without_ours(run, steps, ours[middle], ours[middle:], between, content_after)
+    return content, splicing.compose(newer, older)
+
+
+def _steps_of(run: Run, content_after: _ContentAfter) -> Sequence[Step]:
+    """Return the steps of the run's edits, newest first; none if a content is not known or has another encoding."""
+    ours, steps = set(run.ours), list[Step]()
+    before = None
+    for n, edit in enumerate(run.edits):
+        content = content_after(edit.edit_id)
+        if content is None or before not in {None, content}:
+            return ()
+        fmt = detect_format(content)
+        reverse = minimal(edit.reverse, content, fmt)
+        before = splicing.apply(content, reverse)
+        if detect_format(before).encoding != fmt.encoding:
+            return ()
+        steps.append(Step(is_ours=n in ours, reverse=reverse, forward=splicing.invert(content, reverse)))
+    return steps if before is not None and content_digest(before) == run.edits[-1].before else ()
+
+
+# --- edits without any between them -----------------------------------------------------------------------------------
 
 
 def _unmodified(
