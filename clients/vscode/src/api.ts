@@ -5,7 +5,7 @@
 import type { CancellationToken, Disposable, Event } from 'vscode';
 import type {
   ApprovalMode, BashDetails, BashParams, Correction, CorrectEditParams, DidBecomeStaleParams, DidConflictParams, DidEditParams, DidReadParams, EditDetails, EditParams, HistoryEntry,
-  HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, SessionsResult, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams,
+  HistoryParams, MultiEditParams, ReadDetails, ReadParams, Requests, SessionsResult, ToolDefinition, ToolResult, ToolsParams, TrackedFile, UndoDetails, UndoParams, WatcherHealthParams, WriteParams,
 } from './protocol';
 
 export type * from './protocol';
@@ -25,6 +25,8 @@ export interface FileopsSession {
   /** Waits for the person's review where the approval mode asks for one; cancel the token to take the edit back. */
   edit(params: Omit<EditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
   multiEdit(params: Omit<MultiEditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
+  /** The whole text, as of an agent that knows no edits. The file must have been read; waits for the review as `edit` does. */
+  write(params: Omit<WriteParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
   /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
   bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
   /**

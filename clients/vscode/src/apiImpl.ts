@@ -11,6 +11,7 @@ function sessionOf(daemon: Daemon, corrections: Corrections, id: string | undefi
     read: (params, token) => daemon.request('fileops/read', { ...params, ...own }, token),
     edit: (params, token) => daemon.request('fileops/edit', { ...params, ...own }, token),
     multiEdit: (params, token) => daemon.request('fileops/multiEdit', { ...params, ...own }, token),
+    write: (params, token) => daemon.request('fileops/write', { ...params, ...own }, token),
     bash: (params, token) => daemon.request('fileops/bash', { ...params, ...own }, token),
     correctWith: corrector => corrections.register(corrector, id),
     tracked: async () => (await daemon.request('fileops/tracked', own)).files,

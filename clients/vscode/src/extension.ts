@@ -78,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       const { method, params } = call;
       const wasReviewed = calls.ended(call, result as Partial<ToolResult> | undefined, error?.message);
       if (error) return;
-      if (method === 'fileops/edit' || method === 'fileops/multiEdit') {
+      if (method === 'fileops/edit' || method === 'fileops/multiEdit' || method === 'fileops/write') {
         applied.answered(params as EditParams, result as ToolResult<EditDetails>, wasReviewed);
       }
       applied.undone(result as Partial<ToolResult<UndoDetails>> | null);

@@ -16,6 +16,7 @@ import type {
 import type { StatsResult } from './protocol/stats';
 import type { ToolResult, ToolsParams, ToolsResult } from './protocol/tools';
 import type { DescribeParams, DescribeResult, RenderParams, RenderResult } from './protocol/views';
+import type { WriteParams } from './protocol/write';
 
 export type * from './protocol/approval';
 export type * from './protocol/commands';
@@ -31,12 +32,14 @@ export type * from './protocol/sessions';
 export type * from './protocol/stats';
 export type * from './protocol/tools';
 export type * from './protocol/views';
+export type * from './protocol/write';
 
 /** Requests that the editor sends: method to its params and its result. */
 export interface Requests {
   'fileops/read': { params: ReadParams; result: ToolResult<ReadDetails> };
   'fileops/edit': { params: EditParams; result: ToolResult<EditDetails> };
   'fileops/multiEdit': { params: MultiEditParams; result: ToolResult<EditDetails> };
+  'fileops/write': { params: WriteParams; result: ToolResult<EditDetails> };
   'fileops/bash': { params: BashParams; result: ToolResult<BashDetails> };
   'fileops/tools': { params: ToolsParams; result: ToolsResult };
   'fileops/tracked': { params: SessionParams; result: TrackedResult };

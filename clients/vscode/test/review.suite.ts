@@ -58,6 +58,18 @@ export function reviewSuite(): void {
       assert.ok(vscode.window.tabGroups.all.flatMap(g => g.tabs).length === 1, 'the own editor is still there');
     });
 
+    it('of a whole text that an agent writes shows what it changes', async () => {
+      const path = file('x = 1\ny = 2\n');
+      const session = await agent(path);
+      const done = session.write({ file_path: path, content: 'x = 1\ny = 3\n' });
+      const review = await shown();
+      assert.equal(review.changes.length, 1);
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).status, 'success', (await done).output);
+      assert.equal(disk(path), 'x = 1\ny = 3\n');
+      await nothingLeft();
+    });
+
     it('of a file that others changed elsewhere says so, and shows their changes; so does the history', async () => {
       await restartedWith('freshness', 'relevant');
       try {

@@ -28,7 +28,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof Error && 'code' in error && typeof error.code === 'string');
 }
 
-const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo', 'fileops/bash'];
+const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/write', 'fileops/undo', 'fileops/bash'];
 
 const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
 

@@ -1,6 +1,6 @@
 /** The settings that the daemon is started with, as its `initializationOptions`. */
 import * as vscode from 'vscode';
-import type { ApprovalMode, EncodingRule, InitializationOptions } from '../protocol';
+import type { ApprovalMode, EncodingOptions, InitializationOptions } from '../protocol';
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
@@ -17,6 +17,6 @@ export function initializationOptions(): InitializationOptions {
     code_lens: config.get('codeLens', false),
     bash: config.get('bash', false),
     correction: config.get('correction', false),
-    encodings: config.get<EncodingRule[]>('encodings', []),
+    encodings: config.get<EncodingOptions[]>('encodings', []),
   };
 }

@@ -15,11 +15,11 @@ export interface InitializationOptions {
   code_lens: boolean;
   bash: boolean;
   correction: boolean;
-  encodings: EncodingRule[];
+  encodings: EncodingOptions[];
 }
 
 /** Files whose path matches `glob` are in this encoding, a codec of Python. */
-export interface EncodingRule {
+export interface EncodingOptions {
   glob: string;
   encoding: string;
 }

@@ -4,10 +4,14 @@ export interface ReadParams {
   file_path: string;
   offset?: number;
   limit?: number;
+  /** The text itself is wanted too, as `details.text`. */
+  raw?: boolean;
   session_id?: string;
 }
 
 export interface ReadDetails {
+  /** With `raw`. */
+  text?: string;
   start_line?: number;
   end_line?: number;
   total_lines?: number | null;

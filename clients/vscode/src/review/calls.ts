@@ -13,7 +13,7 @@ import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { showChanges } from './changes';
 import type { AcceptedEdit } from './queue';
 
-const EDITING_METHODS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/undo'];
+const EDITING_METHODS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 'fileops/write', 'fileops/undo'];
 
 export class EditCalls {
   readonly #accepted = new Map<Call, AcceptedEdit | undefined>();
