@@ -25,6 +25,11 @@ HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
 
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name that the option gives them
 
+# What `mcp` does without its options; the daemon is sent only what differs.
+MCP_DEFAULTS = {
+    "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
+}  # fmt: skip
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -115,29 +120,29 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
     mcp.add_argument(
-        "--approve", choices=("person", "ask", "host", "never"), default="person",
+        "--approve", choices=("person", "ask", "host", "never"), default=MCP_DEFAULTS["approve"],
         help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
         "host, which asks before it calls; or none of them",
     )  # fmt: skip
     mcp.add_argument(
-        "--protected", choices=("ask", "allow"), default="ask",
+        "--protected", choices=("ask", "allow"), default=MCP_DEFAULTS["protected"],
         help="if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
         "(default), or apply it",
     )  # fmt: skip
     mcp.add_argument(
-        "--freshness", choices=("mtime", "content", "relevant"), default="mtime",
+        "--freshness", choices=("mtime", "content", "relevant"), default=MCP_DEFAULTS["freshness"],
         help="what refuses the edit of a file that changed since it was read: another time or size (default), another "
         "content, or a change near the edit",
     )  # fmt: skip
     mcp.add_argument(
-        "--confine", choices=("edits", "all"), default="edits",
+        "--confine", choices=("edits", "all"), default=MCP_DEFAULTS["confine"],
         help="what is refused outside the roots: edits (default), or edits and reads",
     )  # fmt: skip
     mcp.add_argument(
         "--tools", metavar="+NAME", default="", help=f"further tools, separated by commas: {', '.join(FURTHER_TOOLS)}"
     )
     mcp.add_argument(
-        "--notices", choices=("on", "off"), default="on",
+        "--notices", choices=("on", "off"), default=MCP_DEFAULTS["notices"],
         help="report to the agent what changed in files that it has read (default: on)",
     )  # fmt: skip
     mcp.add_argument(
@@ -149,7 +154,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         help="the encoding of the files that match the glob, such as '*.txt=gbk' (a codec of Python; may be given "
         "several times); without it, files are UTF-8 or begin with a byte order mark",
     )  # fmt: skip
-    mcp.add_argument("--private", action="store_true", help="serve from this process alone")
+    mcp.add_argument(
+        "--private", action="store_true", help="serve from this process alone, and not by the daemon that all share"
+    )
+    _add_socket_option(mcp)
+    _add_host_option(mcp)
     mcp_commands = mcp.add_subparsers(dest="mcp_command", metavar="COMMAND", prog="fileops-server mcp")
     config = mcp_commands.add_parser(
         "config",

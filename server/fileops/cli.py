@@ -8,13 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from fileops import __version__
-from fileops.arguments import FURTHER_TOOLS, parser
-
-if TYPE_CHECKING:
-    from fileops.model.settings import EncodingRule
+from fileops.arguments import FURTHER_TOOLS, MCP_DEFAULTS, parser
 
 HELLO = f"""\
 fileops-server {__version__} is waiting for a client on stdin: JSON-RPC 2.0 in LSP frames.
@@ -37,9 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_daemon(options)
     if options.command == "attach" or options.shared:
         return _serve_attached(options)
-    _log_to(options.log_file, options.log_level)
     if options.command == "mcp":
         return _serve_mcp(options)
+    _log_to(options.log_file, options.log_level)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(HELLO + "\n")
     from fileops.compose.private import serve
@@ -88,12 +85,32 @@ def _serve_attached(options: argparse.Namespace) -> int:
 
 
 def _serve_mcp(options: argparse.Namespace) -> int:
+    given = _mcp_options(options)
+    if not options.private:
+        from fileops.attach import client
+
+        attachment = client.attachment_here(
+            "mcp", "agent", options.host, roots=options.roots, session=options.session, options=given
+        )
+        try:
+            return client.serve_mcp_attached(attachment, options.socket)
+        except client.ServePrivately as reason:
+            client.say(f"{reason} This session is served privately: other agents and editors do not take part in it.")
+    import msgspec
+
     from fileops.compose.private import serve_mcp
     from fileops.mcp.options import McpOptions
-    from fileops.mcp.roots import is_usable
 
-    roots = [os.path.abspath(root) for root in options.roots]
+    _log_to(options.log_file, options.log_level)
+    return serve_mcp(msgspec.convert(given, McpOptions))
+
+
+def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
+    """The options of `mcp` that differ from their defaults, checked, as JSON carries them. See `McpOptions`."""
+    roots = options.roots = [os.path.abspath(root) for root in options.roots]
     for root in roots:
+        from fileops.mcp.roots import is_usable
+
         if not os.path.isdir(root):
             _refuse_mcp(f"--root {root} is not a folder. Name one that exists.")
         if not is_usable(root, os.environ):
@@ -101,23 +118,22 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     wanted = [name for name in options.tools.split(",") if name]
     if unknown := [name for name in wanted if name not in FURTHER_TOOLS]:
         _refuse_mcp(f"--tools {unknown[0]} is not known. There are {', '.join(FURTHER_TOOLS)}.")
-    further_tools = [tool for name, tool in FURTHER_TOOLS.items() if name in wanted]
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
-    encodings = [_encoding_rule(rule) for rule in options.encodings]
-    return serve_mcp(
-        McpOptions(
-            roots=roots, session=options.session, approve=options.approve, protected=options.protected,
-            freshness=options.freshness, confine=options.confine, further_tools=further_tools,
-            notices=options.notices, max_read_bytes=options.max_read_bytes, encodings=encodings,
-        )
-    )  # fmt: skip
+    given: dict[str, object] = {
+        "roots": roots, "session": options.session, "max_read_bytes": options.max_read_bytes,
+        "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
+        "encodings": [_encoding_rule(rule) for rule in options.encodings],
+    }  # fmt: skip
+    for name, default in MCP_DEFAULTS.items():
+        if (value := getattr(options, name)) != default:
+            given[name] = value
+    return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-def _encoding_rule(rule: str) -> "EncodingRule":
+def _encoding_rule(rule: str) -> dict[str, str]:
     from fileops.core.globs import pattern_of
     from fileops.core.legacy_text import fault_of_encoding
-    from fileops.model.settings import EncodingRule
 
     glob, is_given, encoding = rule.rpartition("=")
     if not is_given:
@@ -128,7 +144,7 @@ def _encoding_rule(rule: str) -> "EncodingRule":
         _refuse_mcp(f"--encoding {rule}: the glob {error}.")
     if (fault := fault_of_encoding(encoding)) is not None:
         _refuse_mcp(f"--encoding {rule}: {encoding or 'the name'} {fault}.")
-    return EncodingRule(glob=glob, encoding=encoding)
+    return {"glob": glob, "encoding": encoding}
 
 
 def _refuse_mcp(sentence: str) -> NoReturn:

@@ -19,6 +19,14 @@ from hosts.scripted_model import CallOfHost, Patch, Step
 
 PREFIX = Path(os.environ.get("FILEOPS_HOSTS") or Path.home() / ".cache" / "fileops-hosts")
 PROGRAMS = Path(os.environ.get("FILEOPS_HOSTS_SERVER") or Path(sys.executable).parent)  # `fileops-server` is here
+PRIVATE_SERVER = """\
+#!/bin/sh
+case "$1 $2" in
+"mcp hook" | "mcp config") exec "{server}" "$@" ;;
+"mcp "*) shift && exec "{server}" mcp --private "$@" ;;
+*) exec "{server}" "$@" ;;
+esac
+"""
 PROMPT = "Please edit a.txt"
 
 
@@ -46,6 +54,15 @@ class Place:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def _private_server(self) -> Path:
+        """A folder with a `fileops-server` that has no part in the user's shared daemon: hosts clear FILEOPS_SOCKET."""
+        folder = self.home / "bin"
+        folder.mkdir(exist_ok=True)
+        server = folder / "fileops-server"
+        server.write_text(PRIVATE_SERVER.format(server=PROGRAMS / "fileops-server"), encoding="utf-8")
+        server.chmod(0o755)
+        return folder
+
     def put(self, documents: dict[str, str]) -> None:
         for name, text in documents.items():
             path = self.home / name[2:] if name.startswith("~/") else self.project / name
@@ -55,7 +72,7 @@ class Place:
     def environment(self, **more: str) -> dict[str, str]:
         return {
             "HOME": str(self.home),
-            "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{self._private_server()}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
             "NO_PROXY": "127.0.0.1,localhost",
             **more,
         }

@@ -24,7 +24,7 @@ from support.rawclient import DAEMON, Message
 VERSION_1 = "mcp==1.30.0"
 LEGACY = ("2024-11-05", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
-COMMAND = (*DAEMON, "mcp", "--tools", "+undo")
+COMMAND = (*DAEMON, "mcp", "--private", "--tools", "+undo")
 FORMS: Message = {"elicitation": {"form": {}}}
 
 

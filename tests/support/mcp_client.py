@@ -23,11 +23,15 @@ def modern_meta(capabilities: object = None, host: str = "probe", **more: object
 
 
 class McpClient(RawClient):
-    """A process of `fileops-server mcp`. Each line of its stdout is one message."""
+    """A process of `fileops-server mcp`. Each line of its stdout is one message.
+
+    It serves by itself, unless the environment names the socket of a shared daemon.
+    """
 
     def __init__(self, folder: Path, *options: str, env: dict[str, str] | None = None) -> None:
+        where = () if "FILEOPS_SOCKET" in (env or {}) else ("--private",)
         no_host = {"CLAUDE_PROJECT_DIR": "", "CLAUDE_CODE_SESSION_ID": "", "HOME": "/nonexistent"}
-        super().__init__((*DAEMON, "mcp", *options), env={**no_host, **(env or {})}, cwd=str(folder))
+        super().__init__((*DAEMON, "mcp", *where, *options), env={**no_host, **(env or {})}, cwd=str(folder))
 
     def send(self, message: object) -> None:
         self.send_bytes(json.dumps(message).encode("ascii") + b"\n")

@@ -1,8 +1,9 @@
 """The commands `--shared` and `attach`: a client at stdin and stdout is served by the shared daemon."""
 
 import os
+import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fileops import __version__
 from fileops.attach.address import Address, AddressRefused, find_address
@@ -48,12 +49,18 @@ class ServePrivately(Exception):
 
 
 def attachment_here(
-    protocol: Protocol, role: Role, host: str | None = None, options: Mapping[str, object] | None = None
+    protocol: Protocol,
+    role: Role,
+    host: str | None = None,
+    *,
+    roots: Sequence[str] = (),
+    session: str | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Attachment:
     """Describe this process. Args: host: the name of the agent's or editor's program; None to find it out."""
     return Attachment(
         version=__version__, protocol=protocol, role=role, host=host_name(host or _host(role)), cwd=_working_folder(),
-        hints=hints_of(os.environ), options=options or {}, pid=os.getpid(),
+        roots=tuple(roots), session=session, hints=hints_of(os.environ), options=options or {}, pid=os.getpid(),
     )  # fmt: skip
 
 
@@ -72,6 +79,29 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
         if status is None:
             say("The shared daemon is gone.")
         return LOST if status is None else status
+
+
+def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
+    """Serve MCP on stdin and stdout; returns the exit status. Raises: ServePrivately; then nothing was read."""
+    from fileops.attach.mcp_pump import Lines
+
+    def attach_again() -> socket.socket:
+        try:
+            return attached_or_failed(attachment, socket_path)[1].connection
+        except (AttachFailed, ServePrivately) as fault:
+            say(str(fault))
+            raise DaemonLost from None
+
+    try:
+        attached = attached_or_failed(attachment, socket_path)[1]
+    except AttachFailed as failed:
+        say(str(failed))
+        return LOST
+    try:
+        return Pump(attached.connection, Lines(attach_again)).run()
+    except DaemonLost:
+        say("The shared daemon is gone.")
+        return LOST
 
 
 def attached_or_failed(attachment: Attachment, socket_path: str | None) -> tuple[Address, Attached]:
