@@ -202,3 +202,10 @@ def test_margin_is_the_distance_at_which_a_change_is_near(margin_lines: int, num
     assert isinstance(carried, Carried) == is_carried
     if isinstance(carried, Carried):
         assert apply(present, carried.splices) == present.replace(b"line 10\n", b"mine 10\n")
+
+
+def test_text_that_others_inserted_in_part_is_not_inserted_again() -> None:
+    """Only blank lines are between the two: it may be the same addition, made twice."""
+    base, present = b"a\n\n\n\n\nb\n", b"a\n\n\n\n\none two\nb\n"
+    carried = carry(base_of(base), present, [Splice(2, 2, b"one two three\n")], margin_lines=0)
+    assert isinstance(carried, Relevance) and carried.reason == "elsewhere"
