@@ -209,7 +209,8 @@ class SharedDaemon:
         self._clients: list[SharedClient] = []
 
     async def editor(self, *folders: Path, host: str = "nvim", confirms: bool = False, **options: Any) -> LspClient:
-        """An editor that was initialized. confirms: it shows edits to its user."""
+        """An editor that was initialized. confirms: it shows edits to its user; else nobody is asked."""
+        options.setdefault("approval_fallback", "none")
         client = await self.lsp("editor", host)
         await client.initialize(*folders, capabilities=editor_capabilities(confirms=confirms), options=options)
         return client

@@ -96,6 +96,8 @@ async def approval_mode(service: "FileOps", params: wire.SessionParams) -> wire.
 
 async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModeParams) -> wire.ApprovalModeResult:
     session_id = convert.session_of(params)
+    if not service.may_set_mode(session_id, params.mode):
+        raise InvalidParams("an agent can demand more questions, not fewer", ".mode")
     service.set_approval_mode(session_id, params.mode)
     return convert.approval_mode_result(session_id, service.approval_mode(session_id))
 
@@ -141,6 +143,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo),
 )
+SESSIONS = Request("fileops/sessions", wire.Params, sessions.list_sessions)  # of a shared daemon, for editors
 BASH = Request("fileops/bash", commands.BashParams, bash, streams_output=True)  # served if the client asks for it
 NOTIFICATIONS: tuple[str, ...] = (
     "fileops/didBecomeStale",

@@ -8,7 +8,7 @@ from fileops.core.presentation.outputs import failure_message
 from fileops.model.requests import ReadRequest
 from fileops.wire import sessions as wire
 from fileops.wire.convert import session_of
-from fileops.wire.types import ErrorInfo, SessionParams
+from fileops.wire.types import ErrorInfo, Params, SessionParams
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -42,6 +42,26 @@ async def conflicts(service: "FileOps", params: SessionParams) -> wire.Conflicts
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
     files = await service.files.list_files(service.names.resolve(session_of(params)), params.limit)
     return wire.SessionFilesResult(files=msgspec.convert(files, list[wire.SessionFile], from_attributes=True))
+
+
+async def list_sessions(service: "FileOps", params: Params) -> wire.SessionsResult:
+    del params
+    return sessions_result(service)
+
+
+def sessions_result(service: "FileOps") -> wire.SessionsResult:
+    """The sessions of a shared daemon, under the names that this client knows."""
+    return wire.SessionsResult(
+        sessions=[
+            wire.Session(
+                session_id=service.names.local(session.session_id), host=session.host, label=session.label,
+                connected=session.connection is not None,
+                approval_mode=service.approval_mode(service.names.local(session.session_id)),
+                n_reads=session.n_reads, n_edits=session.n_edits, last_seen=session.last_seen,
+            )
+            for session in service.all_sessions()
+        ]
+    )  # fmt: skip
 
 
 async def reset_session(service: "FileOps", params: SessionParams) -> None:

@@ -27,8 +27,8 @@ def serve_daemon(options: "DaemonOptions") -> int:
 class SharedFileOps:
     """See daemon.listener.SharedService."""
 
-    def __init__(self) -> None:
-        self._world = shared_world()
+    def __init__(self, socket: str) -> None:
+        self._world = shared_world(socket)
 
     def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "Session":
         import msgspec

@@ -37,8 +37,11 @@ class DaemonOptions(Struct, frozen=True, kw_only=True):
     is_detached: bool
 
 
-def serve_daemon(options: DaemonOptions, make_service: Callable[[], SharedService]) -> int:
-    """Serve until no client needs the daemon; returns the exit status. Args: make_service: called on the event loop."""
+def serve_daemon(options: DaemonOptions, make_service: Callable[[str], SharedService]) -> int:
+    """Serve until no client needs the daemon; returns the exit status.
+
+    Args: make_service: called on the event loop, with the path of the socket.
+    """
     listening = inherited_socket()
     is_ours = listening is None or options.is_detached  # otherwise it is systemd's, which continues to listen
     try:
@@ -56,11 +59,11 @@ async def _serve(
     listening: socket.socket,
     address: Address,
     options: DaemonOptions,
-    make_service: Callable[[], SharedService],
+    make_service: Callable[[str], SharedService],
     *,
     is_ours: bool,
 ) -> int:
-    service = make_service()
+    service = make_service(address.socket)
     listener = Listener(listening, address, service, idle_s=options.idle_s, log_file=options.log_file)
     signals = Signals(asyncio.get_running_loop(), lambda _number: listener.terminate())
     _write_record(address)

@@ -3,15 +3,23 @@
 An answer of an unknown shape is a rejection.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import cast
 
-from fileops.lsp.client import Client
-from fileops.lsp.user_prompt import UserPrompt
-from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks
+from msgspec.structs import replace
+
+from fileops.lsp import methods
+from fileops.lsp.client import Client, ClientGone, ClientRefused
+from fileops.lsp.user_prompt import UserPrompt, message_decision_of, message_params
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks, TimedOut
 from fileops.model.requests import CommandRequest
+from fileops.service.hub.approvals import EditorGone, MalformedDecision, SessionInfo
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
+from fileops.wire.types import AskingSession
+
+log = logging.getLogger(__name__)
 
 CONFIRM_EDIT = "fileops/confirmEdit"
 APPLY = "Apply"
@@ -24,7 +32,16 @@ _BY_OUTCOME: dict[str, Decision] = {"proceed_once": Once(), "proceed_always": Al
 class LspApprover:
     """See ports.Approver."""
 
-    def __init__(self, client: Client, *, timeout_s: float, use_message_fallback: bool) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        timeout_s: float,
+        use_message_fallback: bool,
+        local_name: Callable[[str], str] = lambda name: name,
+    ) -> None:
+        """Take local_name, which returns what the client calls a session."""
+        self._local_name = local_name
         self._prompt = UserPrompt(
             client, "confirm_edit", timeout_s=timeout_s, use_message_fallback=use_message_fallback
         )
@@ -36,10 +53,53 @@ class LspApprover:
     async def decide(self, question: ApprovalRequest) -> Decision:
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(f"{question.title}\n{question.description}", yes=APPLY)
+        question = replace(question, session_id=self._local_name(question.session_id))
         hunk_ids = [hunk.id for hunk in question.change.hunks]
         return await self._prompt.ask(
             CONFIRM_EDIT, confirm_params(question), lambda answer: decision_of(answer, hunk_ids)
         )
+
+
+class AgentApprover:
+    """See service.hub.approvals.EditorApprover: asks an editor's user about the edits of other connections."""
+
+    def __init__(self, client: Client, *, use_message_fallback: bool) -> None:
+        self._client, self._use_message_fallback = client, use_message_fallback
+
+    @property
+    def can_ask(self) -> bool:
+        return self._confirms or self._use_message_fallback
+
+    @property
+    def _confirms(self) -> bool:
+        return self._client.capability("experimental.fileops.confirm_edit") is True
+
+    async def ask(self, question: ApprovalRequest, session: SessionInfo, timeout_s: float) -> Decision:
+        if self._confirms:
+            about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
+            method, params = CONFIRM_EDIT, confirm_params(question, about)
+        else:
+            message = f"{session.label}: {question.title}\n{question.description}"
+            method, params = methods.WINDOW_SHOW_MESSAGE_REQUEST, message_params(message, yes=APPLY)
+        try:
+            answer = await self._client.ask(method, params, timeout_s=timeout_s)
+        except TimeoutError:
+            return TimedOut(timeout_s)
+        except ClientGone:
+            raise EditorGone from None
+        except ClientRefused as refusal:
+            log.info("an editor answered a request for a decision with error %s", refusal.code)
+            raise MalformedDecision from None
+        if not self._confirms:
+            return message_decision_of(answer, yes=APPLY)
+        decision = decision_of(answer, [hunk.id for hunk in question.change.hunks])
+        if decision == Reject() and _outcome_of(answer) != "cancel":
+            raise MalformedDecision
+        return decision
+
+
+def _outcome_of(answer: object) -> object:
+    return cast("dict[str, object]", answer).get("outcome") if isinstance(answer, dict) else None
 
 
 def decision_of(answer: object, hunk_ids: Sequence[str]) -> Decision:
@@ -99,5 +159,5 @@ class LspCommandApprover:
 
 
 def _command_decision_of(answer: object) -> Decision:
-    outcome = cast("dict[str, object]", answer).get("outcome") if isinstance(answer, dict) else None
+    outcome = _outcome_of(answer)
     return _BY_OUTCOME.get(outcome, Reject()) if isinstance(outcome, str) else Reject()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, Request, load_deferred
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, SESSIONS, Request, load_deferred
+from fileops.api.sessions import sessions_result
 from fileops.core.uris import path_of, scheme_of
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
+DID_CHANGE_SESSIONS = "fileops/didChangeSessions"
 LOAD_DEFERRED_AFTER_S = 0.1  # a client's first requests come together, and share no interpreter with the imports
 
 
@@ -78,6 +80,7 @@ class LspServer:
         self._folders: dict[str, str] = {}
         self._has_deferred = True  # modules that are neither loaded nor being loaded
         self.view_of_event: Callable[[Event], Event | None] = lambda event: event  # as it is sent, or None
+        self.shared: dict[str, object] | None = None  # this connection to a shared daemon
         self.requests: list[str] = []
         for request in REQUESTS:
             self.add_request(request)
@@ -156,6 +159,8 @@ class LspServer:
         self.service = self._build(self._context(decoded, self._events, client_name))
         if self.service.bash is not None:
             self.add_request(BASH)
+        if self._lists_sessions:
+            self.add_request(SESSIONS)
         self._warn_of(decoded.ignored if self._notice is None else (self._notice, *decoded.ignored))
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
@@ -209,11 +214,21 @@ class LspServer:
         block = {
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
-            "notifications": list(NOTIFICATIONS),
+            "notifications": [*NOTIFICATIONS, DID_CHANGE_SESSIONS] if self._lists_sessions else list(NOTIFICATIONS),
             "strategies": strategy_names(),
             "validators": validator_names(),
+            "shared": self.shared,
         }
         return {"fileops": block}
+
+    @property
+    def _lists_sessions(self) -> bool:
+        return self.shared is not None and self.shared["role"] == "editor"
+
+    def notify_sessions(self) -> None:
+        """Send the sessions of a shared daemon to its editor."""
+        if self.service is not None:
+            self.client.notify(DID_CHANGE_SESSIONS, sessions_result(self.service))
 
     @property
     def n_elsewhere(self) -> int:

@@ -47,15 +47,19 @@ class UserPrompt:
         """Ask by `window/showMessageRequest`. Args: yes: the title of the button that approves."""
         if not self._use_message_fallback:
             return Reject()
-        by_button: dict[object, Decision] = {yes: Once(), ALWAYS: Always()}
+        params = message_params(message, yes=yes)
+        return await self.ask(
+            methods.WINDOW_SHOW_MESSAGE_REQUEST, params, lambda answer: message_decision_of(answer, yes=yes)
+        )
 
-        def decision_of(answer: object) -> Decision:
-            title = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
-            return by_button.get(title, Reject()) if isinstance(title, str) else Reject()
 
-        params = {
-            "type": methods.INFO,
-            "message": message,
-            "actions": [{"title": title} for title in (yes, ALWAYS, REJECT)],
-        }
-        return await self.ask(methods.WINDOW_SHOW_MESSAGE_REQUEST, params, decision_of)
+def message_params(message: str, *, yes: str) -> dict[str, object]:
+    """Return the params of a question by message. Args: yes: the title of the button that approves."""
+    actions = [{"title": title} for title in (yes, ALWAYS, REJECT)]
+    return {"type": methods.INFO, "message": message, "actions": actions}
+
+
+def message_decision_of(answer: object, *, yes: str) -> Decision:
+    """Decode the button that was pressed; anything else is a rejection."""
+    title = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
+    return {yes: Once(), ALWAYS: Always()}.get(title, Reject()) if isinstance(title, str) else Reject()

@@ -49,6 +49,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
 
     `original_digest` is the digest of the content that the plan was made for. rebased: if that is not what the session
     had read.
+    `original_digest` is the digest of the content that the plan was made for. `path` is canonical. `is_protected`: a
+    user is asked about this file in mode `auto_edit`, too.
     """
 
     title: str
@@ -60,6 +62,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     proposed_text: str | None
     original_digest: bytes = b""
     rebased: Rebased | None = None
+    path: str = ""
+    is_protected: bool = False
 
 
 # --- correction by the client's model -------------------------------------------------------------------------

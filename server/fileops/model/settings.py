@@ -31,6 +31,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     roots: Sequence[str] = ()
     approval_mode: ApprovalMode = "default"
     approval_timeout_s: float = 600.0
+    agents_approval: ApprovalMode | None = None
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"
     images: Literal["attach", "refuse"] = "attach"

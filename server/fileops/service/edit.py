@@ -103,7 +103,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if request.dry_run or not (plan.splices or plan.creates):
             return _result(request, plan, None)
         if policy.needs_decision(plan.snapshot):
-            return _proposal(request, plan)
+            return _proposal(request, plan, policy)
         return self._commit(request, plan, token)
 
     def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
@@ -254,7 +254,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
         if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
             return self._commit(request, replanned, token)
-        return _proposal(request, replanned)
+        return _proposal(request, replanned, policy)
 
     def _commit(
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
@@ -280,13 +280,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return _result(request, plan, edit, modified_by_user=modified_by_user)
 
 
-def _proposal(request: EditRequest, plan: Plan) -> Proposal:
+def _proposal(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
     question = question_about(
         plan,
         splices.apply(plan.snapshot.data, plan.splices),
         outputs.question_texts(request.file_path, plan),
         file_path=request.file_path,
         session_id=request.session_id,
+        roots=policy.roots,
     )
     return Proposal(plan=plan, question=question)
 

@@ -6,7 +6,7 @@ leads to the next step. A cancel before the commit leaves everything unchanged; 
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from fileops.model.events import ApprovalModeChanged, DidRead
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
 from fileops.model.results import AgentEditRange, EditResult, Notices, ReadResult, UndoResult
+from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import (
     Approver,
@@ -32,7 +33,9 @@ from fileops.ports import (
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.folders import WorkspaceFolders
+from fileops.service.hub.approvals import STRICTNESS
 from fileops.service.hub.names import SessionNames
+from fileops.service.hub.sessions import SessionRecord
 from fileops.service.notices import NoticeBoard
 from fileops.service.policy import Policy
 from fileops.service.read import ReadOperation
@@ -63,6 +66,8 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     command_approver: CommandApprover | None = None
     on_closed: Callable[[], None] = _nothing
     names: SessionNames = SessionNames()
+    all_sessions: Callable[[], Sequence[SessionRecord]] = tuple
+    mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
     is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
 
 
@@ -294,6 +299,8 @@ class FileOps:
 
     def _with_full_names(self, request: UndoRequest) -> UndoRequest:
         of, by = request.session_id, request.by_session
+        if self._client.is_agent:  # it cannot approve anything itself
+            request, by = replace(request, is_approved=False), by or DEFAULT_SESSION
         return replace(
             request,
             session_id=None if of is None else self.names.resolve(of),
@@ -326,17 +333,29 @@ class FileOps:
     def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
         self._set_mode(self.names.resolve(session_id), mode)
 
+    def may_set_mode(self, session_id: str, mode: ApprovalMode) -> bool:
+        """An agent may only demand more questions."""
+        full_name = self.names.resolve(session_id)
+        return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self._mode(full_name)]
+
     def _mode(self, full_name: str) -> ApprovalMode:
-        return self._modes.get(full_name, self.settings.approval_mode)
+        if (mode := self._modes.get(full_name)) is not None:
+            return mode
+        return (
+            self.settings.approval_mode if self.names.is_own(full_name) else self.settings.agents_approval or "default"
+        )
 
     def _set_mode(self, full_name: str, mode: ApprovalMode) -> None:
-        if mode != self._mode(full_name):
-            self._modes[full_name] = mode
+        before = self._mode(full_name)
+        self._modes[full_name] = mode
+        if mode != before:
             self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
 
     def _stop_asking(self, full_name: str) -> None:
-        if self._mode(full_name) == "default":
-            self._set_mode(full_name, "auto_edit")
+        unset: ApprovalMode = self.settings.approval_mode if self._client.mode_at is None else "default"
+        if self._modes.get(full_name, unset) == "default":
+            self._modes[full_name] = "auto_edit"
+            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode="auto_edit"))
 
     def close_session(self, session_id: str) -> None:
         """Forget what this session has read and was granted; requests in progress leave no trace of it either."""
@@ -346,6 +365,10 @@ class FileOps:
         self._workspace.end_session(full_name)
         self._stats.drop_session(full_name)
         self._notices.forget(full_name)
+
+    def all_sessions(self) -> Sequence[SessionRecord]:
+        """The sessions of all connections of a shared daemon."""
+        return self._client.all_sessions()
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
         """Set the folders that are open from now on (absolute paths); the `roots` of the settings always count.
@@ -387,8 +410,9 @@ class FileOps:
         return None if self.settings.confine == "off" else self._folders.roots
 
     def _policy(self, session_id: str, session: OpenSession) -> Policy:
-        corrector = self._client.corrector
+        corrector, mode_at = self._client.corrector, self._client.mode_at
         return Policy(
+            mode_at=None if mode_at is None else partial(mode_at, session_id),
             roots=self._edit_roots,
             mode=self.settings.approval_mode if session.is_closed else self._mode(session_id),
             can_ask=self._client.approver.can_ask,

@@ -1,5 +1,7 @@
 """Who may write where and who is asked, at the moment of a request; and the question that a user is asked."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from fileops.core import text
@@ -14,19 +16,24 @@ MAX_SHOWN_BYTES = 1_000_000  # of a text in a question, as docs/PROTOCOL.md says
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """Confinement, approval mode and abilities of the client. can_correct: it may propose other strings."""
+    """Confinement, approval mode and abilities of the client.
+
+    can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that.
+    """
 
     roots: Roots | None
     mode: ApprovalMode
     can_ask: bool
     can_correct: bool = False
+    mode_at: Callable[[str], ApprovalMode] | None = None
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
-        return needs_decision(self.mode, snapshot, self.roots, self.can_ask)
+        mode = self.mode if self.mode_at is None else self.mode_at(snapshot.path)
+        return needs_decision(mode, snapshot, self.roots, self.can_ask)
 
 
 def question_about(
-    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str
+    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str, roots: Roots | None
 ) -> ApprovalRequest:
     """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
     title, description = texts
@@ -40,6 +47,8 @@ def question_about(
         proposed_text=_shown_text(proposed, plan.format),
         original_digest=plan.snapshot.digest,
         rebased=plan.rebased,
+        path=plan.snapshot.path,
+        is_protected=needs_decision("auto_edit", plan.snapshot, roots, client_can_ask=True),
     )
 
 

@@ -178,7 +178,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         for index, file in enumerate(files):
             is_open = file.has_effect and not (file.is_decided or request.is_approved)
             if is_open and policy.needs_decision(file.plan.snapshot):
-                return PendingUndo(files=files, waiting=index, question=_question(request, file))
+                return PendingUndo(files=files, waiting=index, question=_question(request, file, policy))
         writer = ChangeSetCommitter(
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
             by_session=request.by_session, plan=lambda edits: self._plan(edits, policy),
@@ -186,13 +186,14 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         return _result(request, writer.write(files, token))
 
 
-def _question(request: UndoRequest, file: FileChange) -> ApprovalRequest:
+def _question(request: UndoRequest, file: FileChange, policy: Policy) -> ApprovalRequest:
     return question_about(
         file.plan,
         file.undone.content or b"",
         outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids)),
         file_path=file.file_path,
         session_id=request.by_session or request.session_id or "",
+        roots=policy.roots,
     )
 
 

@@ -3,6 +3,7 @@
 A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fileops.concurrency.path_locks import PathLocks
@@ -42,6 +43,7 @@ class Workspace:
         self.modes: dict[str, ApprovalMode] = {}  # those that were set
         self.activity = ActivityLog()
         self.stats = Statistics(clock.time_ns())
+        self.on_session_end: Callable[[str], None] = lambda _session_id: None
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -54,6 +56,7 @@ class Workspace:
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
         self.stats.drop_session(session_id)
+        self.on_session_end(session_id)
 
     @property
     def n_elsewhere(self) -> int:

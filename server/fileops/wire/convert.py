@@ -259,13 +259,15 @@ def approval_mode_result(session_id: str, mode: ApprovalMode) -> wire.ApprovalMo
     return wire.ApprovalModeResult(session_id=session_id, mode=mode)
 
 
-def confirm_params(question: ApprovalRequest) -> wire.ConfirmEditParams:
+def confirm_params(
+    question: ApprovalRequest, session: wire.AskingSession | msgspec.UnsetType = msgspec.UNSET
+) -> wire.ConfirmEditParams:
     change = question.change
     return wire.ConfirmEditParams(
         title=question.title, description=question.description, file_path=question.file_path,
         session_id=question.session_id, operation=change.operation, diff=change.unified,
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
-        proposed_text=question.proposed_text,
+        proposed_text=question.proposed_text, session=session,
         rebased=msgspec.UNSET if question.rebased is None else _rebased(question.rebased),
     )  # fmt: skip
 

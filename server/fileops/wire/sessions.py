@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from fileops.model.settings import ApprovalMode
 from fileops.wire.types import AtLeastOne, ErrorInfo, SessionParams
 
 
@@ -56,3 +57,20 @@ class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
 
 class SessionFilesResult(msgspec.Struct, frozen=True, kw_only=True):
     files: list[SessionFile]
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of a shared daemon. last_seen: seconds since the epoch."""
+
+    session_id: str
+    host: str
+    label: str
+    connected: bool
+    approval_mode: ApprovalMode
+    n_reads: int
+    n_edits: int
+    last_seen: float
+
+
+class SessionsResult(msgspec.Struct, frozen=True, kw_only=True):
+    sessions: list[Session]

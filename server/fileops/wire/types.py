@@ -140,6 +140,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     notices: Literal["off", "details", "output"] | None = None
     limits: LimitOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
+    agents_approval: Literal["default", "auto_edit", "yolo"] | None = None
     history: Literal["memory", "persistent"] | None = None
     code_lens: bool | None = None
     filesystems: list[FilesystemOptions] | None = None
@@ -221,6 +222,14 @@ class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["default", "auto_edit", "yolo"]
 
 
+class AskingSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of another connection. label: for people."""
+
+    session_id: SessionId
+    host: str
+    label: str
+
+
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """Params of the request that asks the user about an edit. The texts are null over 1 MB."""
 
@@ -234,6 +243,7 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     original_text: str | None
     proposed_text: str | None
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # absent unless others changed the file since it was read
+    session: AskingSession | msgspec.UnsetType = msgspec.UNSET  # absent for a session of this connection
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,25 +1,11 @@
-"""Clients of one shared daemon: what they share, under which names, and what becomes of it when one leaves."""
+"""Clients of one shared daemon: what they share, what becomes of it when one leaves, and R-HUB-8 (settings)."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from support.shared_daemon import Refused, SharedDaemon, code_of, shared_daemon
-
-
-@pytest.fixture
-async def daemon() -> AsyncGenerator[SharedDaemon]:
-    async with shared_daemon() as running:
-        yield running
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "notes.txt"
-    path.write_text("one\ntwo\nthree\n")
-    return path
+from support.shared_daemon import Refused, SharedDaemon, code_of
 
 
 async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: SharedDaemon, file: Path) -> None:

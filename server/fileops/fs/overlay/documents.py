@@ -142,6 +142,14 @@ class DocumentStore:
         with self._state:
             return self._table.may_be_at(canonical_path)
 
+    def is_open_in(self, editor: str, path: str) -> bool:
+        """Whether the editor has a document open at this path, as last resolved or as given. Reads no disk."""
+        with self._state:
+            known = self._table.at(path)
+            return (
+                any(document.editor == editor for document in known) or self._table.at_given(editor, path) is not None
+            )
+
     def has_unclassified(self) -> bool:
         with self._state:
             return bool(self._unclassified)

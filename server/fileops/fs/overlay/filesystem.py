@@ -127,6 +127,12 @@ class OverlayFileSystem:
     def has_unclassified(self) -> bool:
         return self._documents is not None and self._documents.has_unclassified()
 
+    def is_open_in(self, editor: str, path: str) -> bool:
+        """Whether the editor has a document open there, as last resolved or as given. Waits for nothing."""
+        if self._documents is None:
+            return any(key.editor == editor and given == path for key, given in self._unloaded.items())
+        return self._documents.is_open_in(editor, path)
+
     def is_open(self, canonical_path: str) -> bool:
         if self._documents is None:
             return self._is_unloaded(canonical_path)

@@ -1,0 +1,141 @@
+"""Registry of the sessions of a shared daemon: whose they are, what they did, and how long they are kept.
+
+A session outlives its connection, so that a host that starts its server again continues with what it has read.
+Records are updated on any thread; one lock guards them.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
+from fileops.ports import EventSink
+
+KEPT_S = 3600.0  # after its connection has ended
+MAX_KEPT = 256  # of these; the longest unused end first
+NOTIFY_EVERY_S = 0.5
+
+
+class SessionRecord(Struct, frozen=True, kw_only=True):
+    """A session. label: for people. connection: None if it has ended. last_seen: seconds since the epoch."""
+
+    session_id: str
+    host: str
+    label: str
+    connection: str | None
+    n_reads: int = 0
+    n_edits: int = 0
+    last_seen: float = 0.0
+    used_at: float = 0.0  # monotonic
+
+
+class SessionRegistry:
+    """See the module. on_change: called on any thread, after a session or its record has changed."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._records: dict[str, SessionRecord] = {}
+
+    def all(self) -> tuple[SessionRecord, ...]:
+        """In the order of first use."""
+        with self._lock:
+            return tuple(self._records.values())
+
+    def get(self, session_id: str) -> SessionRecord | None:
+        with self._lock:
+            return self._records.get(session_id)
+
+    def note(self, event: DidRead | DidEdit, connection: str, host: str, label: str) -> None:
+        """Record what a session of this connection did."""
+        session_id = event.session_id
+        with self._lock:
+            known = self._records.get(session_id)
+            if known is None:
+                known = SessionRecord(session_id=session_id, host=host, label=label, connection=connection)
+            self._records[session_id] = replace(
+                known,
+                label=label,
+                connection=connection,
+                n_reads=known.n_reads + isinstance(event, DidRead),
+                n_edits=known.n_edits + isinstance(event, DidEdit),
+                last_seen=event.timestamp,
+                used_at=self._monotonic(),
+            )
+        self.on_change()
+
+    def disconnected(self, connection: str) -> None:
+        with self._lock:
+            now = self._monotonic()
+            self._records |= {
+                record.session_id: replace(record, connection=None, used_at=now)
+                for record in self._records.values()
+                if record.connection == connection
+            }
+        self.on_change()
+
+    def drop(self, session_id: str) -> None:
+        with self._lock:
+            known = self._records.pop(session_id, None)
+        if known is not None:
+            self.on_change()
+
+    def expired(self) -> list[str]:
+        """The sessions without a connection that are to end now."""
+        with self._lock:
+            left = sorted(
+                (record for record in self._records.values() if record.connection is None),
+                key=lambda record: record.used_at,
+            )
+            too_old = self._monotonic() - KEPT_S
+            n_over = max(len(left) - MAX_KEPT, 0)
+            return [record.session_id for n, record in enumerate(left) if n < n_over or record.used_at <= too_old]
+
+
+class ConnectionEvents:
+    """See ports.EventSink: the events that one connection's requests cause."""
+
+    def __init__(
+        self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
+    ) -> None:
+        """Take describe, which returns the host and the label of the connection's sessions."""
+        self._sessions, self._router, self._connection, self._describe = sessions, router, connection, describe
+
+    def publish(self, event: Event) -> None:
+        if isinstance(event, DidRead | DidEdit):
+            self._sessions.note(event, self._connection, *self._describe())
+        elif isinstance(event, ApprovalModeChanged):
+            self._sessions.on_change()
+        self._router.publish(event)
+
+
+class Throttle:
+    """Calls something soon after it was requested, and at most every `every_s`. Requests may come on any thread."""
+
+    def __init__(self, call: Callable[[], None], every_s: float = NOTIFY_EVERY_S) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._call, self._every_s = call, every_s
+        self._is_due = False
+        self._called_at = -every_s
+
+    def request(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            try:
+                self._loop.call_soon_threadsafe(self._schedule)
+            except RuntimeError:  # the loop is closed
+                self._is_due = False
+
+    def _schedule(self) -> None:
+        rest_s = self._called_at + self._every_s - self._loop.time()
+        self._loop.call_later(max(rest_s, 0.0), self._run)
+
+    def _run(self) -> None:
+        self._is_due = False
+        self._called_at = self._loop.time()
+        self._call()

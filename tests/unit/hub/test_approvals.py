@@ -1,0 +1,227 @@
+"""Approval routing: who is asked about an agent's edit, in which order, and what happens if nobody is left.
+
+R-ROUTE-1 (table), R-ROUTE-2 (modes), R-ROUTE-3 (several editors), R-ROUTE-4 (the question).
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.shared_daemon import LspClient, SharedDaemon, code_of
+
+NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
+CONFIRM = "fileops/confirmEdit"
+FORM = "elicitation/create"
+
+
+async def once(_params: Any) -> Any:
+    return {"outcome": "proceed_once"}
+
+
+async def never(_params: Any) -> Any:
+    await asyncio.Event().wait()
+
+
+def answers(outcome: object) -> Any:
+    async def answer(_params: Any) -> object:
+        return outcome
+
+    return answer
+
+
+def edit_of(file: Path, old: str = "two", new: str = "2") -> dict[str, str]:
+    return {"file_path": str(file), "old_string": old, "new_string": new}
+
+
+async def asked_editor(daemon: SharedDaemon, file: Path, answer: Any, **options: Any) -> LspClient:
+    editor = await daemon.editor(file.parent, confirms=True, **options)
+    editor.answers[CONFIRM] = answer
+    return editor
+
+
+@pytest.fixture
+def protected(file: Path) -> Path:
+    path = file.parent / ".env"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+# approve, whether the file is protected, who is there -> who is asked, and the outcome
+ROUTES = [
+    ("person", False, "editor", "editor", None),
+    ("person", False, "elicitation", None, None),
+    ("person", True, "elicitation", "host", None),
+    ("person", False, "nobody", None, None),
+    ("person", True, "nobody", None, "rejected"),
+    ("ask", False, "editor", "editor", None),
+    ("ask", False, "elicitation", "host", None),
+    ("ask", False, "nobody", None, "rejected"),
+    ("host", False, "editor", None, None),
+    ("host", True, "editor", "editor", None),
+    ("host", True, "elicitation", "host", None),
+    ("host", True, "nobody", None, "rejected"),
+    ("never", True, "editor", None, None),
+    ("never", True, "nobody", None, None),
+]
+
+
+@pytest.mark.parametrize(("approve", "is_protected", "present", "asked", "code"), ROUTES)
+async def test_route_of_an_mcp_edit_is_that_of_the_table(
+    daemon: SharedDaemon, file: Path, protected: Path, approve: str, is_protected: bool, present: str,
+    asked: str | None, code: str | None,
+) -> None:  # fmt: skip
+    editor = await asked_editor(daemon, file, once) if present == "editor" else None
+    host = await daemon.host(file.parent, elicits=present == "elicitation", approve=approve)
+    host.answers[FORM] = answers({"action": "accept", "content": {"decision": "apply"}})
+    path = protected if is_protected else file
+    await host.tool("Read", file_path=str(path))
+    result = await host.tool("Edit", **edit_of(path))
+    assert code_of(result) == code
+    if code is not None:
+        assert result["content"][-1]["text"] == NO_CONSENT
+    assert ("2" in path.read_text()) == (code is None)
+    assert [len(client.asked) if client else 0 for client in (editor, host)] == [
+        asked == "editor", asked == "host",
+    ]  # fmt: skip
+
+
+async def test_protected_allow_lifts_the_refusal(daemon: SharedDaemon, protected: Path) -> None:
+    host = await daemon.host(protected.parent, protected="allow")
+    await host.tool("Read", file_path=str(protected))
+    assert code_of(await host.tool("Edit", **edit_of(protected))) is None
+
+
+async def test_editor_is_shown_which_session_asks(daemon: SharedDaemon, file: Path) -> None:
+    editor = await asked_editor(daemon, file, once)
+    host = await daemon.host(file.parent, "claude-code", hints={"session": "af9f"})
+    await host.tool("Read", file_path=str(file))
+    await host.tool("Edit", **edit_of(file))
+    question = await editor.question()
+    assert question["session_id"] == "claude-code:af9f"
+    assert question["session"] == {
+        "session_id": "claude-code:af9f", "host": "claude-code", "label": f"claude-code in {file.parent.name}",
+    }  # fmt: skip
+    await editor.read(file)
+    await editor.edit(file, "one", "1")
+    assert "session" not in await editor.question(2)
+
+
+async def test_first_decision_counts_and_the_other_question_is_withdrawn(daemon: SharedDaemon, file: Path) -> None:
+    slow, fast = (
+        await asked_editor(daemon, file, never),
+        await asked_editor(daemon, file, answers({"outcome": "cancel"})),
+    )
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "two", "2")) == "rejected"
+    await slow.until(lambda: len(slow.withdrawn) == 1)
+    assert [len(slow.asked), len(fast.asked)] == [1, 1]
+    assert "two" in file.read_text()
+
+
+@pytest.mark.parametrize("malformed", [{}, {"outcome": "yes"}, {"outcome": "proceed_once", "hunk_ids": ["no"]}, None])
+async def test_malformed_decision_drops_its_editor_and_alone_is_a_rejection(
+    daemon: SharedDaemon, file: Path, malformed: object
+) -> None:
+    await asked_editor(daemon, file, answers(malformed))
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "two", "2")) == "rejected"
+    await asked_editor(daemon, file, once)
+    assert code_of(await agent.edit(file, "two", "2")) is None
+
+
+@pytest.mark.parametrize(("is_protected", "elicits", "code"), [
+    (False, False, None), (True, True, None), (True, False, "rejected"),
+])  # fmt: skip
+async def test_editor_that_leaves_passes_the_question_on(
+    daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, elicits: bool, code: str | None
+) -> None:
+    editor = await asked_editor(daemon, file, never)
+    host = await daemon.host(file.parent, elicits=elicits)
+    host.answers[FORM] = answers({"action": "accept", "content": {"decision": "apply"}})
+    path = protected if is_protected else file
+    await host.tool("Read", file_path=str(path))
+    editing = host.start_tool("Edit", **edit_of(path))
+    await editor.question()
+    await editor.hang_up()
+    assert code_of(await editing) == code
+    assert len(host.asked) == (is_protected and elicits)
+
+
+@pytest.mark.parametrize(("is_protected", "code"), [(False, None), (True, "rejected")])
+async def test_agent_of_our_protocol_without_an_editor_edits_unprotected_files_only(
+    daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, code: str | None
+) -> None:
+    agent = await daemon.agent(file.parent)
+    path = protected if is_protected else file
+    await agent.read(path)
+    assert code_of(await agent.edit(path, "two", "2")) == code
+
+
+async def test_strictest_of_the_editors_modes_counts_and_always_ends_the_questions(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    loose = await asked_editor(daemon, file, never, agents_approval="yolo")
+    strict = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), agents_approval="default")
+    host = await daemon.host(file.parent)
+    await host.tool("Read", file_path=str(file))
+    assert code_of(await host.tool("Edit", **edit_of(file))) is None
+    assert [len(loose.asked), len(strict.asked)] == [0, 1]
+    assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) is None
+    assert [len(loose.asked), len(strict.asked)] == [0, 1]
+    (session,) = (await strict.call("fileops/sessions"))["sessions"]
+    assert session["approval_mode"] == "auto_edit"
+
+
+async def test_editor_sets_the_mode_of_a_session(daemon: SharedDaemon, file: Path) -> None:
+    editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    mode = {"session_id": "bot-1", "mode": "yolo"}
+    assert await editor.call("fileops/setApprovalMode", mode) == mode
+    assert (await agent.notification("fileops/approvalMode")) == {"session_id": "default", "mode": "yolo"}
+    assert code_of(await agent.edit(file, "two", "2")) is None
+    await editor.call("fileops/setApprovalMode", {**mode, "mode": "default"})
+    assert code_of(await agent.edit(file, "one", "1")) == "rejected"
+
+
+async def test_editor_of_another_folder_is_asked_only_about_what_it_has_open(
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    editor = await daemon.editor(tmp_path_factory.mktemp("elsewhere"), confirms=True)
+    editor.answers[CONFIRM] = answers({"outcome": "cancel"})
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "two", "2")) is None
+    editor.open(file)
+    await editor.call("fileops/tracked")
+    assert code_of(await agent.edit(file, "one", "1")) == "rejected"
+
+
+async def test_editor_without_our_plugin_is_asked_by_message(daemon: SharedDaemon, file: Path) -> None:
+    editor = await daemon.lsp("editor", "helix")
+    await editor.initialize(file.parent)
+    editor.answers["window/showMessageRequest"] = answers({"title": "Apply"})
+    host = await daemon.host(file.parent)
+    await host.tool("Read", file_path=str(file))
+    assert code_of(await host.tool("Edit", **edit_of(file))) is None
+    assert (await editor.question())["message"].startswith(f"codex in {file.parent.name}: ")
+    editor.answers["window/showMessageRequest"] = answers(None)
+    assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "rejected"
+
+
+async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file: Path) -> None:
+    editors = [await asked_editor(daemon, file, never) for _ in range(2)]
+    host = await daemon.host(file.parent)
+    await host.tool("Read", file_path=str(file))
+    editing = host.start_tool("Edit", **edit_of(file))
+    for editor in editors:
+        await editor.question()
+    host.notify("notifications/cancelled", {"requestId": 3})
+    for editor in editors:
+        await editor.until(lambda editor=editor: len(editor.withdrawn) == 1)
+    editing.cancel()
+    assert "two" in file.read_text()

@@ -1,0 +1,226 @@
+"""Sessions of a shared daemon: their names, what outlives a connection, who is notified, and what an agent may do.
+
+R-HUB-1 (roles), R-HUB-2 (names), R-HUB-4 (survival), R-HUB-5 (events), R-HUB-6 (list), R-HUB-7 (documents).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fileops.model.events import DidRead
+from fileops.service.hub.names import SharedSessionNames
+from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
+from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of
+
+CLAUDE = {"session": "af9f"}
+
+
+def did_read(session_id: str) -> DidRead:
+    return DidRead(file_path="/f", session_id=session_id, timestamp=1.0, size=1, modified=1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "full_name"), [("default", "bot-1"), ("reviewer", "bot-1/reviewer"), ("bot-1", "bot-1/bot-1")]
+)
+def test_session_of_a_request_has_one_full_name_and_is_called_as_it_was(given: str, full_name: str) -> None:
+    names = SharedSessionNames("bot-1", lambda name: name == "codex:7")
+    assert names.full(given) == names.resolve(given) == full_name
+    assert names.local(full_name) == given
+    assert names.resolve("codex:7") == names.local("codex:7") == "codex:7"
+    assert not names.is_own("bot-11")
+    assert names.local_source(f"session:{full_name}") == f"session:{given}"
+    assert names.local_source("external") == "external"
+
+
+# --- survival ------------------------------------------------------------------------------------------------------
+
+
+async def test_session_with_an_id_of_its_host_goes_on_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
+    first = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    await first.tool("Read", file_path=str(file))
+    await first.hang_up()
+    second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) is None
+    other = await daemon.host(file.parent, "claude-code", hints={"session": "else"})
+    assert code_of(await other.tool("Edit", file_path=str(file), old_string="one", new_string="1")) == "not_read"
+
+
+async def test_session_without_an_id_is_not_taken_up_by_the_next_connection(daemon: SharedDaemon, file: Path) -> None:
+    first = await daemon.host(file.parent)
+    await first.tool("Read", file_path=str(file))
+    await first.hang_up()
+    second = await daemon.host(file.parent)
+    assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
+
+
+async def test_named_session_of_an_lsp_agent_goes_on_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
+    first = await daemon.agent(file.parent, session="night")
+    await first.read(file, "a")
+    await first.hang_up()
+    second = await daemon.agent(file.parent, session="night")
+    assert code_of(await second.edit(file, "one", "1")) == "not_read"
+    assert code_of(await second.edit(file, "one", "1", "a")) is None
+
+
+def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
+    now = 0.0
+    registry = SessionRegistry(lambda: now)
+    registry.note(did_read("gone"), "c-1", "c", "c in f")
+    registry.note(did_read("here"), "c-2", "c", "c in f")
+    registry.disconnected("c-1")
+    now = KEPT_S - 1
+    assert registry.expired() == []
+    now = KEPT_S
+    assert registry.expired() == ["gone"]
+    registry.note(did_read("gone"), "c-3", "c", "c in f")
+    assert registry.expired() == []
+
+
+def test_of_too_many_sessions_the_longest_unused_end() -> None:
+    now = 0.0
+    registry = SessionRegistry(lambda: now)
+    for n in range(MAX_KEPT + 2):
+        now = float(n)
+        registry.note(did_read(f"s{n}"), f"c-{n}", "c", "c in f")
+        registry.disconnected(f"c-{n}")
+    assert registry.expired() == ["s0", "s1"]
+
+
+async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path) -> None:
+    first = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    await first.tool("Read", file_path=str(file))
+    await first.hang_up()
+    record = daemon.world.sessions.get("claude-code:af9f")
+    assert record is not None and record.connection is None
+    for n in range(MAX_KEPT):
+        daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
+    daemon.world.sessions.disconnected("c-1")
+    daemon.world.end_expired_sessions()
+    second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
+
+
+# --- events and the list of sessions ---------------------------------------------------------------------------------
+
+
+async def test_events_reach_their_session_and_the_editors_that_work_with_the_file(
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    here, opener, far = [await daemon.editor(folder) for folder in (file.parent, elsewhere, elsewhere)]
+    agent, bystander = await daemon.agent(file.parent), await daemon.agent(file.parent)
+    opener.open(file)
+    await opener.call("fileops/tracked")  # the document has arrived
+    await agent.read(file, "a")
+    assert code_of(await agent.edit(file, "two", "2", "a")) is None
+    own = await agent.notification("fileops/didEdit")
+    assert own["session_id"] == "a"
+    for editor in (here, opener):
+        told = await editor.notification("fileops/didEdit")
+        assert (told["session_id"], told["edit_id"]) == ("bot-1/a", own["edit_id"])
+    for client in (far, bystander):
+        await client.read(file)  # its own event comes after those of others
+        await client.notification("fileops/didRead")
+        assert client.notified("fileops/didEdit") == []
+
+
+async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: SharedDaemon, file: Path) -> None:
+    editor = await daemon.editor(file.parent, agents_approval="auto_edit")
+    host = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    await host.tool("Read", file_path=str(file))
+    await editor.notification("fileops/didChangeSessions", lambda params: len(params["sessions"]) == 1)
+    (session,) = (await editor.call("fileops/sessions"))["sessions"]
+    assert session.pop("last_seen") > 0
+    assert session == {
+        "session_id": "claude-code:af9f", "host": "claude-code", "label": f"claude-code in {file.parent.name}",
+        "connected": True, "approval_mode": "auto_edit", "n_reads": 1, "n_edits": 0,
+    }  # fmt: skip
+    await host.hang_up()
+    await editor.notification(
+        "fileops/didChangeSessions", lambda params: not any(entry["connected"] for entry in params["sessions"])
+    )
+
+
+async def test_capability_names_the_connection_and_what_an_editor_may_ask(daemon: SharedDaemon, file: Path) -> None:
+    for role in ("editor", "agent"):
+        client = await daemon.lsp(role, "bot")
+        block = (await client.initialize(file.parent))["capabilities"]["experimental"]["fileops"]
+        assert block["shared"]["role"] == role
+        assert block["shared"]["connection"].startswith("bot-")
+        assert ("fileops/sessions" in block["requests"]) == (role == "editor")
+        assert ("fileops/didChangeSessions" in block["notifications"]) == (role == "editor")
+
+
+# --- roles -----------------------------------------------------------------------------------------------------------
+
+
+async def refusal_of(client: LspClient, method: str, params: object) -> int:
+    with pytest.raises(Refused) as refused:
+        await client.call(method, params)
+    return refused.value.args[0]
+
+
+async def test_agent_runs_no_commands_lists_no_sessions_and_loosens_no_mode(daemon: SharedDaemon, file: Path) -> None:
+    agent = await daemon.agent(file.parent, bash=True, approval_mode="auto_edit")
+    assert await refusal_of(agent, "fileops/bash", {"command": "true"}) == -32601
+    assert await refusal_of(agent, "fileops/sessions", {}) == -32601
+    assert await refusal_of(agent, "fileops/setApprovalMode", {"mode": "yolo"}) == -32602
+    stricter = await agent.call("fileops/setApprovalMode", {"mode": "default"})
+    assert stricter == {"session_id": "default", "mode": "default"}
+    assert await refusal_of(agent, "fileops/setApprovalMode", {"mode": "auto_edit"}) == -32602
+
+
+async def test_documents_of_an_agent_are_ignored_with_one_warning(daemon: SharedDaemon, file: Path) -> None:
+    agent = await daemon.agent(file.parent)
+    agent.open(file, "mine\n")
+    agent.change(file, "mine again\n", version=2)
+    assert "two" in (await agent.read(file))["output"]
+    await agent.notification("window/showMessage")
+    await agent.read(file)
+    assert len(agent.notified("window/showMessage")) == 1
+
+
+async def test_agent_is_shown_and_undoes_its_own_edits_only(daemon: SharedDaemon, file: Path) -> None:
+    mine, other, editor = await daemon.agent(file.parent), await daemon.agent(file.parent), await daemon.editor()
+    for client, old, new in ((mine, "one", "1"), (other, "two", "2")):
+        await client.read(file)
+        assert code_of(await client.edit(file, old, new)) is None
+    (shown,) = (await mine.call("fileops/history"))["edits"]
+    assert shown["session_id"] == "default"
+    everything = (await editor.call("fileops/history"))["edits"]
+    assert [edit["session_id"] for edit in everything] == ["bot-2", "bot-1"]
+    foreign = {"edit_id": everything[0]["edit_id"], "approved": True}
+    assert code_of(await mine.call("fileops/undo", foreign)) == "undo_conflict"
+    assert code_of(await mine.call("fileops/undo", {"session_id": "bot-2"})) == "undo_conflict"
+    assert file.read_text() == "1\n2\nthree\n"
+    assert code_of(await editor.call("fileops/undo", {"session_id": "bot-2", "approved": True})) is None
+    assert code_of(await mine.call("fileops/undo", {"edit_id": shown["edit_id"]})) is None
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+# --- documents of several editors ------------------------------------------------------------------------------------
+
+
+async def test_two_different_unsaved_texts_are_refused_by_the_names_of_the_editors(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    first, second = await daemon.editor(file.parent), await daemon.editor(file.parent, host="vscode")
+    agent = await daemon.agent(file.parent)
+    first.open(file, "one\ntyped here\n")
+    second.open(file, "one\ntyped there\n")
+    for editor in (first, second):
+        await editor.call("fileops/tracked")
+    await agent.read(file)
+    refused = await agent.edit(file, "one", "1")
+    assert code_of(refused) == "apply_refused"
+    assert "nvim-1 and vscode-1" in refused["error"]["message"]
+    await second.hang_up()
+    first.answers["workspace/applyEdit"] = lambda params: applied(first, file, "1\ntyped here\n")
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "one", "1")) is None
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+async def applied(editor: LspClient, file: Path, text: str) -> dict[str, bool]:
+    editor.change(file, text, version=2)
+    return {"applied": True}
