@@ -32,6 +32,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "EditParams": wire.EditParams,
     "EditStep": wire.EditStep,
     "MultiEditParams": wire.MultiEditParams,
+    "WriteParams": wire.WriteParams,
     "ToolDefinition": wire.ToolDefinition,
     "TrackedFile": wire.TrackedFile,
 }

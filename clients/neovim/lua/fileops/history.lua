@@ -23,13 +23,9 @@ function M.line(entry)
   local time = os.date('%H:%M', math.floor(entry.timestamp))
   local mark = entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' '
   local name = vim.fs.basename(entry.file_path)
-  return ('%s %s  %-10s %-10s %s'):format(
-    mark,
-    time,
-    name,
-    sessions.name(entry.session_id),
-    hunks.summary(entry.stats)
-  )
+  local stats = hunks.summary(entry.stats)
+  -- who it was comes last: the name of an agent outside is long, and what does not fit is not seen
+  return ('%s %s  %-10s %s  %s'):format(mark, time, name, stats, sessions.name(entry.session_id))
 end
 
 ---@param buf integer

@@ -63,6 +63,11 @@ function M.edit(params, callback) return M.request(method('edit'), params, callb
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function M.multi_edit(params, callback) return M.request(method('multi_edit'), params, callback) end
 
+--- The whole text of a file, for a client that has no edits: what would be lost is refused.
+---@param params fileops.WriteParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function M.write(params, callback) return M.request(method('write'), params, callback) end
+
 --- A shell command, with `server = { bash = true }`; the person is asked first.
 ---@param params fileops.BashParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
@@ -108,6 +113,10 @@ function Session:edit(params, callback) return M.edit(self:_own(params), callbac
 ---@param params fileops.MultiEditParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
 function Session:multi_edit(params, callback) return M.multi_edit(self:_own(params), callback) end
+
+---@param params fileops.WriteParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+function Session:write(params, callback) return M.write(self:_own(params), callback) end
 
 ---@param params fileops.BashParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)

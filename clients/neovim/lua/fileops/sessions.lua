@@ -38,12 +38,33 @@ function M.list()
   return sessions
 end
 
+local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+
+--- Whether a session belongs to an agent inside this Neovim, or to the person.
+---@param session_id string
+---@return boolean
+function M.is_own(session_id)
+  local own = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
+  return vim.list_contains(own, session_id) or vim.list_contains(require('fileops').sessions(), session_id)
+end
+
+--- What a session is called beside its host. One from outside has the label of its connection, which may have several
+--- sessions; an own one is called as it calls itself.
+---@param session { session_id: string, label: string }
+---@return string
+function M.label(session)
+  if M.is_own(session.session_id) then return session.session_id end
+  local name = session.session_id:match('/(.+)$')
+  return name and ('%s, %s'):format(session.label, name) or session.label
+end
+
 --- The name of a session for the person: its label, with its host where the label does not say it.
----@param session { label: string, host: string }
+---@param session { session_id: string, label: string, host: string }
 ---@return string
 local function named(session)
-  local is_told = session.host == '' or session.label:lower():find(session.host:lower(), 1, true) ~= nil
-  return is_told and session.label or ('%s (%s)'):format(session.label, session.host)
+  local label = M.label(session)
+  if M.is_own(session.session_id) or label:lower():find(session.host:lower(), 1, true) then return label end
+  return ('%s (%s)'):format(label, session.host)
 end
 
 --- The name of whoever made an edit; the daemon names no session where the person did.

@@ -21,9 +21,11 @@
 
 ---@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
 ---@field freshness? 'mtime'|'content'|'relevant'
+---@field notices? 'off'|'details'|'output' what agents are told of others' changes
 ---@field confine? 'edits'|'all'|'off'
 ---@field roots? string[] further absolute folders
 ---@field approval_mode? 'default'|'auto_edit'|'yolo'
+---@field agents_approval? 'default'|'auto_edit'|'yolo' the mode of agents outside of this Neovim
 ---@field approval_timeout_s? number
 ---@field fill_empty_files? boolean
 ---@field notebooks? 'refuse'|'text'

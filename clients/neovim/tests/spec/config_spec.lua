@@ -18,7 +18,7 @@ t.it('names what is wrong, and leaves it at its default', function()
     'cmd: a table is wanted, this is a string',
     'keys.reject: a string is wanted, this is a number',
     'pane.layout: "sideways" is none of inline, side_by_side',
-    'server.freshness: "never" is none of mtime, content',
+    'server.freshness: "never" is none of mtime, content, relevant',
     'server.roots: a table is wanted, this is a string',
     'servre: no such setting',
   })

@@ -18,15 +18,21 @@ t.it('a session is called by its label, with its host where the label does not s
   told(
     { session_id = 'codex:0199', label = 'Fix the totals' },
     { session_id = 'codex-2', label = 'Codex 2' },
-    { session_id = 'agent-1', label = 'agent-1', host = '' }
+    { session_id = 'agent-1', label = 'neovim in shop', host = 'neovim' },
+    { session_id = 'neovim-2/agent-1', label = 'neovim in shop', host = 'neovim' }
   )
-  t.eq(vim.tbl_map(sessions.name, { 'codex:0199', 'codex-2', 'agent-1', 'unknown', '' }), {
-    'Fix the totals (codex)',
-    'Codex 2',
-    'agent-1',
-    'unknown',
-    'you',
-  })
+  require('fileops').session('agent-1')
+  t.eq(
+    vim.tbl_map(sessions.name, { 'codex:0199', 'codex-2', 'agent-1', 'neovim-2/agent-1', 'unknown', '' }),
+    {
+      'Fix the totals (codex)',
+      'Codex 2',
+      'agent-1',
+      'neovim in shop, agent-1',
+      'unknown',
+      'you',
+    }
+  )
   t.eq(sessions.source('session:codex:0199'), 'session Fix the totals (codex)')
   t.eq(sessions.source('buffer'), 'typing here')
   t.eq(sessions.proposer({ session_id = 'codex-2' }), 'Codex 2')

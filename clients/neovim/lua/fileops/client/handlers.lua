@@ -146,7 +146,8 @@ local function asking(ask)
     local yielded = false
     ask(params, from, function(value, problem)
       done, answer, err = true, value, problem
-      if yielded then vim.schedule(function() coroutine.resume(co) end) end
+      -- at once: what Neovim puts off while it is leaving is never done, and the answer would not be sent
+      if yielded then coroutine.resume(co) end
     end)
     if not done then
       yielded = true
@@ -161,7 +162,6 @@ end
 ---@param params lsp.ShowMessageParams
 local function show_message(_, params)
   local types = vim.lsp.protocol.MessageType
-  require('fileops.log').note(params.message)
   local levels = { [types.Error] = 'error', [types.Warning] = 'warn' }
   require('fileops.ui.messages')[levels[params.type] or 'info'](params.message)
 end

@@ -67,7 +67,12 @@ local function after_command()
   end
 end
 
-local changes_files = { ['fileops/edit'] = true, ['fileops/multiEdit'] = true, ['fileops/undo'] = true }
+local changes_files = {
+  ['fileops/edit'] = true,
+  ['fileops/multiEdit'] = true,
+  ['fileops/write'] = true,
+  ['fileops/undo'] = true,
+}
 
 ---@param method string
 ---@param params table
@@ -77,20 +82,12 @@ function M.follow(method, params, result)
   if method == 'fileops/bash' then after_command() end
 end
 
---- Whether a session belongs to this Neovim, whose requests are answered to it.
----@param session_id string
----@return boolean
-local function is_own(session_id)
-  local own = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
-  return vim.list_contains(own, session_id) or vim.list_contains(require('fileops').sessions(), session_id)
-end
-
 --- An agent outside of this Neovim edited a file: mark it where no buffer shows it, and show the diff unless the person
 --- has just seen that in a review. The notification has no diff; the history has.
 ---@param event fileops.DidEdit
 function M.follow_outside(event)
   local session_id, path = event.session_id, event.file_path
-  if is_own(session_id) then return end
+  if require('fileops.sessions').is_own(session_id) then return end
   local was_reviewed = require('fileops.review.queue').take_accepted(session_id, path)
   local is_open = require('fileops.buffers').buffer_of(path) ~= nil
   if is_open and was_reviewed then return end

@@ -101,7 +101,10 @@ local function on_init(client, result)
   M.state.server = result.serverInfo
   M.state.capabilities = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
   M.state.shared = (M.state.capabilities or {}).shared
-  if attaching and not M.state.shared then M.state.private_reason = ':Fileops log says why' end
+  if attaching and not M.state.shared then
+    M.state.private_reason = locate.why_private(attaching[1] or ':Fileops log says why')
+    told_private = M.state.private_reason -- the command fell back by itself, and tells it by `window/showMessage`
+  end
   attaching = nil
   if problem then
     enter('failed', problem)

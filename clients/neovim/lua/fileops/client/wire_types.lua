@@ -52,6 +52,7 @@
 ---@field file_path string absolute
 ---@field offset? integer 1-based line
 ---@field limit? integer
+---@field raw? boolean the text as it is, in `details.text`
 ---@field session_id? string
 
 ---@class (exact) fileops.EditParams
@@ -73,6 +74,12 @@
 ---@class (exact) fileops.MultiEditParams
 ---@field file_path string
 ---@field edits fileops.EditStep[]
+---@field dry_run? boolean
+---@field session_id? string
+
+---@class (exact) fileops.WriteParams
+---@field file_path string
+---@field content string the whole text
 ---@field dry_run? boolean
 ---@field session_id? string
 
@@ -103,6 +110,8 @@
 ---@field hunks fileops.Hunk[]
 ---@field original_text? string
 ---@field proposed_text? string
+---@field rebased? fileops.Rebased
+---@field session? fileops.AskingSession of an agent outside of this Neovim
 
 ---@class (exact) fileops.ConfirmEditAnswer
 ---@field outcome 'proceed_once'|'proceed_always'|'cancel'|'modify'
@@ -181,6 +190,7 @@
 ---@field undoable boolean
 ---@field undone_by? string
 ---@field undoes string[]
+---@field rebased? fileops.Rebased
 
 ---@class (exact) fileops.WatcherHealth
 ---@field state 'ok'|'degraded'
@@ -191,6 +201,11 @@
 ---@field role 'editor'|'agent'
 ---@field version string of the daemon
 ---@field socket string
+
+---@class (exact) fileops.AskingSession
+---@field session_id string
+---@field host string
+---@field label string for a person
 
 ---@class (exact) fileops.SessionInfo
 ---@field session_id string

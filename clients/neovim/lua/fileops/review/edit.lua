@@ -23,6 +23,9 @@ local function title(review, count, is_stale)
   local notes = {}
   if params.operation == 'create' then notes[1] = '· new file' end
   notes[#notes + 1] = ('%%#FileopsMuted#· %s%%*'):format(winbar.escape(sessions.proposer(params)))
+  if require('fileops.review.queue').change_since(review) then
+    notes[#notes + 1] = '%#FileopsStale#· changed since%*'
+  end
   local subject = winbar.subject(params.file_path, hunks.stats(params.hunks))
   return ('%%#FileopsTitle# Review%s%%* %s %s'):format(count, subject, table.concat(notes, ' '))
 end

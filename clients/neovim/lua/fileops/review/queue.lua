@@ -137,14 +137,25 @@ function M.reject(review) settle(review, { outcome = 'cancel' }) end
 ---@param text string with LF line ends
 function M.modify(review, text) settle(review, { outcome = 'modify', text = text }) end
 
---- Why this edit cannot be written any more: its file changed since the agent read it. An undo needs no knowledge of
---- the file, and looks at what stands; the daemon tells it from an edit by the title alone.
+--- How the file of an edit changed since the agent read it. An undo needs no knowledge of the file, and looks at what
+--- stands; the daemon tells it from an edit by the title alone.
 ---@param review fileops.Review
 ---@return string? such as "modified by typing here"
-function M.stale_reason(review)
+function M.change_since(review)
   local params = review.params
   if review.kind == 'command' or vim.startswith(params.title, 'Confirm Undo') then return nil end
   return require('fileops.ui.stale').reason(params.file_path, params.session_id)
+end
+
+--- Why this edit cannot be written any more: its file changed since the agent read it. Under `freshness = "relevant"`,
+--- which an agent outside may have, the daemon looks whether the change matters, and nothing is known before.
+---@param review fileops.Review
+---@return string? such as "modified by typing here"
+function M.stale_reason(review)
+  if review.params.session or require('fileops.config').get().server.freshness == 'relevant' then
+    return nil
+  end
+  return M.change_since(review)
 end
 
 --- What a session knows of a file went stale or is fresh again: a review of it shows that, and is told of.

@@ -33,7 +33,7 @@ end
 local function line_of(session)
   return (session.connected and '● ' or '○ ')
     .. row_of({
-      session.label,
+      sessions.label(session),
       session.host,
       session.approval_mode,
       tostring(session.n_reads),
@@ -126,7 +126,7 @@ end
 local actions = {
   mode = on_selected(function(session)
     vim.ui.select(MODES, {
-      prompt = ('Ask before edits of %s'):format(session.label),
+      prompt = ('Ask before edits of %s'):format(sessions.label(session)),
       kind = 'fileops.mode',
     }, function(mode)
       if mode then require('fileops.manual').set_mode(session.session_id, mode) end
