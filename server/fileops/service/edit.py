@@ -330,4 +330,6 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
     else:
         output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
     output = outputs.with_corrections(output, plan.matches)
+    if request.dry_run:
+        output = outputs.with_dry_run(output)
     return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output

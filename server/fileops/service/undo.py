@@ -204,4 +204,7 @@ def _result(request: UndoRequest, files: Sequence[UndoneFile]) -> UndoResult:
             file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
         )
         texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
-    return UndoResult(output="\n".join(texts), files=tuple(files), dry_run=request.dry_run)
+    output = "\n".join(texts)
+    if request.dry_run:
+        output = outputs.with_dry_run(output)
+    return UndoResult(output=output, files=tuple(files), dry_run=request.dry_run)

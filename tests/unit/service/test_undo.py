@@ -246,7 +246,7 @@ async def test_a_dry_run_shows_and_writes_nothing(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     outcome = await bench.undo(edit_id, dry_run=True)
     assert (outcome.error, outcome.dry_run) == (None, True)
-    assert outcome.output.startswith(f"1 edit of {PATH} would be undone. ")
+    assert outcome.output.startswith(f"Dry run: nothing was written.\n1 edit of {PATH} would be undone. ")
     assert "+two\n" in outcome.files[0].change.unified
     assert bench.on_disk(PATH) == b"one\nTWO\nthree\n"
     assert (await bench.undo(edit_id)).error is None

@@ -83,6 +83,11 @@ def with_corrections(output: str, matches: Sequence[str]) -> str:
     return "\n".join((output, *notes))
 
 
+def with_dry_run(output: str) -> str:
+    """Return `output`, which describes the change as if it was made, after the statement that it was not."""
+    return f"Dry run: nothing was written.\n{output}"
+
+
 def with_user_change(output: str, unified_diff: str) -> str:
     """Return `output` and the diff of the text as the user changed it."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
@@ -202,7 +207,7 @@ def _error_text(error: FileOpsError, tool: Tool, path: str) -> str:
         case errors.OutsideRoots():
             return f"File path must be within the root directory: {path}"
         case errors.BinaryFile():
-            return "Cannot edit binary files."
+            return f"Cannot {'read' if tool == 'read' else 'edit'} binary files."
         case errors.NotebookFile():
             return "File is a Jupyter Notebook. Use NotebookEdit tool instead."
         case errors.ValidationFailed(validator=validator, reason=reason):

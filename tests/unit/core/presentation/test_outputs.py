@@ -78,6 +78,8 @@ TAGGED = "<tool_use_error>{}</tool_use_error>"
             TAGGED.format(f"File path must be within the root directory: {P}"),
         ),
         (errors.BinaryFile(), "edit", TAGGED.format("Cannot edit binary files.")),
+        (errors.BinaryFile(), "multi_edit", TAGGED.format("Cannot edit binary files.")),
+        (errors.BinaryFile(), "read", TAGGED.format("Cannot read binary files.")),
         (
             errors.NotebookFile(),
             "edit",
