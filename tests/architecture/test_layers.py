@@ -6,6 +6,7 @@ docs/internals/ARCHITECTURE.md explains each of them.
 
 import ast
 import pathlib
+import subprocess
 import sys
 from collections import Counter
 
@@ -175,7 +176,14 @@ def test_core_reads_no_clock_and_no_disk(path: pathlib.Path) -> None:
 @pytest.mark.parametrize("path", sorted(CLIENT.rglob("*.py")), ids=name_of)
 def test_client_imports_nothing_of_the_server(path: pathlib.Path) -> None:
     foreign = {dotted.split(".")[0] for _, dotted in imports_of(path)} - set(sys.stdlib_module_names)
-    assert foreign <= {"fileops_client", "msgspec"}
+    served_here = {"fileops"} if name_of(path) == "fileops_client/_in_process.py" else set[str]()
+    assert foreign <= {"fileops_client", "msgspec", *served_here}
+
+
+def test_client_without_the_server_is_importable() -> None:
+    hidden = "import sys; sys.modules['fileops'] = None; import fileops_client; print(fileops_client.__name__)"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("fileops_client\n", "")
 
 
 def test_only_the_composition_root_names_concrete_adapters() -> None:

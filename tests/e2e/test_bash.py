@@ -4,16 +4,16 @@ import asyncio
 import os
 import pathlib
 import signal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fileops.service.commands import N_COMMANDS
-from fileops_client import Answer, CommandQuestion, FileOpsClient, ResponseError
+from fileops_client import Answer, CommandQuestion, FileOpsClient, Options, ResponseError
 from support.patience import PATIENCE_S
 from support.sshd import Sshd, descendants_of, is_alive, wait_until
 
-BASH = {"bash": True}
+BASH: Options = {"bash": True}
 
 
 def pid_in(file: pathlib.Path) -> int:
@@ -280,7 +280,7 @@ async def test_a_person_is_asked(
         questions.append(question)
         return Answer(outcome=outcomes[len(questions) - 1])
 
-    options = {**BASH, "approval_mode": mode}
+    options = cast("Options", {**BASH, "approval_mode": mode})
     async with FileOpsClient.start(root=tmp_path, initialization_options=options, confirm_command=confirm) as client:
         results = [await client.bash("echo x >> said", session_id="me") for _ in range(2)]
     assert [result.code for result in results] == codes
@@ -321,7 +321,7 @@ async def test_an_editor_without_a_plugin_asks_by_a_message(
         assert [action["title"] for action in params["actions"]] == ["Run", "Always", "Reject"]
         return chosen
 
-    options = {**BASH, "approval_fallback": "message"}
+    options: Options = {**BASH, "approval_fallback": "message"}
     handlers = {"window/showMessageRequest": choose}
     async with FileOpsClient.start(root=tmp_path, initialization_options=options, handlers=handlers) as client:
         results = [await client.bash("echo x", description="Say x", session_id="me") for _ in range(2)]
@@ -357,7 +357,7 @@ async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Pat
         await asyncio.Event().wait()
         raise AssertionError
 
-    options = {**BASH, "approval_timeout_s": 0.2}
+    options: Options = {**BASH, "approval_timeout_s": 0.2}
     async with FileOpsClient.start(root=tmp_path, initialization_options=options, confirm_command=think) as client:
         result = await client.bash("touch made")
         assert result.code == "approval_timeout"
@@ -365,7 +365,7 @@ async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Pat
     assert os.listdir(tmp_path) == []
 
 
-def far(sshd: Sshd, folder: pathlib.Path) -> dict[str, Any]:
+def far(sshd: Sshd, folder: pathlib.Path) -> Options:
     return {**BASH, "filesystems": [{"prefix": "/far", "url": sshd.url(str(folder)), "options": sshd.options}]}
 
 

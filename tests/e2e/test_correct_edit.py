@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from fileops_client import Answer, CorrectionRequest, FileOpsClient, Question, ResponseError
+from fileops_client import Answer, CorrectionRequest, FileOpsClient, Options, Question, ResponseError
 from support.editor_client import Held, answer, within
 
 Correct = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
@@ -35,17 +35,17 @@ class Model:
 
 @asynccontextmanager
 async def agent(file: Path, correct: Correct, **options: Any) -> AsyncGenerator[FileOpsClient]:
-    options = {"correction": True} | options
-    async with FileOpsClient.start(root=file.parent, correct_edit=correct, initialization_options=options) as client:
+    chosen = cast("Options", {"correction": True} | options)
+    async with FileOpsClient.start(root=file.parent, correct_edit=correct, initialization_options=chosen) as client:
         await client.read(file)
         yield client
 
 
 @asynccontextmanager
 async def raw_agent(file: Path, reply: Any, **options: Any) -> AsyncGenerator[FileOpsClient]:
-    options = {"correction": True} | options
+    chosen = cast("Options", {"correction": True} | options)
     handlers = {"fileops/correctEdit": reply}
-    async with FileOpsClient.start(root=file.parent, handlers=handlers, initialization_options=options) as client:
+    async with FileOpsClient.start(root=file.parent, handlers=handlers, initialization_options=chosen) as client:
         await client.read(file)
         yield client
 

@@ -9,21 +9,25 @@ from typing import Any
 
 import pytest
 
-from fileops_client import FileOpsClient, ResponseError
+from fileops_client import FileOpsClient, FilesystemOptions, Options, ResponseError
 from support.patience import PATIENCE_S
 from support.sshd import Sshd, children_of, descendants_of, wait_until
 
 SECRET = "correct-horse-battery"
 
 
-def mapped(sshd: Sshd, folder: pathlib.Path, **more: Any) -> dict[str, Any]:
-    filesystem = {"prefix": "/far", "url": sshd.url(str(folder)), "options": {**sshd.options, **more}}
+def mapped(sshd: Sshd, folder: pathlib.Path, **more: Any) -> Options:
+    filesystem: FilesystemOptions = {
+        "prefix": "/far",
+        "url": sshd.url(str(folder)),
+        "options": {**sshd.options, **more},
+    }
     return {"filesystems": [filesystem]}
 
 
 async def test_any_fsspec_filesystem_is_mapped() -> None:
     """R-MOUNT-1, R-MOUNT-3"""
-    options = {"filesystems": [{"prefix": "/in/memory", "url": "memory://somewhere"}], "roots": ["/in/memory"]}
+    options: Options = {"filesystems": [{"prefix": "/in/memory", "url": "memory://somewhere"}], "roots": ["/in/memory"]}
     async with FileOpsClient.start(initialization_options=options) as client:
         assert (await client.read("/in/memory/a/b.txt")).code == "not_found"
         created = await client.edit("/in/memory/a/b.txt", "", "one\ntwo\n")
@@ -124,7 +128,7 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
     told: list[str] = []
     elsewhere = {**sshd.options, "known_hosts": f"{tmp_path}/hosts"}
     nobody = {**sshd.options, "client_keys": None, "username": "nobody", "password": SECRET}
-    filesystems: list[dict[str, Any]] = [
+    filesystems: list[FilesystemOptions] = [
         {"prefix": "/closed", "url": f"ssh://me:{SECRET}@127.0.0.1:1/tmp", "options": {"config": []}},
         {"prefix": "/unknown", "url": sshd.url(str(tmp_path)), "options": elsewhere},
         {"prefix": "/locked", "url": sshd.url(str(tmp_path)), "options": nobody},
@@ -157,7 +161,7 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
         ({"prefix": "/far", "url": f"sftp://me:{SECRET}@host/", "password": SECRET}, "password"),
     ],
 )
-async def test_a_bad_mapping_fails_initialize(filesystem: dict[str, Any], place: str) -> None:
+async def test_a_bad_mapping_fails_initialize(filesystem: FilesystemOptions, place: str) -> None:
     """R-MOUNT-1"""
     with pytest.raises(ResponseError) as refused:
         async with FileOpsClient.start(initialization_options={"filesystems": [filesystem]}):
@@ -168,7 +172,7 @@ async def test_a_bad_mapping_fails_initialize(filesystem: dict[str, Any], place:
 
 async def test_nothing_of_it_is_loaded_before_it_is_used() -> None:
     """R-MOUNT-1"""
-    options = {"filesystems": [{"prefix": "/far", "url": "sftp://nowhere.invalid/x"}]}
+    options: Options = {"filesystems": [{"prefix": "/far", "url": "sftp://nowhere.invalid/x"}]}
     async with FileOpsClient.start(initialization_options=options) as client:
         maps = pathlib.Path(f"/proc/{client.pid}/maps").read_text()
         assert "cryptography" not in maps  # asyncssh's

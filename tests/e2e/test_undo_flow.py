@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import FileOpsClient, ResponseError
+from fileops_client import FileOpsClient, Options, ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
 from support.patience import PATIENCE_S
 from support.rawclient import raw_client
@@ -311,7 +311,8 @@ async def test_a_persistent_history_survives_a_crash(tmp_path: Path):
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()
     file.write_text("one\ntwo\nthree\n")
-    env, options = {"XDG_STATE_HOME": str(state)}, {"history": "persistent"}
+    env = {"XDG_STATE_HOME": str(state)}
+    options: Options = {"history": "persistent"}
     async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
         edit_id = await applied(client, file, "two", "TWO", "a")
         os.kill(client.pid, signal.SIGKILL)
@@ -335,7 +336,7 @@ async def test_edit_that_another_daemon_has_taken_back_is_not_taken_back_again(t
     file, env = tmp_path / "project" / "f.txt", {"XDG_STATE_HOME": str(tmp_path / "state")}
     file.parent.mkdir()
     file.write_text("x = f(a, b)\n")
-    options = {"history": "persistent"}
+    options: Options = {"history": "persistent"}
     async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
         edit_id = await applied(client, file, "f(a, b)", "f(a)", "a")
     async with (
@@ -368,7 +369,8 @@ async def test_history_that_had_no_room_goes_on_and_says_so(tmp_path: Path):
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()
     file.write_text("one\ntwo\nthree\n")
-    env, options = {"XDG_STATE_HOME": str(state)}, {"history": "persistent"}
+    env = {"XDG_STATE_HOME": str(state)}
+    options: Options = {"history": "persistent"}
     async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
         with client.events("window/showMessage") as events:
             first = await applied(client, file, "one", "1", "a")

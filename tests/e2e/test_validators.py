@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import Answer, FileOpsClient, Question, ResponseError
+from fileops_client import Answer, FileOpsClient, Options, Question, ResponseError
 from support.sample_package import installed_in
 
 
@@ -22,7 +22,7 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def daemon(file: pathlib.Path, site: pathlib.Path, *names: str, **more: Any) -> Any:
-    options = {"validators": list(names)}
+    options: Options = {"validators": list(names)}
     return FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}, initialization_options=options, **more)
 
 

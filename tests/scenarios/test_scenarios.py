@@ -6,7 +6,7 @@ import json
 import pathlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -22,7 +22,7 @@ from fileops.rpc.json import dumps
 from fileops.service.fileops import FileOps
 from fileops.wire.convert import notification_of
 from fileops.wire.options import decode_options
-from fileops_client import FileOpsClient, Notification, ResponseError
+from fileops_client import FileOpsClient, Notification, Options, ResponseError
 from scenarios.stage import Door, Refused, Stage
 from scenarios.story import Story, filled, stories_of
 from support.in_process import Person
@@ -133,7 +133,7 @@ class Doors:
             self._open.callback(door.service.close)
             return door
         client = await self._open.enter_async_context(
-            FileOpsClient.start(root=self.workspace, initialization_options=settings)
+            FileOpsClient.start(root=self.workspace, initialization_options=cast("Options", settings))
         )
         return DaemonDoor(client)
 

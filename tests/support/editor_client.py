@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fileops.model.documents import Position
-from fileops_client import FileOpsClient, uri_of
+from fileops_client import FileOpsClient, Options, uri_of
 from support.fake_editor import line_starts, offset_of, position_of
 from support.patience import PATIENCE_S
 
@@ -109,7 +109,11 @@ async def editor_client(
     handlers = {method: reply for method, reply in editor.handlers().items() if method in asked}
     merged = {"general": {"positionEncodings": ["utf-16"]}, **(capabilities or {})}
     async with FileOpsClient.start(
-        root=root, initialization_options=options, handlers=handlers, capabilities=merged, timeout_s=PATIENCE_S
+        root=root,
+        initialization_options=cast("Options | None", options),
+        handlers=handlers,
+        capabilities=merged,
+        timeout_s=PATIENCE_S,
     ) as client:
         editor.client = client
         yield editor

@@ -1,9 +1,11 @@
-"""Typed asyncio client of fileops-server, for agents and tests. It needs neither pygls nor the server package."""
+"""Typed client of fileops-server, for agents and tests, on asyncio. `fileops_client.sync` is the same without it."""
 
 from fileops_client._client import FileOpsClient
 from fileops_client._connection import PendingCall, RequestHandler
+from fileops_client._opening import Opening
+from fileops_client._session import Session
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
-from fileops_client.errors import ConnectionLost, ResponseError, ServerMissing
+from fileops_client.errors import CallbackFailed, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
 from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
 from fileops_client.models import (
     Attachment,
@@ -19,6 +21,7 @@ from fileops_client.models import (
     TrackedFile,
     UiExtra,
 )
+from fileops_client.options import FilesystemOptions, LimitOptions, Options, SetupOptions
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
@@ -33,6 +36,7 @@ __all__ = [
     "Attachment",
     "BecameStale",
     "CallStats",
+    "CallbackFailed",
     "CommandQuestion",
     "Conflict",
     "ConnectionLost",
@@ -48,21 +52,28 @@ __all__ = [
     "Event",
     "EventContext",
     "FileOpsClient",
+    "FilesystemOptions",
     "HistoryEntry",
     "Hunk",
     "HunkLine",
     "Latency",
+    "LimitOptions",
     "Listener",
     "Location",
     "Nearest",
     "Notification",
+    "Opening",
+    "Options",
     "PendingCall",
     "Question",
     "RecordedRead",
     "RequestHandler",
+    "RequestTimeout",
     "ResponseError",
     "ServerMissing",
+    "Session",
     "SessionFile",
+    "SetupOptions",
     "Stats",
     "Subscription",
     "Tool",

@@ -1,172 +1,188 @@
-"""The client object: starts and ends the daemon, sends requests, delivers events. `requests/` has its other methods."""
+"""The client object: opens and ends a connection, sends requests, delivers events. Other methods: `requests/`."""
 
 import asyncio
-import itertools
+import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
+from fileops_client import _in_process
 from fileops_client._capabilities import announced
-from fileops_client._connection import Connection, PendingCall, RequestHandler
-from fileops_client._process import DEFAULT_COMMAND, Daemon
-from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit, allowing, confirming, correcting
+from fileops_client._connection import Connection, PendingCall
+from fileops_client._opening import Opening
+from fileops_client._process import DEFAULT_COMMAND, ChildProcess
+from fileops_client._session import Session
+from fileops_client._transport import Launch, Transport
+from fileops_client.callbacks import Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
-from fileops_client.events import Notification
-from fileops_client.models import ToolResult
+from fileops_client.options import Setup, SetupOptions
+from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
-from fileops_client.requests.sender import FilePath, given, path_or_none
+from fileops_client.requests.sender import FilePath
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
-from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription
+from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
+
+if TYPE_CHECKING:
+    from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
 
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
-COMMAND_S = 120.0  # the daemon's default timeout of a command
-CONSENT_S = 660.0  # the user may take 600 s to approve it
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
+LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's MessageType
+
+log = logging.getLogger("fileops_client")
 
 
-class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests):
-    """One daemon, one connection. Made by `start` (closes itself) or `open` (close it yourself).
+class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+    """One connection to a server, which runs in one of three ways.
+
+    `start`: a child process of this program. `attach`: the daemon that all agents and editors of the user share.
+    `in_process`: a part of this process. Each is used as
 
     async with FileOpsClient.start(root="/project") as client:
         await client.read("/project/a.py")
         result = await client.edit("/project/a.py", "old", "new")
         print(result.output)
 
+    or as `client = await FileOpsClient.start(...)`, which ends with `await client.close()`.
+
     A tool that refuses answers with a ToolResult whose `ok` is false. Exceptions mean that the request itself
-    failed: ResponseError (refused by the protocol), ConnectionLost (daemon gone), TimeoutError.
+    failed: ResponseError (refused by the protocol), ConnectionLost (daemon gone), RequestTimeout, CallbackFailed.
     """
 
-    def __init__(self, daemon: Daemon, handlers: Mapping[str, RequestHandler], timeout_s: float | None) -> None:
-        self.timeout_s = timeout_s
+    def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None) -> None:
+        self.timeout_s = setup.timeout_s
         self.server_info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
-        self._daemon = daemon
-        self._connection = Connection(daemon.stdout, daemon.stdin, on_notification=self._publish, handlers=handlers)
-        self._events = EventHub(self._connection.spawn)
+        self._launch, self._setup, self._parent_pid = launch, setup, parent_pid
+        self._callbacks = Callbacks()
+        self._handlers = {
+            **(setup.handlers or {}),
+            **self._callbacks.handlers(setup.confirm_edit, setup.correct_edit, setup.confirm_command),
+        }
+        self._events = EventHub(lambda work: self._connection.spawn(work))  # noqa: PLW0108 - it is made again by `restart`
+        self._restarting = asyncio.Lock()
+        self._transport: Transport
+        self._connection: Connection
+        self._running: asyncio.Task[None]
         self._closing = False
-        self._tokens = itertools.count(1)
-        self._running = asyncio.create_task(self._run())
 
     # --- life -----------------------------------------------------------------------------------------------
 
     @classmethod
-    @asynccontextmanager
-    async def start(
+    def start(
         cls,
         command: Sequence[str] | None = None,
         *,
-        root: FilePath | None = None,
-        roots: Sequence[FilePath] = (),
-        initialization_options: Mapping[str, Any] | None = None,
-        capabilities: Mapping[str, Any] | None = None,
-        handlers: Mapping[str, RequestHandler] | None = None,
-        confirm_edit: ConfirmEdit | None = None,
-        correct_edit: CorrectEdit | None = None,
-        confirm_command: ConfirmCommand | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
-        timeout_s: float | None = 60.0,
         on_stderr: Callable[[str], None] | None = None,
-    ) -> AsyncGenerator[Self]:
-        """Start the daemon for the length of a `with` block; see `open`."""
-        client = await cls.open(
-            command,
-            root=root,
-            roots=roots,
-            initialization_options=initialization_options,
-            capabilities=capabilities,
-            handlers=handlers,
-            confirm_edit=confirm_edit,
-            correct_edit=correct_edit,
-            confirm_command=confirm_command,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Start a private daemon as a child process.
+
+        command: default `python -m fileops` with this interpreter. env: added to this process's environment.
+        on_stderr: gets each line of the daemon's log. The other parameters are those of SetupOptions.
+        """
+        launch = partial(
+            ChildProcess.start,
+            DEFAULT_COMMAND if command is None else command,
+            cwd=None if cwd is None else os.fspath(cwd),
             env=env,
-            cwd=cwd,
-            timeout_s=timeout_s,
             on_stderr=on_stderr,
         )
-        try:
-            yield client
-        finally:
-            await client.close()
+        # Another command may run on another machine, where our pid means nothing.
+        return cls._opening(launch, Setup(**setup), parent_pid=os.getpid() if command is None else None)
 
     @classmethod
     async def open(
         cls,
         command: Sequence[str] | None = None,
         *,
-        root: FilePath | None = None,
-        roots: Sequence[FilePath] = (),
-        initialization_options: Mapping[str, Any] | None = None,
-        capabilities: Mapping[str, Any] | None = None,
-        handlers: Mapping[str, RequestHandler] | None = None,
-        confirm_edit: ConfirmEdit | None = None,
-        correct_edit: CorrectEdit | None = None,
-        confirm_command: ConfirmCommand | None = None,
         env: Mapping[str, str] | None = None,
         cwd: FilePath | None = None,
-        timeout_s: float | None = 60.0,
         on_stderr: Callable[[str], None] | None = None,
+        **setup: Unpack[SetupOptions],
     ) -> Self:
-        """Start the daemon and initialize the connection.
+        """The same as `await FileOpsClient.start(...)`."""
+        return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
-        command: default `python -m fileops` with this interpreter. root, roots: the workspace folders.
-        handlers: answer the daemon's requests by method ("workspace/applyEdit", ...); their capabilities are
-        announced. confirm_edit: called before each write. correct_edit: called, with the option `correction`, for
-        other strings (old, new) if an edit's text was not found. capabilities: merged into the announced ones.
-        confirm_command: called before each shell command. env: added to this process's environment.
-        timeout_s: for each call that names none.
+    @classmethod
+    def in_process(
+        cls,
+        *,
+        filesystem: "FileSystem | None" = None,
+        strategies: "Mapping[str, StrategyPlugin] | None" = None,
+        validators: "Mapping[str, ValidatorPlugin] | None" = None,
+        executor: "Executor | None" = None,
+        approver: "Approver | None" = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        Raises: ServerMissing, ResponseError (a bad initialization option), ConnectionLost, TimeoutError.
+        filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
+        them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        validators: functions (file_path, before, after) -> reason or None; all of them run. The other parameters are
+        those of SetupOptions. Opening raises ValueError, if a name is taken by another function.
         """
-        answering = dict(handlers or {})
-        if confirm_edit is not None:
-            answering["fileops/confirmEdit"] = confirming(confirm_edit)
-        if correct_edit is not None:
-            answering["fileops/correctEdit"] = correcting(correct_edit)
-        if confirm_command is not None:
-            answering["fileops/confirmCommand"] = allowing(confirm_command)
-        folders = ([] if root is None else [root]) + list(roots)
-        daemon = await Daemon.start(
-            DEFAULT_COMMAND if command is None else command,
-            cwd=None if cwd is None else os.fspath(cwd),
-            env=env,
-            on_stderr=on_stderr,
+        launch = partial(
+            _in_process.launch,
+            filesystem=filesystem,
+            strategies=strategies,
+            validators=validators,
+            executor=executor,
+            approver=approver,
         )
-        client = cls(daemon, answering, timeout_s=timeout_s)
-        try:
-            await client._greet(
-                {
-                    # Another command may run on another machine, where our pid means nothing.
-                    "processId": os.getpid() if command is None else None,
-                    "clientInfo": {"name": "fileops-client"},
-                    "rootUri": uri_of(folders[0]) if folders else None,
-                    "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
-                    "capabilities": announced(answering, capabilities or {}),
-                    "initializationOptions": dict(initialization_options or {}),
-                }
-            )
-        except BaseException:
-            await client.close()
-            raise
-        return client
+        return cls._opening(launch, Setup(**setup), parent_pid=None)
+
+    @classmethod
+    def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None) -> Opening[Self]:
+        async def begin() -> Self:
+            client = cls(launch, setup, parent_pid=parent_pid)
+            await client._begin()
+            return client
+
+        return Opening(begin)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent: neither closed nor lost."""
+        return not self._closing and self._connection.is_open
+
+    async def restart(self) -> None:
+        """End the server if it still runs, and begin again with the same parameters.
+
+        Listeners stay; subscriptions, open documents, and what the sessions have read and were granted are gone.
+        Several callers at once restart it once. Raises: as opening the client.
+        """
+        connection = self._connection
+        async with self._restarting:
+            if self._connection is connection:
+                await self.close()
+                self._closing = False
+                self._events.reopen()
+                await self._begin()
 
     async def close(self) -> int | None:
-        """Shut the daemon down: by request, by closing its input, by SIGTERM, by SIGKILL. Return its exit code."""
+        """End the connection; a child process is asked first, then loses its input, then gets SIGTERM, then SIGKILL.
+
+        Returns its exit code, None without a child process.
+        """
         if self._closing:
             await asyncio.gather(self._running, return_exceptions=True)
-            return self._daemon.process.returncode
+            return await self._transport.wait(0)
         self._closing = True
         try:
             with suppress(ResponseError, ConnectionLost, TimeoutError):  # `end` does the rest
                 await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_GRACE_S)
                 self._connection.notify("exit", None)
-            code = await self._daemon.end(SHUTDOWN_GRACE_S)
+            code = await self._transport.end(SHUTDOWN_GRACE_S)
             await asyncio.wait([self._running], timeout=LOSS_GRACE_S)
         except asyncio.CancelledError:
-            self._daemon.kill()
+            self._transport.kill()
             raise
         finally:
             self._running.cancel()
@@ -177,22 +193,34 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
 
     @property
     def pid(self) -> int:
-        return self._daemon.process.pid
+        """The process id of the server, which is this process's for `in_process`."""
+        return self._transport.pid
 
     @property
     def stderr_tail(self) -> str:
-        return self._daemon.stderr_tail
+        return self._transport.stderr_tail
 
-    # --- any request ----------------------------------------------------------------------------------------
+    # --- sessions and requests --------------------------------------------------------------------------------
+
+    def session(self, session_id: str) -> Session:
+        """Return the session of that id. It begins with its first request."""
+        return Session(self, session_id)
 
     async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
         """Send a request and return its result as JSON. A cancelled task or a timeout sends `$/cancelRequest`.
 
         It is then unknown whether a cancelled edit was applied: use `begin` if that matters.
-        Raises: ResponseError, ConnectionLost, TimeoutError.
+        Raises: ResponseError, ConnectionLost, RequestTimeout, CallbackFailed.
         """
         limit_s = self.timeout_s if timeout_s is None else timeout_s
-        return await self._connection.request(method, params, timeout_s=limit_s)
+        try:
+            result = await self._connection.request(method, params, timeout_s=limit_s)
+        except BaseException:
+            self._callbacks.take_failure(params)
+            raise
+        if isinstance(result, dict):
+            self._callbacks.require_decided(params, cast("dict[str, Any]", result))
+        return cast("Any", result)
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
         """Send a request without waiting. After its `cancel()` the true outcome can still be awaited."""
@@ -200,48 +228,6 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
 
     def notify(self, method: str, params: Any = None) -> None:
         self._connection.notify(method, params)
-
-    # --- shell commands ---------------------------------------------------------------------------------------
-
-    async def bash(
-        self,
-        command: str,
-        *,
-        timeout_s: float | None = None,
-        cwd: FilePath | None = None,
-        description: str | None = None,
-        session_id: str | None = None,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ToolResult:
-        """Run a shell command. The server needs the option `bash`.
-
-        timeout_s: of the command, by default 120. description: its purpose, shown to the user for approval.
-        on_output: new output as it comes.
-        Cancelling the call ends the command.
-        """
-        params = given(
-            command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id
-        )
-        if on_output is None:
-            return await self._tool("fileops/bash", params, None)
-        token = f"bash-{next(self._tokens)}"
-
-        def pass_on(event: Notification) -> None:
-            value = event.params["value"]
-            if event.params["token"] == token and value["kind"] == "report":
-                on_output(value["message"])
-
-        stop = self.on("$/progress", pass_on)
-        try:
-            return await self._tool("fileops/bash", {**params, "workDoneToken": token}, None)
-        finally:
-            stop()
-
-    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
-        if method == "fileops/bash" and timeout_s is None:  # the command has its own timeout
-            wanted = params.get("timeout_s")
-            timeout_s = (wanted if isinstance(wanted, (int, float)) else COMMAND_S) + CONSENT_S
-        return await super()._tool(method, params, timeout_s)
 
     # --- events ---------------------------------------------------------------------------------------------
 
@@ -260,35 +246,61 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
         self._events.remove_documented(name, callback)
 
-    def events(self, *names: str) -> Subscription:
+    def events(self, *names: str, where: Where = None) -> Subscription:
         """Subscribe to all or the named events: `async for event in client.events("fileops/didEdit")`.
 
-        Raises: ValueError (no event can have this name).
+        where: only to events for which it is true. Raises: ValueError (no event can have this name).
         """
-        return self._events.subscribe(names)
+        return self._events.subscribe(names, where)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
-    async def _greet(self, params: dict[str, Any]) -> None:
-        answer = await self.request("initialize", params)
+    async def _begin(self) -> None:
+        self._transport = await self._launch()
+        self._connection = Connection(
+            self._transport.reader, self._transport.writer, on_notification=self._publish, handlers=self._handlers
+        )
+        self._running = asyncio.create_task(self._run())
+        try:
+            await self._greet()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _greet(self) -> None:
+        folders = self._setup.folders
+        answer = await self.request(
+            "initialize",
+            {
+                "processId": self._parent_pid,
+                "clientInfo": {"name": "fileops-client"},
+                "rootUri": uri_of(folders[0]) if folders else None,
+                "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
+                "capabilities": announced(self._handlers, self._setup.capabilities or {}),
+                "initializationOptions": dict(self._setup.initialization_options or {}),
+            },
+        )
         self.capabilities = answer.get("capabilities") or {}
         self.server_info = answer.get("serverInfo") or {}
         self.notify("initialized", {})
 
     def _publish(self, method: str, params: Any) -> None:
+        if method == "window/showMessage":  # such as a misspelt option
+            log.log(LOG_LEVELS.get(params.get("type"), logging.INFO), "%s", params.get("message"))
         self._events.publish(method, params)
 
     async def _run(self) -> None:
-        fault = await self._connection.run()
-        code = await self._daemon.wait(LOSS_GRACE_S)
+        connection, transport = self._connection, self._transport
+        fault = await connection.run()
+        code = await transport.wait(LOSS_GRACE_S)
         if self._closing:
             fault = "the client was closed"
         elif fault is None:
             fault = "the daemon has ended" if code is not None else "the daemon has closed its output"
         if code is not None:
             fault += f" (exit code {code})"
-        lost = ConnectionLost(fault, exit_code=code, stderr_tail=self._daemon.stderr_tail)
-        self._connection.lose(lost)
+        lost = ConnectionLost(fault, exit_code=code, stderr_tail=transport.stderr_tail)
+        connection.lose(lost)
         self._events.end(None if self._closing else lost)
 
 

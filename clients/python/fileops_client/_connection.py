@@ -12,6 +12,7 @@ from fileops_client.errors import (
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
     ConnectionLost,
+    RequestTimeout,
     ResponseError,
 )
 
@@ -65,6 +66,10 @@ class Connection:
         self._last_id = 0
         self._lost: ConnectionLost | None = None
 
+    @property
+    def is_open(self) -> bool:
+        return self._lost is None
+
     # --- our requests ---
 
     def begin(self, method: str, params: Any) -> PendingCall:
@@ -82,7 +87,7 @@ class Connection:
         """Send a request and return its result. If the caller is cancelled or the time is up, cancel the request.
 
         Time does not count while a handler answers a request of the daemon, because a user may have to decide.
-        Raises: ResponseError, ConnectionLost, TimeoutError.
+        Raises: ResponseError, ConnectionLost, RequestTimeout.
         """
         call = self.begin(method, params)
         try:
@@ -90,9 +95,12 @@ class Connection:
                 with self._counted(limit):
                     await self._writer_ready()
                     return await call
-        except (asyncio.CancelledError, TimeoutError):
+        except asyncio.CancelledError:
             call.cancel()
             raise
+        except TimeoutError:
+            call.cancel()
+            raise RequestTimeout(method, timeout_s or 0.0) from None
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification. Raises: ConnectionLost."""

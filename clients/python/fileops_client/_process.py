@@ -15,14 +15,16 @@ STREAM_LIMIT_BYTES = 1 << 20  # asyncio's buffer before the daemon has to wait
 DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "fileops")
 
 
-class Daemon:
+class ChildProcess:
+    """See Transport."""
+
     def __init__(self, process: asyncio.subprocess.Process, on_stderr: Callable[[str], None] | None) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         self.process = process
-        self.stdin = process.stdin
-        self.stdout = process.stdout
+        self.writer = process.stdin
+        self.reader = process.stdout
         self._stderr = process.stderr
         self._on_stderr = on_stderr
         self._tail: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
@@ -36,7 +38,7 @@ class Daemon:
         cwd: str | None,
         env: Mapping[str, str] | None,
         on_stderr: Callable[[str], None] | None,
-    ) -> "Daemon":
+    ) -> "ChildProcess":
         """Start the daemon. `env` is added to our environment. Raises: ServerMissing."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -51,6 +53,10 @@ class Daemon:
         except OSError as error:
             raise ServerMissing(error.errno, f"cannot start {command[0]}: {error.strerror}") from error
         return cls(process, on_stderr)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     @property
     def stderr_tail(self) -> str:
@@ -68,7 +74,7 @@ class Daemon:
 
     async def end(self, grace_s: float) -> int:
         """Close its stdin and wait, then terminate it, then kill it. Return the exit code."""
-        self.stdin.close()
+        self.writer.close()
         if await self.wait(grace_s) is None:
             self.process.terminate()
             if await self.wait(grace_s) is None:

@@ -1,13 +1,17 @@
 """Requests of the daemon to an agent's program: their values, the answers, and their handlers."""
 
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
 from fileops_client._connection import RequestHandler
+from fileops_client.errors import CallbackFailed
 from fileops_client.models import Hunk, Nearest, Rebased
+
+DEFAULT_SESSION = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,28 +70,101 @@ class CorrectionRequest:
     nearest: Nearest | None = None
 
 
+_Asked = TypeVar("_Asked", Question, CommandQuestion, CorrectionRequest)
+
 ConfirmEdit = Callable[[Question], Awaitable[Answer]]
 CorrectEdit = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
 ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
 
-
-def confirming(confirm_edit: ConfirmEdit) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        return (await confirm_edit(msgspec.convert(params, Question))).as_json()
-
-    return handler
+# The outcome that the server makes of a callback that failed, which no person has chosen.
+_CODES = {"confirm_edit": "rejected", "correct_edit": "no_match", "confirm_command": "rejected"}
 
 
-def correcting(correct_edit: CorrectEdit) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        proposal = await correct_edit(msgspec.convert(params, CorrectionRequest))
-        return None if proposal is None else {"old_string": proposal[0], "new_string": proposal[1]}
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    callback: str
+    subject: str  # a file's path, or a command
+    session_id: str
+    error: Exception
 
-    return handler
+
+class Callbacks:
+    """The callbacks of one client as handlers, and their failures until the call that they were asked for ends."""
+
+    def __init__(self) -> None:
+        self._failures: list[_Failure] = []
+
+    def handlers(
+        self,
+        confirm_edit: ConfirmEdit | None,
+        correct_edit: CorrectEdit | None,
+        confirm_command: ConfirmCommand | None,
+    ) -> dict[str, RequestHandler]:
+        """Return the handlers by method. Raises: TypeError, for what cannot be called."""
+        handlers: dict[str, RequestHandler] = {}
+        if confirm_edit is not None:
+            handlers["fileops/confirmEdit"] = self._handler("confirm_edit", confirm_edit, Question, _decision)
+        if correct_edit is not None:
+            handlers["fileops/correctEdit"] = self._handler("correct_edit", correct_edit, CorrectionRequest, _proposal)
+        if confirm_command is not None:
+            handlers["fileops/confirmCommand"] = self._handler(
+                "confirm_command", confirm_command, CommandQuestion, _decision
+            )
+        return handlers
+
+    def take_failure(self, params: Any) -> _Failure | None:
+        """Return the failed callback of the call with these params, and forget it."""
+        fields: Mapping[str, Any] = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+        subject = fields.get("file_path", fields.get("command"))
+        session_id = fields.get("session_id", DEFAULT_SESSION)
+        for failure in self._failures:
+            if subject is None or (subject, session_id) == (failure.subject, failure.session_id):
+                self._failures.remove(failure)
+                return failure
+        return None
+
+    def require_decided(self, params: Any, result: Mapping[str, Any]) -> None:
+        """Raise CallbackFailed if a call with these params was refused because its callback failed."""
+        failure = self.take_failure(params)
+        if failure is not None and _code_of(result) == _CODES[failure.callback]:
+            raise CallbackFailed(failure.callback, failure.error)
+
+    def _handler(
+        self, name: str, callback: Callable[[Any], Any], question: type[_Asked], to_json: Callable[[Any], Any]
+    ) -> RequestHandler:
+        if not callable(callback):
+            raise TypeError(f"{name} must be a coroutine function, not {type(callback).__name__}")
+
+        async def handler(params: Any) -> Any:
+            asked = msgspec.convert(params, question)
+            try:
+                answer = callback(asked)
+                if not inspect.isawaitable(answer):
+                    raise TypeError(f"{name} must be a coroutine function; it returned {type(answer).__name__}")
+                return to_json(await answer)
+            except Exception as error:
+                subject = asked.command if isinstance(asked, CommandQuestion) else asked.file_path
+                self._failures.append(_Failure(name, subject, asked.session_id, error))
+                raise
+
+        return handler
 
 
-def allowing(confirm_command: ConfirmCommand) -> RequestHandler:
-    async def handler(params: Any) -> Any:
-        return (await confirm_command(msgspec.convert(params, CommandQuestion))).as_json()
+def _code_of(result: Mapping[str, Any]) -> str | None:
+    error = cast("Mapping[str, Any] | None", result.get("error"))
+    return None if error is None else error.get("code")
 
-    return handler
+
+def _decision(answer: object) -> Any:
+    if not isinstance(answer, Answer):
+        raise TypeError(f"the answer must be an Answer, not {type(answer).__name__}")
+    return answer.as_json()
+
+
+def _proposal(answer: object) -> Any:
+    if answer is None:
+        return None
+    if not (isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2):
+        raise TypeError("the correction must be a tuple (old_string, new_string) or None")
+    old_string, new_string = cast("tuple[Any, Any]", answer)
+    return {"old_string": old_string, "new_string": new_string}

@@ -16,7 +16,7 @@ class ResponseError(Exception):
 class ConnectionLost(ConnectionError):
     """The daemon is gone, or its output is no protocol any more. Every pending and later call gets this.
 
-    exit_code: of the process (negative: killed by that signal), None where it still runs.
+    exit_code: of the process (negative: killed by that signal), None if it still runs or is not our child.
     stderr_tail: the last lines it wrote to stderr, which often say why.
     """
 
@@ -27,8 +27,30 @@ class ConnectionLost(ConnectionError):
         self.stderr_tail = stderr_tail
 
 
+class RequestTimeout(TimeoutError):
+    """No answer in time; the request was cancelled. Whether a cancelled edit was applied is then not known."""
+
+    def __init__(self, method: str, timeout_s: float) -> None:
+        super().__init__(f"{method} was not answered within {timeout_s:g} s and was cancelled")
+        self.method = method
+        self.timeout_s = timeout_s
+
+
+class CallbackFailed(Exception):
+    """A callback of the program, such as `confirm_edit`, raised or returned something else than an answer.
+
+    The call that it was asked for raises this, since no decision was made; nothing was written.
+    callback: the parameter's name. The cause is the callback's own exception.
+    """
+
+    def __init__(self, callback: str, cause: BaseException) -> None:
+        super().__init__(f"{callback} failed, so nothing was decided: {type(cause).__name__}: {cause}")
+        self.callback = callback
+        self.__cause__ = cause
+
+
 class ServerMissing(OSError):
-    """The daemon's command could not be started."""
+    """The server could not be started, reached or imported."""
 
 
 REQUEST_CANCELLED = -32800

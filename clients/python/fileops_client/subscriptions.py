@@ -17,6 +17,7 @@ from fileops_client.events import DidConflict, DidEdit, DidRead, Event, event_of
 log = logging.getLogger("fileops_client")
 
 Listener = Callable[[Any], Awaitable[None] | None]
+Where = Callable[[Any], bool] | None
 
 
 DOCUMENTED_NAMES = {"file:read": DidRead.METHOD, "file:edited": DidEdit.METHOD, "file:conflict": DidConflict.METHOD}
@@ -101,7 +102,7 @@ class EventHub:
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self._spawn = spawn
         self._listeners: list[tuple[str, Listener]] = []
-        self._subscriptions: list[tuple[frozenset[str], Subscription]] = []
+        self._subscriptions: list[tuple[frozenset[str], Where, Subscription]] = []
         self._end: tuple[ConnectionLost | None] | None = None
         self._documented: dict[tuple[str, Listener], list[Callable[[], None]]] = {}
 
@@ -128,14 +129,17 @@ class EventHub:
         for stop in self._documented.pop((name, callback), ()):
             stop()
 
-    def subscribe(self, names: tuple[str, ...]) -> Subscription:
-        """Subscribe to the named events, or to all if none is named. Raises: ValueError, as `on`."""
+    def subscribe(self, names: tuple[str, ...], where: Where = None) -> Subscription:
+        """Subscribe to the named events, or to all if none is named. Raises: ValueError, as `on`.
+
+        where: only to events for which it is true.
+        """
         wanted = frozenset(map(_method_of, names))
         subscription = Subscription(self._forget)
         if self._end is not None:
             subscription.end(self._end[0])
         else:
-            self._subscriptions.append((wanted, subscription))
+            self._subscriptions.append((wanted, where, subscription))
         return subscription
 
     def publish(self, method: str, params: Any) -> None:
@@ -144,8 +148,8 @@ class EventHub:
         except msgspec.ValidationError as error:
             log.warning("%s is not as this client knows it: %s", method, error)
             return
-        for wanted, subscription in tuple(self._subscriptions):
-            if not wanted or method in wanted:
+        for wanted, where, subscription in tuple(self._subscriptions):
+            if (not wanted or method in wanted) and (where is None or where(event)):
                 subscription.deliver(event)
         for name, listener in tuple(self._listeners):
             if name == method:
@@ -155,12 +159,16 @@ class EventHub:
         if self._end is not None:
             return
         self._end = (lost,)
-        for _, subscription in tuple(self._subscriptions):
+        for _, _, subscription in tuple(self._subscriptions):
             subscription.end(lost)
         self._subscriptions.clear()
 
+    def reopen(self) -> None:
+        """Take subscriptions again, after `end`. Listeners have stayed."""
+        self._end = None
+
     def _forget(self, subscription: Subscription) -> None:
-        self._subscriptions = [entry for entry in self._subscriptions if entry[1] is not subscription]
+        self._subscriptions = [entry for entry in self._subscriptions if entry[2] is not subscription]
 
     def _tell(self, listener: Listener, event: Event) -> None:
         try:

@@ -34,23 +34,28 @@ def build_workspace(
     *,
     freshness_mode: "FreshnessRule",
     remote: "RouterFileSystem | None" = None,
+    is_on_disk: bool = True,
 ) -> "Workspace":
-    """Build what clients share, over files as their users see them. Args: events: of what happens to files."""
+    """Build what clients share, over files as their users see them.
+
+    Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
+    another filesystem are not watched, but checked by its `stat`.
+    """
     from fileops.service.plugins.registry import register_plugins
     from fileops.service.workspace import Workspace
     from fileops.tracking.freshness import Freshness
     from fileops.watch import factory, stat_scan
 
-    moved = stat_scan.changed_paths
-    if remote is not None:
+    moved = stat_scan.changed_paths if is_on_disk else None
+    if remote is not None and moved is not None:
         from fileops.fs.remote.router import scan_with_poll
         from fileops.watch.polling import Poller
 
         poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
-        moved = scan_with_poll(remote.is_remote, stat_scan.changed_paths, poller.watch)
+        moved = scan_with_poll(remote.is_remote, moved, poller.watch)
     freshness = Freshness(
-        files, events, SystemClock(), mode=freshness_mode, open_watch=factory.open_directory_watch,
-        moved=moved, is_open=files.is_open,
+        files, events, SystemClock(), mode=freshness_mode,
+        open_watch=factory.open_directory_watch if is_on_disk else None, moved=moved, is_open=files.is_open,
     )  # fmt: skip
     files.on_change = freshness.hint
     return Workspace(fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins())
@@ -117,14 +122,17 @@ def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
     )  # fmt: skip
 
 
-def executors(remote: "RouterFileSystem | None") -> "ExecutorChoice":
-    """Choose where commands run: on this host, or on the host that the working directory is mapped from."""
+def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":
+    """Choose where commands run: on this host, or on the host that the working directory is mapped from.
+
+    Args: own: takes the place of this host's shell.
+    """
     from fileops.model.errors import CommandNotStarted
     from fileops.shell.process import ShellExecutor
 
     def executor_at(cwd: str) -> "tuple[Executor, str]":
         if remote is None or not remote.is_remote(cwd):
-            return ShellExecutor(), cwd
+            return own or ShellExecutor(), cwd
         host = remote.ssh_host(cwd)
         if host is None:
             raise CommandNotStarted(reason="no commands can be run in this filesystem")

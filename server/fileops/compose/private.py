@@ -23,13 +23,14 @@ from fileops.compose.parts import (
 )
 
 if TYPE_CHECKING:
+    from fileops.compose.embedded import OwnParts
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
     from fileops.mcp.options import McpOptions
     from fileops.model.settings import Settings
-    from fileops.ports import Approver, CommandApprover, Corrector, EventSink
+    from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor
     from fileops.service.fileops import FileOps
     from fileops.telemetry.calls import Sink
 
@@ -47,8 +48,11 @@ def serve(notice: str | None = None) -> int:
     return serve_stdio(LspServer(build_service, notice))
 
 
-def build_service(context: "ClientContext") -> "FileOps":
-    """Build the service of one LSP client. Called at its `initialize`, on the event loop."""
+def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "FileOps":
+    """Build the service of one LSP client. Called at its `initialize`, on the event loop.
+
+    Args: own: parts of the program that the service is embedded in, in place of the server's.
+    """
     import asyncio
 
     from fileops.fs.local.filesystem import LocalFileSystem
@@ -61,12 +65,15 @@ def build_service(context: "ClientContext") -> "FileOps":
     from fileops.lsp.workspace_edit import LspEditor
 
     settings, options, client = context.settings, context.options, context.client
-    disk = LocalFileSystem()
+    local = LocalFileSystem()
+    disk = local if own is None or own.filesystem is None else own.filesystem
     remote = mapped_filesystems(options.filesystems, disk) if options.filesystems else None
     files = OverlayFileSystem(encoded_files(remote or disk, settings.encodings))
     documents = files.connect(LspEditor(client, asyncio.get_running_loop()), lambda: client.position_encoding)
     by_message = options.approval_fallback == "message"
-    approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
+    approver = None if own is None else own.approver
+    if approver is None:
+        approver = LspApprover(client, timeout_s=settings.approval_timeout_s, use_message_fallback=by_message)
     DocumentSync(documents).register(context.add_standard)
     if is_editor(client.capabilities):
         files.load()
@@ -74,9 +81,11 @@ def build_service(context: "ClientContext") -> "FileOps":
     service = compose(
         settings, context.folders, events=context.events, files=files, approver=approver, history=history,
         corrector=corrector_of(context), remote=remote, sinks=telemetry(), commands=command_approver_of(context),
+        executor=None if own is None else own.executor, is_on_disk=disk is local,
     )  # fmt: skip
     service.when_work_waits(context.on_request_done)
-    recover_in_background(disk.recover_all, service.folders)
+    if disk is local:
+        recover_in_background(local.recover_all, service.folders)
     UndoActions(service, client, context.progress).register(context.add_standard, code_lens=options.code_lens or False)
     if options.code_lens:
         context.listen(LensRefresh(client).on_event)
@@ -129,18 +138,24 @@ def compose(
     remote: "RouterFileSystem | None" = None,
     sinks: "tuple[Sink, ...]" = (),
     commands: "CommandApprover | None" = None,
+    executor: "Executor | None" = None,
+    is_on_disk: bool = True,
 ) -> "FileOps":
-    """Build a service over files as the user sees them. Args: folders: absolute paths of the workspace."""
+    """Build a service over files as the user sees them.
+
+    Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
+    build_workspace.
+    """
     from fileops.service.fileops import ClientAdapters, FileOps
 
     check_validators(settings.validators)
-    workspace = build_workspace(files, events, history, freshness_mode=settings.freshness, remote=remote)
+    workspace = build_workspace(files, events, history, freshness_mode=settings.freshness, remote=remote, is_on_disk=is_on_disk)
     client = ClientAdapters(
         approver=approver,
         events=events,
         corrector=corrector,
         sinks=sinks,
-        executor_at=executors(remote) if commands else None,
+        executor_at=executors(remote, executor) if commands else None,
         command_approver=commands,
         on_closed=workspace.close,
     )

@@ -9,7 +9,8 @@ import gc
 import importlib
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -64,9 +65,13 @@ Build = Callable[[ClientContext], "FileOps"]
 
 
 class LspServer:
-    def __init__(self, build: Build, notice: str | None = None) -> None:
-        """Args: notice: a sentence that the client's user is shown at `initialize`."""
-        self._notice = notice
+    def __init__(self, build: Build, notice: str | None = None, *, owns_process: bool = True) -> None:
+        """Take what builds the service.
+
+        Args: notice: a sentence that the client's user is shown at `initialize`. owns_process: whether it may tune the
+        garbage collection of this process.
+        """
+        self._notice, self._owns_process = notice, owns_process
         self.dialect = LspDialect(self)
         self.connection = self.dialect.connection
         self.on_parent: Callable[[int], None] = lambda _pid: None  # called at `initialize`, with the client's process
@@ -170,12 +175,8 @@ class LspServer:
 
     async def load_standard(self) -> StandardHandler:
         """Raises: ImportError."""
-        gc.disable()  # as at the start: the import makes thousands of classes, and no garbage
-        try:
+        with _without_collections() if self._owns_process else nullcontext():
             protocol = await asyncio.to_thread(importlib.import_module, "fileops.lsp.pygls_server")
-        finally:
-            gc.freeze()
-            gc.enable()
         return protocol.load(self.connection, self._features, self.client.capabilities)
 
     def _load_deferred_soon(self) -> None:
@@ -281,6 +282,17 @@ class LspServer:
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)
+
+
+@contextmanager
+def _without_collections() -> Generator[None]:
+    """As at the start of the process: an import makes thousands of classes, and no garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _guarded(

@@ -2,13 +2,14 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from fileops_client.models import ToolResult
+from fileops_client.subscriptions import Listener
 
 FilePath = str | os.PathLike[str]
 
@@ -19,6 +20,9 @@ class Sender(ABC):
 
     @abstractmethod
     def notify(self, method: str, params: Any = None) -> None: ...
+
+    @abstractmethod
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
 
     async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
         answer = await self.request(method, params, timeout_s=timeout_s)

@@ -1,0 +1,71 @@
+"""One agent's session as an object: every request of the client that takes a session, bound to its id."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from fileops_client.requests.commands import CommandRequests
+from fileops_client.requests.files import FileRequests
+from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.sessions import SessionRequests
+from fileops_client.requests.tools import ToolRequests
+from fileops_client.subscriptions import Listener, Subscription
+
+if TYPE_CHECKING:
+    from fileops_client._client import FileOpsClient
+
+# Requests that are about no session; all other `fileops/*` requests take `session_id`.
+WITHOUT_SESSION = frozenset({"fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions"})
+
+
+class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+    """What one agent has read and done. Made by `client.session(id)`; `close`, or a `with` block, ends it.
+
+    It has the methods of the client. Where they take `session_id`, this session is the default.
+    """
+
+    def __init__(self, client: "FileOpsClient", session_id: str) -> None:
+        self.id = session_id
+        self.client = client
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id!r}>"
+
+    async def close(self) -> None:
+        """End the session: what it has read and was granted is forgotten. Its edits stay in the history."""
+        await self.close_session(self.id)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.client.is_open:
+            await self.close()
+
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
+        """Send a request, as `FileOpsClient.request`, with this session's id unless the params name one."""
+        if method.startswith("fileops/") and method not in WITHOUT_SESSION:
+            params = {"session_id": self.id, **cast("dict[str, Any]", params or {})}
+        return await self.client.request(method, params, timeout_s=timeout_s)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self.client.notify(method, params)
+
+    def on(self, name: str, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each event of that name that is about this session, as `FileOpsClient.on`."""
+
+        def pass_on(event: Any) -> Any:
+            return listener(event) if _is_about(event, self.id) else None
+
+        return self.client.on(name, pass_on)
+
+    def events(self, *names: str) -> Subscription:
+        """Subscribe to events about this session, as `FileOpsClient.events`."""
+        return self.client.events(*names, where=lambda event: _is_about(event, self.id))
+
+
+def _is_about(event: Any, session_id: str) -> bool:
+    """Whether the event names this session, or none at all."""
+    return getattr(event, "session_id", session_id) == session_id

@@ -1,0 +1,87 @@
+"""`initializationOptions` and the parameters that every kind of client takes, by name and type."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from fileops_client._connection import RequestHandler
+from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit
+from fileops_client.requests.sender import FilePath
+
+
+class LimitOptions(TypedDict, total=False):
+    max_lines: int
+    max_line_chars: int
+    max_file_kb: int
+    max_chars: int
+
+
+class _Filesystem(TypedDict):
+    prefix: str
+    url: str
+
+
+class FilesystemOptions(_Filesystem, total=False):
+    options: Mapping[str, Any]
+
+
+class Options(TypedDict, total=False):
+    """What docs/PROTOCOL.md, "initializationOptions", explains. A key that the server does not know is logged."""
+
+    freshness: Literal["mtime", "content"]
+    confine: Literal["edits", "all", "off"]
+    roots: Sequence[str]
+    approval_mode: Literal["default", "auto_edit", "yolo"]
+    approval_timeout_s: float
+    fill_empty_files: bool
+    notebooks: Literal["refuse", "text"]
+    images: Literal["attach", "refuse"]
+    correction: bool
+    correction_timeout_s: float
+    validators: Sequence[str]
+    limits: LimitOptions
+    approval_fallback: Literal["none", "message"]
+    history: Literal["memory", "persistent"]
+    code_lens: bool
+    filesystems: Sequence[FilesystemOptions]
+    bash: bool
+
+
+class SetupOptions(TypedDict, total=False):
+    """Parameters of `start`, `open`, `attach` and `in_process`.
+
+    root, roots: the workspace folders. initialization_options: see Options. handlers: answer the server's requests by
+    method ("workspace/applyEdit", ...), from params to result; their capabilities are announced. confirm_edit: called
+    before each write. correct_edit: called, with the option `correction`, for other strings (old, new) if an edit's
+    text was not found. confirm_command: called before each shell command. capabilities: merged into the announced
+    ones. timeout_s: of each call that names none, 60 by default; None for no limit.
+    """
+
+    root: FilePath | None
+    roots: Sequence[FilePath]
+    initialization_options: Options | None
+    capabilities: Mapping[str, Any] | None
+    handlers: Mapping[str, RequestHandler] | None
+    confirm_edit: ConfirmEdit | None
+    correct_edit: CorrectEdit | None
+    confirm_command: ConfirmCommand | None
+    timeout_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """See SetupOptions. Raises: TypeError, for a name that is not among them."""
+
+    root: FilePath | None = None
+    roots: Sequence[FilePath] = ()
+    initialization_options: Options | None = None
+    capabilities: Mapping[str, Any] | None = None
+    handlers: Mapping[str, RequestHandler] | None = None
+    confirm_edit: ConfirmEdit | None = None
+    correct_edit: CorrectEdit | None = None
+    confirm_command: ConfirmCommand | None = None
+    timeout_s: float | None = 60.0
+
+    @property
+    def folders(self) -> list[FilePath]:
+        return ([] if self.root is None else [self.root]) + list(self.roots)

@@ -1,0 +1,56 @@
+"""Shell commands."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from fileops_client.events import Notification
+from fileops_client.models import ToolResult
+from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+
+COMMAND_S = 120.0  # the daemon's default timeout of a command
+CONSENT_S = 660.0  # the user may take 600 s to approve it
+
+_tokens = itertools.count(1)
+
+
+class CommandRequests(Sender):
+    async def bash(
+        self,
+        command: str,
+        *,
+        timeout_s: float | None = None,
+        cwd: FilePath | None = None,
+        description: str | None = None,
+        session_id: str | None = None,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ToolResult:
+        """Run a shell command. The server needs the option `bash`.
+
+        timeout_s: of the command, by default 120. description: its purpose, shown to the user for approval.
+        on_output: new output as it comes.
+        Cancelling the call ends the command.
+        """
+        params = given(
+            command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id
+        )
+        if on_output is None:
+            return await self._tool("fileops/bash", params, None)
+        token = f"bash-{next(_tokens)}"
+
+        def pass_on(event: Notification) -> None:
+            value = event.params["value"]
+            if event.params["token"] == token and value["kind"] == "report":
+                on_output(value["message"])
+
+        stop = self.on("$/progress", pass_on)
+        try:
+            return await self._tool("fileops/bash", {**params, "workDoneToken": token}, None)
+        finally:
+            stop()
+
+    async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
+        if method == "fileops/bash" and timeout_s is None:  # the command has its own timeout
+            wanted = params.get("timeout_s")
+            timeout_s = (wanted if isinstance(wanted, (int, float)) else COMMAND_S) + CONSENT_S
+        return await super()._tool(method, params, timeout_s)

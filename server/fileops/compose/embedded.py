@@ -1,0 +1,84 @@
+"""Serves one client from inside its own process, with parts of the program in place of the server's.
+
+The client is connected through a socket pair, so that it gets what a client of the daemon gets, byte by byte. The
+session runs on the event loop of its caller. It handles no signals, and does not tune the process.
+"""
+
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.compose.private import build_service
+from fileops.core.matching import strategies
+from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.matching.strategies import StrategyPlugin
+from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
+from fileops.lsp.server import ClientContext, LspServer
+from fileops.lsp.stdio import LspSession
+from fileops.ports import Approver, Executor, FileSystem
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+
+class OwnParts(Struct, frozen=True, kw_only=True):
+    """Objects of the embedding program. They are called in worker threads, except `approver`, on the event loop.
+
+    strategies, validators: by name. They are installed for the whole process while a client uses them; a name must be
+    free, or belong to the same function. All validators run. executor: runs the commands of `fileops/bash`.
+    """
+
+    filesystem: FileSystem | None = None
+    strategies: Mapping[str, StrategyPlugin] = {}
+    validators: Mapping[str, ValidatorPlugin] = {}
+    executor: Executor | None = None
+    approver: Approver | None = None
+
+
+async def serve(peer: socket.socket, own: OwnParts) -> None:
+    """Serve the client at the other end of `peer`, and close it at the end. Raises: ValueError (a name is taken)."""
+    with peer, _installed(own):
+        server = LspServer(partial(_build, own), owns_process=False)
+        await LspSession(server, peer.fileno(), peer.fileno(), watch_parent=False).serve()
+
+
+def _build(own: OwnParts, context: ClientContext) -> "FileOps":
+    validators = tuple(dict.fromkeys([*context.settings.validators, *own.validators]))
+    return build_service(replace(context, settings=replace(context.settings, validators=validators)), own)
+
+
+# --- functions of the program under a name ------------------------------------------------------------------------
+
+_users: dict[str, list[object]] = {}  # name -> the functions that clients have installed, one for each client
+
+
+@contextmanager
+def _installed(own: OwnParts) -> Generator[None]:
+    wanted = {
+        **{f"strategy {name}": function for name, function in own.strategies.items()},
+        **{f"validator {name}": function for name, function in own.validators.items()},
+    }
+    taken = {f"strategy {name}" for name in (EXACT, *STRATEGIES)} | {f"validator {name}" for name in VALIDATORS}
+    for name, function in wanted.items():
+        if name in taken and function not in _users.get(name, ()):
+            raise ValueError(f"the {name} exists already: choose another name")
+    for name, function in wanted.items():
+        _users.setdefault(name, []).append(function)
+    for name, strategy in own.strategies.items():
+        strategies.register(strategies.plugin_strategy(name, lambda strategy=strategy: strategy))
+    for name, validator in own.validators.items():
+        VALIDATORS[name] = Validator(name, lambda validator=validator: validator)
+    try:
+        yield
+    finally:
+        for name, function in wanted.items():
+            _users[name].remove(function)
+            if not _users[name]:
+                del _users[name]
+                kind, _, key = name.partition(" ")
+                (STRATEGIES if kind == "strategy" else VALIDATORS).pop(key, None)

@@ -1,0 +1,146 @@
+"""A client whose server is a part of this process, with objects of the program in place of the server's."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops.fs.memory import MemoryFileSystem
+from fileops.model.approval import ApprovalRequest, Decision, Once, Reject
+from fileops_client import BecameStale, FileOpsClient, ServerMissing
+from support.patience import PATIENCE_S
+
+
+async def test_files_of_the_programs_filesystem_are_read_edited_and_watched() -> None:
+    disk = MemoryFileSystem()
+    disk.put("/w/a.txt", b"one\ntwo\n")
+    async with FileOpsClient.in_process(root="/w", filesystem=disk) as client:
+        assert (await client.read("/w/a.txt")).output.startswith("     1→one\n")
+        assert (await client.edit("/w/a.txt", "one", "1")).ok
+        assert (await client.edit("/w/new.txt", "", "new\n")).ok
+        assert (disk.read("/w/a.txt").data, disk.read("/w/new.txt").data) == (b"1\ntwo\n", b"new\n")
+        assert not os.path.exists("/w/new.txt")
+        with client.events(BecameStale.METHOD) as stale:
+            disk.put("/w/a.txt", b"foreign\n")
+            assert (await stale.next(timeout_s=PATIENCE_S)).file_path == "/w/a.txt"
+        assert (await client.edit("/w/a.txt", "1", "I")).code == "modified_externally"
+
+
+class Approver:
+    can_ask = True
+
+    def __init__(self) -> None:
+        self.decisions: list[Decision] = [Reject(), Once()]
+        self.questions: list[ApprovalRequest] = []
+
+    async def decide(self, question: ApprovalRequest) -> Decision:
+        self.questions.append(question)
+        return self.decisions.pop(0)
+
+
+async def test_programs_approver_decides(tmp_path: Path) -> None:
+    file, approver = tmp_path / "a.txt", Approver()
+    file.write_text("one")
+    async with FileOpsClient.in_process(root=tmp_path, approver=approver) as client:
+        await client.read(file)
+        assert [(await client.edit(file, "one", "1")).code for _ in range(2)] == ["rejected", None]
+    assert [question.file_path for question in approver.questions] == [str(file), str(file)]
+
+
+def last_word(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
+    at = text.rfind(old_string)
+    return [] if at < 0 else [(at, at + len(old_string), new_string)]
+
+
+def no_todo(file_path: str, before: str | None, after: str) -> str | None:
+    return "it leaves a TODO" if "TODO" in after else None
+
+
+async def test_programs_strategies_and_validators_are_used_and_leave_with_the_client(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one one")
+    async with FileOpsClient.in_process(
+        root=tmp_path, strategies={"last": last_word}, validators={"no-todo": no_todo}
+    ) as client:
+        await client.read(file)
+        assert "last" in client.capabilities["experimental"]["fileops"]["strategies"]
+        assert (await client.edit(file, "one", "2", strategy="last")).details.get("match") == "last"
+        refused = await client.edit(file, "2", "TODO")
+        assert (refused.code, refused.details.get("validator")) == ("validation_failed", "no-todo")
+        with pytest.raises(ValueError, match="the strategy last exists already"):
+            await FileOpsClient.in_process(strategies={"last": lambda text, old, new: ()})
+        async with FileOpsClient.in_process(strategies={"last": last_word}):
+            pass
+        assert (await client.edit(file, "one", "1", strategy="last", dry_run=True)).ok
+    assert file.read_text() == "one 2"
+    async with FileOpsClient.in_process() as plain:
+        assert "last" not in plain.capabilities["experimental"]["fileops"]["strategies"]
+
+
+class Echo:
+    """A process that prints its command, and where it would run."""
+
+    def __init__(self, command: str, cwd: str) -> None:
+        self.shown = f"{command} in {cwd}\n".encode()
+
+    def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
+        on_output(self.shown)
+        return 0
+
+    def kill(self) -> None: ...
+
+
+class Sandbox:
+    def start(self, command: str, cwd: str) -> Echo:
+        return Echo(command, cwd)
+
+
+async def test_programs_executor_runs_the_commands(tmp_path: Path) -> None:
+    async with FileOpsClient.in_process(
+        root=tmp_path, executor=Sandbox(), initialization_options={"bash": True, "approval_mode": "yolo"}
+    ) as client:
+        result = await client.bash("make test")
+    assert (result.output, result.details.get("exit_code")) == (f"make test in {tmp_path}\n", 0)
+
+
+async def test_two_clients_of_one_process_notice_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one")
+    async with FileOpsClient.in_process(root=tmp_path) as a, FileOpsClient.in_process(root=tmp_path) as b:
+        await a.read(file)
+        await b.read(file)
+        assert (await a.edit(file, "one", "1")).ok
+        assert (await b.edit(file, "one", "2")).code == "modified_externally"
+
+
+async def test_process_keeps_its_signals_and_its_standard_streams(tmp_path: Path) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    async with FileOpsClient.in_process(root=tmp_path) as client:
+        assert client.pid == os.getpid()
+        assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+        assert sys.stdout is not sys.stderr
+
+
+async def test_missing_server_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fileops.compose.embedded", None)
+    monkeypatch.delattr("fileops.compose.embedded", raising=False)
+    with pytest.raises(ServerMissing, match="fileops-server cannot be imported"):
+        await FileOpsClient.in_process()
+
+
+async def test_cancelled_opening_leaves_nothing(tmp_path: Path) -> None:
+    async def begin() -> Any:
+        return await FileOpsClient.in_process(root=tmp_path)
+
+    opening = asyncio.ensure_future(begin())
+    await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    assert [task.get_name() for task in others if task.get_name() == "fileops-server"] == []
