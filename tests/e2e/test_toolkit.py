@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import FileOpsClient, ResponseError, ToolFormat, system_prompt
+from fileops_client import FileOpsClient, Options, ResponseError, ToolFormat, system_prompt
 
 NAMES = ["Read", "Edit", "MultiEdit"]
 
@@ -122,3 +122,98 @@ async def test_whole_tool_executes_and_renders_and_the_bare_one_executes(client:
     calls = [arguments | {"old_string": old, "new_string": new} for old, new in (("one", "1"), ("two", "2"))]
     assert all(result.ok for result in await asyncio.gather(*(bare.execute(call) for call in calls)))
     assert file.read_text() == "1\n2\n"
+
+
+# --- what models write in practice ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "coerced"),
+    [
+        ("Read", {"offset": "2", "limit": "1.0"}, [("$.offset", "2", 2), ("$.limit", "1.0", 1.0)]),
+        ("Edit", {"old_string": "one", "new_string": "1", "replace_all": "False"}, [("$.replace_all", "False", False)]),
+        ("Edit", {"old_string": "one", "new_string": "1", "replace_all": "1"}, [("$.replace_all", "1", True)]),
+        ("Edit", {"old_string": "true", "new_string": "[]"}, []),
+        (
+            "MultiEdit",
+            {"edits": '[{"old_string": "one", "new_string": "1", "replace_all": "true"}]'},
+            [
+                (
+                    "$.edits",
+                    '[{"old_string": "one", "new_string": "1", "replace_all": "true"}]',
+                    [{"old_string": "one", "new_string": "1", "replace_all": "true"}],
+                ),
+                ("$.edits[0].replace_all", "true", True),
+            ],
+        ),
+        (
+            "MultiEdit",
+            {"edits": {"old_string": "one", "new_string": "1"}},
+            [
+                (
+                    "$.edits",
+                    {"old_string": "one", "new_string": "1"},
+                    [{"old_string": "one", "new_string": "1"}],
+                )
+            ],
+        ),
+    ],
+)
+async def test_lenient_call_reads_what_models_write_and_says_so(
+    client: FileOpsClient, file: Path, name: str, written: dict[str, Any], coerced: list[tuple[str, Any, Any]]
+) -> None:
+    await client.read(file)
+    arguments = {"file_path": str(file), **written}
+    result = await client.call(name, arguments, lenient=True)
+    assert result.code in {None, "no_match"}, result.output
+    said = [(entry["path"], entry["given"], entry["read_as"]) for entry in result.details.get("coerced", [])]
+    assert said == coerced
+    if coerced:
+        assert (await client.call(name, arguments)).code == "invalid_params"
+
+
+async def test_lenient_call_refuses_what_has_no_obvious_meaning(client: FileOpsClient, file: Path) -> None:
+    for written in ({"limit": "many"}, {"limit": "true"}, {"offset": [1]}, {"lines": 3}):
+        assert (await client.call("Read", {"file_path": str(file), **written}, lenient=True)).code == "invalid_params"
+    twice = await client.call("Read", json.dumps(json.dumps({"file_path": str(file)})), lenient=True)
+    assert (twice.ok, [entry["path"] for entry in twice.details.get("coerced", [])]) == (True, ["$"])
+
+
+async def test_extended_tools_have_and_take_more_parameters(client: FileOpsClient, file: Path) -> None:
+    _, edit, multi = await client.tools(extended=True)
+    assert {"strategy", "expected_replacements"} <= set(edit.input_schema["properties"])
+    step = multi.input_schema["properties"]["edits"]["items"]["properties"]
+    assert step["strategy"]["enum"] == ["exact", "regex", "block"]
+    assert "strategy" not in (await client.tools())[1].input_schema["properties"]
+    await client.read(file)
+    arguments = {"file_path": str(file), "old_string": "o(n)e", "new_string": r"\1", "strategy": "regex"}
+    assert (await client.call("Edit", arguments)).code == "invalid_params"
+    assert (await client.call("Edit", arguments, extended=True)).ok
+    assert file.read_text() == "n\ntwo\n"
+
+
+async def test_server_is_asked_once_for_the_tools(client: FileOpsClient, file: Path) -> None:
+    for _ in range(3):
+        await client.call("Read", {"file_path": str(file)})
+        await client.session("s").tools("openai")
+    assert (await client.stats()).calls.get("fileops/tools") == 1
+
+
+async def test_texts_of_the_author_replace_the_default_ones(file: Path) -> None:
+    large, book = file.with_name("large.txt"), file.with_name("a.ipynb")
+    large.write_text("x" * 300_000)
+    book.write_text("{}")
+    own: Options = {"texts": {"read_reminder": "", "read_advice": "Read a part.", "notebook_advice": ""}}
+    async with FileOpsClient.in_process(root=file.parent, initialization_options=own) as client:
+        reading = await client.read(file)
+        assert reading.output == "     1→one\n     2→two"
+        assert (await client.read(large)).output.endswith("maximum allowed size (256KB). Read a part.")
+        await client.read(book)
+        refused = await client.edit(book, "{", "[")
+        assert refused.output == "<tool_use_error>File is a Jupyter Notebook.</tool_use_error>"
+    reminder: Options = {"texts": {"read_reminder": "Mind the style guide."}}
+    async with FileOpsClient.in_process(root=file.parent, initialization_options=reminder) as client:
+        reading = await client.read(file)
+        assert reading.output == "     1→one\n     2→two\n\nMind the style guide."
+        view = await client.render("Read", {"file_path": str(file)}, result=reading)
+        assert [line.text for line in view.lines] == ["one", "two"]

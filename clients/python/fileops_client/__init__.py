@@ -7,9 +7,11 @@ from fileops_client._session import Session
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.errors import CallbackFailed, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
 from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
+from fileops_client.formats import ResultFormat, ToolFormat, tool_list
 from fileops_client.models import (
     Attachment,
     Details,
+    ErrorCode,
     HistoryEntry,
     Hunk,
     HunkLine,
@@ -21,11 +23,11 @@ from fileops_client.models import (
     TrackedFile,
     UiExtra,
 )
-from fileops_client.options import FilesystemOptions, LimitOptions, Options, SetupOptions
+from fileops_client.options import FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
-from fileops_client.requests.tools import AgentTool, Tool, ToolFormat, system_prompt, tool_list
+from fileops_client.requests.tools import AgentTool, Tool, system_prompt
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.subscriptions import EventContext, Listener, Subscription
 
@@ -49,6 +51,7 @@ __all__ = [
     "DiffRow",
     "DiffView",
     "EditStats",
+    "ErrorCode",
     "Event",
     "EventContext",
     "FileOpsClient",
@@ -70,12 +73,14 @@ __all__ = [
     "RequestHandler",
     "RequestTimeout",
     "ResponseError",
+    "ResultFormat",
     "ServerMissing",
     "Session",
     "SessionFile",
     "SetupOptions",
     "Stats",
     "Subscription",
+    "TextOptions",
     "Tool",
     "ToolDefinition",
     "ToolError",

@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+
+import msgspec
 
 from fileops_client import _in_process
 from fileops_client._capabilities import announced
@@ -17,11 +19,12 @@ from fileops_client._session import Session
 from fileops_client._transport import Launch, Transport
 from fileops_client.callbacks import Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
+from fileops_client.models import ToolDefinition
 from fileops_client.options import Setup, SetupOptions
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
-from fileops_client.requests.sender import FilePath
+from fileops_client.requests.sender import FilePath, given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
@@ -64,6 +67,7 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
             **self._callbacks.handlers(setup.confirm_edit, setup.correct_edit, setup.confirm_command),
         }
         self._events = EventHub(lambda work: self._connection.spawn(work))  # noqa: PLW0108 - it is made again by `restart`
+        self._tools: dict[frozenset[str] | None, tuple[ToolDefinition, ...]] = {}
         self._restarting = asyncio.Lock()
         self._transport: Transport
         self._connection: Connection
@@ -229,6 +233,26 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
     def notify(self, method: str, params: Any = None) -> None:
         self._connection.notify(method, params)
 
+    async def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
+        """Return the definitions of the tools, as `tools`. The server is asked once for each choice."""
+        chosen = None if enabled is None else frozenset(enabled)
+        if chosen not in self._tools:
+            params = given(enabled=None if enabled is None else list(enabled))
+            answer = await self.request("fileops/tools", params)
+            self._tools[chosen] = msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
+        return self._tools[chosen]
+
+    @property
+    def strategies(self) -> list[str]:
+        """The names that `strategy` of an edit may have."""
+        return self.capabilities["experimental"]["fileops"]["strategies"]
+
+    async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:
+        return await self.definitions(enabled)
+
+    def _strategies(self) -> list[str]:
+        return self.strategies
+
     # --- events ---------------------------------------------------------------------------------------------
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
@@ -256,6 +280,7 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
     # --- inside ---------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
+        self._tools.clear()
         self._transport = await self._launch()
         self._connection = Connection(
             self._transport.reader, self._transport.writer, on_notification=self._publish, handlers=self._handlers

@@ -1,9 +1,10 @@
 """One agent's session as an object: every request of the client that takes a session, bound to its id."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from fileops_client.models import ToolDefinition
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests
 from fileops_client.requests.history import HistoryRequests
@@ -52,6 +53,12 @@ class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, Comm
 
     def notify(self, method: str, params: Any = None) -> None:
         self.client.notify(method, params)
+
+    async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:
+        return await self.client.definitions(enabled)
+
+    def _strategies(self) -> list[str]:
+        return self.client.strategies
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each event of that name that is about this session, as `FileOpsClient.on`."""

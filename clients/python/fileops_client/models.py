@@ -4,14 +4,56 @@ Keys that a newer daemon adds are ignored, never an error.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from fileops_client.formats import ResultFormat, result_for
+
+ErrorCode = Literal[
+    "already_exists",
+    "apply_refused",
+    "approval_timeout",
+    "binary",
+    "command_failed",
+    "command_timeout",
+    "connection_lost",
+    "count_mismatch",
+    "disk_full",
+    "image_unreadable",
+    "invalid_params",
+    "invalid_pattern",
+    "io_error",
+    "is_directory",
+    "modified_externally",
+    "multiple_matches",
+    "no_change",
+    "no_match",
+    "not_absolute",
+    "not_encodable",
+    "not_found",
+    "not_read",
+    "not_regular_file",
+    "notebook",
+    "outside_roots",
+    "permission_denied",
+    "rejected",
+    "strategy_failed",
+    "too_large",
+    "too_many_chars",
+    "undo_conflict",
+    "validation_failed",
+]
+
+if TYPE_CHECKING:
+    _Code = ErrorCode
+else:
+    _Code = str  # a newer server may have further codes, which must not fail the call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolError:
     """A failure. `code` is one of docs/PROTOCOL.md's "Error codes"; `message` is one sentence for the user."""
 
-    code: str
+    code: _Code
     message: str
 
 
@@ -143,6 +185,14 @@ class UndoneFile(TypedDict):
     ui_extra: dict[str, Any]
 
 
+class CoercedArgument(TypedDict):
+    """An argument of a lenient call that was not of the schema's type: its place, as given, and as it was read."""
+
+    path: str
+    given: Any
+    read_as: Any
+
+
 class Details(TypedDict, total=False):
     """The structured facts of a result. The request and its outcome determine which of them are set."""
 
@@ -186,6 +236,7 @@ class Details(TypedDict, total=False):
     dry_run: bool
     commit: CommitDetails
     rebased: Rebased
+    coerced: list["CoercedArgument"]
     # on `modified_externally`
     changed_by: str
     diff_since_read: str | None
@@ -216,7 +267,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a tool. `output` is exactly the text for the model."""
+    """The result of a tool. `output` is exactly the text for the model.
+
+    tool_name: of the tool that the model called, None unless it was called by name.
+    """
 
     status: Literal["success", "error"]
     output: str
@@ -224,15 +278,24 @@ class ToolResult:
     ui_extra: UiExtra | None = None
     details: Details = field(default_factory=Details)
     attachments: tuple[Attachment, ...] = ()
+    tool_name: str | None = None
 
     @property
     def ok(self) -> bool:
         return self.status == "success"
 
     @property
-    def code(self) -> str | None:
+    def code(self) -> ErrorCode | None:
         """The error's code, None for a success."""
         return None if self.error is None else self.error.code
+
+    def for_model(self, format: ResultFormat, call_id: str, *, name: str | None = None) -> Any:  # noqa: A002
+        """Return the result as a model API takes the answer to its call `call_id`, as JSON types.
+
+        name: the tool's name, which "gemini" and "pydantic-ai" contain; by default that of the call.
+        Images are attached if the format can carry them (all but "openai"). Raises: ValueError.
+        """
+        return result_for(self, format, call_id, self.tool_name if name is None else name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

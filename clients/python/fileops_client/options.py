@@ -16,6 +16,18 @@ class LimitOptions(TypedDict, total=False):
     max_chars: int
 
 
+class TextOptions(TypedDict, total=False):
+    """Parts of the texts for the model, in place of the default ones; "" for none.
+
+    read_reminder: the block after the lines of a read. read_advice: what to do about a file or a selection that is too
+    large. notebook_advice: what to do about a notebook.
+    """
+
+    read_reminder: str
+    read_advice: str
+    notebook_advice: str
+
+
 class _Filesystem(TypedDict):
     prefix: str
     url: str
@@ -40,6 +52,7 @@ class Options(TypedDict, total=False):
     correction_timeout_s: float
     validators: Sequence[str]
     limits: LimitOptions
+    texts: TextOptions
     approval_fallback: Literal["none", "message"]
     history: Literal["memory", "persistent"]
     code_lens: bool

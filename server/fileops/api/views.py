@@ -32,5 +32,6 @@ async def render(service: "FileOps", params: wire.RenderParams) -> wire.RenderRe
         result=None if params.result is None else shown_result(params.result),
         is_partial=params.is_partial,
         expanded=params.expanded,
+        reminder=service.settings.texts.read_reminder,
     )
     return render_result(view)

@@ -149,7 +149,9 @@ def compose(
     from fileops.service.fileops import ClientAdapters, FileOps
 
     check_validators(settings.validators)
-    workspace = build_workspace(files, events, history, freshness_mode=settings.freshness, remote=remote, is_on_disk=is_on_disk)
+    workspace = build_workspace(
+        files, events, history, freshness_mode=settings.freshness, remote=remote, is_on_disk=is_on_disk
+    )
     client = ClientAdapters(
         approver=approver,
         events=events,

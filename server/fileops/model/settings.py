@@ -23,6 +23,18 @@ class EncodingRule(Struct, frozen=True, kw_only=True):
     encoding: str
 
 
+class Texts(Struct, frozen=True, kw_only=True):
+    """Parts of the texts for the model, in place of the specified ones, which count where this has None.
+
+    read_reminder: the block after the lines of a read, "" for none. read_advice: what to do about a file or a selection
+    that is too large. notebook_advice: what to do about a notebook.
+    """
+
+    read_reminder: str | None = None
+    read_advice: str | None = None
+    notebook_advice: str | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """The `initializationOptions`, with the defaults of docs/PROTOCOL.md."""
 
@@ -41,3 +53,4 @@ class Settings(Struct, frozen=True, kw_only=True):
     encodings: Sequence[EncodingRule] = ()
     notices: Literal["off", "details", "output"] = "off"
     limits: Limits = Limits()
+    texts: Texts = Texts()

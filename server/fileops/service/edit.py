@@ -80,7 +80,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
         reported = original_error(request, error)
         return EditResult(
-            output=outputs.failure_text(reported, request.tool, request.file_path),
+            output=outputs.failure_text(reported, request.tool, request.file_path, self.settings.texts),
             error=reported,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",

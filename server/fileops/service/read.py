@@ -26,7 +26,7 @@ from fileops.model.errors import (
 from fileops.model.files import TextFormat
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult, Window
-from fileops.model.settings import Settings
+from fileops.model.settings import Settings, Texts
 from fileops.ports import ContentStream, FileSystem
 from fileops.service import images
 from fileops.service.line_index import LineIndex, LineIndexes
@@ -51,7 +51,7 @@ class ReadOperation:
         try:
             return with_canonical_path(self.fs, request.file_path, roots, token, work)
         except FileOpsError as error:
-            return _failed(request, error)
+            return _failed(request, error, self.settings.texts)
 
     def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadResult | None:
         """`read` for the event loop, if nothing has to be waited for; otherwise None, and nothing has happened."""
@@ -68,7 +68,7 @@ class ReadOperation:
             try:
                 return self._read_stream(path, stream, chunk, request, CancelToken())
             except FileOpsError as error:
-                return _failed(request, error)
+                return _failed(request, error, self.settings.texts)
 
     def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadResult:
         try:
@@ -99,7 +99,7 @@ class ReadOperation:
         if is_binary:
             raise BinaryFile
         window, digest, content = self._window(stream, chunk, fmt, request, token)
-        output = "" if request.raw else _output(window)
+        output = "" if request.raw else _output(window, self.settings.texts)
         _require_fits(output, request.max_output_bytes)
         self.freshness.note_read(
             request.session_id,
@@ -234,8 +234,8 @@ class ReadOperation:
         )  # fmt: skip
 
 
-def _failed(request: ReadRequest, error: FileOpsError) -> ReadResult:
-    return ReadResult(output=outputs.failure_text(error, "read", request.file_path), error=error)
+def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResult:
+    return ReadResult(output=outputs.failure_text(error, "read", request.file_path, texts), error=error)
 
 
 def _require_fits(output: str, max_output_bytes: int | None) -> None:
@@ -246,7 +246,7 @@ def _require_fits(output: str, max_output_bytes: int | None) -> None:
             raise TooManyChars(n_chars=n_bytes, max_chars=max_output_bytes)
 
 
-def _output(window: Window) -> str:
+def _output(window: Window, texts: Texts) -> str:
     if window.past_end:
         return outputs.past_end_text(window.start_line, window.total_lines or 0)
-    return outputs.read_text(window.text)
+    return outputs.read_text(window.text, texts.read_reminder)

@@ -8,9 +8,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from fileops.model.settings import EncodingRule, Limits, Settings
+from fileops.model.settings import EncodingRule, Limits, Settings, Texts
 from fileops.rpc.decode import InvalidParams, decode
-from fileops.wire.types import EncodingOptions, FilesystemOptions, LimitOptions, Options
+from fileops.wire.types import EncodingOptions, FilesystemOptions, LimitOptions, Options, TextOptions
 
 
 class DecodedOptions(Struct, frozen=True, kw_only=True):
@@ -26,9 +26,10 @@ def decode_options(raw: object) -> DecodedOptions:
     """
     try:
         known, unknown = _split({} if raw is None or raw == [] else raw, Options, "")
-        if known.get("limits") is not None:
-            known["limits"], unknown_limits = _split(known["limits"], LimitOptions, "limits.")
-            unknown += unknown_limits
+        for name, kind in (("limits", LimitOptions), ("texts", TextOptions)):
+            if known.get(name) is not None:
+                known[name], unknown_below = _split(known[name], kind, f"{name}.")
+                unknown += unknown_below
         options = decode(known, Options)
         return DecodedOptions(settings=_settings(options), options=options, ignored=tuple(unknown))
     except InvalidParams as fault:
@@ -55,6 +56,7 @@ def _settings(options: Options) -> Settings:
     _check_filesystems(options.filesystems or ())
     values = _present(options)
     values.pop("limits", None)
+    values.pop("texts", None)
     if options.roots is not None:
         values["roots"] = tuple(options.roots)
     if options.validators is not None:
@@ -62,8 +64,9 @@ def _settings(options: Options) -> Settings:
     if options.encodings is not None:
         values["encodings"] = tuple(_encoding_rule(entry, index) for index, entry in enumerate(options.encodings))
     limits = Limits(**_present(options.limits)) if options.limits else Limits()
+    texts = Texts(**_present(options.texts)) if options.texts else Texts()
     fields = Settings.__struct_fields__
-    return Settings(limits=limits, **{key: value for key, value in values.items() if key in fields})
+    return Settings(limits=limits, texts=texts, **{key: value for key, value in values.items() if key in fields})
 
 
 def _encoding_rule(entry: EncodingOptions, index: int) -> EncodingRule:

@@ -125,6 +125,12 @@ class EncodingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     encoding: str
 
 
+class TextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    read_reminder: str | None = None
+    read_advice: str | None = None
+    notebook_advice: str | None = None
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     freshness: Literal["mtime", "content", "relevant"] | None = None
     confine: Literal["edits", "all", "off"] | None = None
@@ -139,6 +145,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     validators: list[str] | None = None
     notices: Literal["off", "details", "output"] | None = None
     limits: LimitOptions | None = None
+    texts: TextOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
     agents_approval: Literal["default", "auto_edit", "yolo"] | None = None
     history: Literal["memory", "persistent"] | None = None

@@ -4,19 +4,17 @@ There are two layers. A `Tool` has everything: schema, prompt snippet and guidel
 derived from it, has what an agent's loop needs: a name, a description, a schema and a function.
 """
 
-import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast, overload
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
-import msgspec
-
+from fileops_client._arguments import BadArguments, arguments_of, read_leniently
 from fileops_client.errors import INVALID_PARAMS, ResponseError
-from fileops_client.models import ToolDefinition, ToolError, ToolResult
+from fileops_client.formats import ToolFormat, tool_list
+from fileops_client.models import CoercedArgument, Details, ToolDefinition, ToolError, ToolResult
 from fileops_client.requests.sender import Arguments, given
 from fileops_client.requests.views import View, ViewRequests
-
-ToolFormat = Literal["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,75 +32,124 @@ class AgentTool:
 
 class ToolRequests(ViewRequests):
     @overload
-    async def tools(self, *, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]: ...
+    async def tools(
+        self, *, enabled: Collection[str] | None = None, extended: bool = False
+    ) -> tuple[ToolDefinition, ...]: ...
 
     @overload
-    async def tools(self, format: ToolFormat, *, enabled: Collection[str] | None = None) -> list[dict[str, Any]]: ...
+    async def tools(
+        self, format: ToolFormat, *, enabled: Collection[str] | None = None, extended: bool = False
+    ) -> list[Any]: ...
 
     async def tools(
         self,
         format: ToolFormat | None = None,  # noqa: A002 - the natural keyword for callers
         *,
         enabled: Collection[str] | None = None,
-    ) -> tuple[ToolDefinition, ...] | list[dict[str, Any]]:
-        """Return the definitions, or with `format` the list for a model API. `enabled`: names, by default all."""
-        answer = await self.request("fileops/tools", given(enabled=None if enabled is None else list(enabled)))
-        definitions = msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
+        extended: bool = False,
+    ) -> tuple[ToolDefinition, ...] | list[Any]:
+        """Return the definitions, or with `format` the list for a model API. The server is asked once.
+
+        enabled: names, by default all. extended: with the parameters `strategy` and `expected_replacements`.
+        """
+        definitions = await self._definitions(enabled)
+        if extended:
+            definitions = tuple(extended_definition(tool, self._strategies()) for tool in definitions)
         return definitions if format is None else tool_list(definitions, format)
 
     async def toolbox(
-        self, *, enabled: Collection[str] | None = None, session_id: str | None = None
+        self,
+        *,
+        enabled: Collection[str] | None = None,
+        extended: bool = False,
+        lenient: bool = False,
+        session_id: str | None = None,
     ) -> "tuple[Tool, ...]":
-        """Return the tools bound to this client and session."""
-        return tuple(Tool(self, definition, session_id) for definition in await self.tools(enabled=enabled))
+        """Return the tools bound to this client and session. extended, lenient: see `tools` and `call`."""
+        definitions = await self.tools(enabled=enabled, extended=extended)
+        return tuple(Tool(self, definition, session_id, lenient=lenient) for definition in definitions)
 
     async def call(
         self,
         name: str,
         arguments: Arguments | str,
         *,
+        extended: bool = False,
+        lenient: bool = False,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
         """Execute a model's call by the tool's name.
 
         An unknown name, or invalid arguments, give a result with code invalid_params for the model to
-        read. Raises: the errors of `request`.
+        read. extended: accept the arguments of extended tools. lenient: accept what models write in place of a type
+        (`"true"`, `"1"`, an array as JSON text); `details["coerced"]` lists what was read how.
+        Raises: the errors of `request`.
         """
-        definitions = {definition.name: definition for definition in await self.tools()}
+        definitions = {definition.name: definition for definition in await self.tools(extended=extended)}
         if name not in definitions:
             return _no_such_tool(name, definitions)
-        return await self.execute(definitions[name], arguments, session_id=session_id, timeout_s=timeout_s)
+        return await self.execute(
+            definitions[name], arguments, lenient=lenient, session_id=session_id, timeout_s=timeout_s
+        )
 
     async def execute(
         self,
         definition: ToolDefinition,
         arguments: Arguments | str,
         *,
+        lenient: bool = False,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
+        """Execute a model's call of this tool, as `call`."""
+        coerced: list[CoercedArgument] = []
         try:
-            params = _arguments_of(definition, arguments)
-            return await self._tool(definition.method, params | given(session_id=session_id), timeout_s)
-        except _BadArguments as fault:
-            return _invalid_params(str(fault))
+            if lenient:
+                params, coerced = read_leniently(definition, arguments)
+            else:
+                params = arguments_of(definition, arguments)
+            result = await self._tool(definition.method, params | given(session_id=session_id), timeout_s)
+        except BadArguments as fault:
+            result = _invalid_params(str(fault))
         except ResponseError as error:
             if error.code != INVALID_PARAMS:
                 raise
-            return _invalid_params(error.message.removeprefix("Invalid params: "))
+            result = _invalid_params(error.message.removeprefix("Invalid params: "))
+        details: Details = {**result.details, "coerced": coerced} if coerced else result.details
+        return replace(result, details=details, tool_name=definition.name)
+
+    @abstractmethod
+    async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:
+        """Return the definitions as the server has them, from the second time on without asking it."""
+        ...
+
+    @abstractmethod
+    def _strategies(self) -> list[str]:
+        """Return the names of the server's strategies."""
+        ...
 
 
 class Tool:
     """One tool with its definition for models and prompts, its execution and its rendering."""
 
-    def __init__(self, requests: ToolRequests, definition: ToolDefinition, session_id: str | None = None) -> None:
+    def __init__(
+        self,
+        requests: ToolRequests,
+        definition: ToolDefinition,
+        session_id: str | None = None,
+        *,
+        lenient: bool = False,
+    ) -> None:
         self.definition = definition
         self._requests = requests
         self._session_id = session_id
+        self._lenient = lenient
 
     async def execute(self, arguments: Arguments | str) -> ToolResult:
-        return await self._requests.execute(self.definition, arguments, session_id=self._session_id)
+        return await self._requests.execute(
+            self.definition, arguments, lenient=self._lenient, session_id=self._session_id
+        )
 
     async def render_call(self, arguments: Arguments, *, is_partial: bool = False) -> str:
         """Return one line for the call, also while the arguments stream in."""
@@ -122,43 +169,6 @@ class Tool:
         )
 
 
-# --- lists for model APIs ------------------------------------------------------------------------------------
-
-
-def tool_list(definitions: Iterable[ToolDefinition], format: ToolFormat) -> list[dict[str, Any]]:  # noqa: A002
-    """Return the tools in the format of a model API. Raises: ValueError, if the format is unknown."""
-    if format not in _FUNCTIONS:
-        raise ValueError(f"no format {format}; there are {', '.join(_FUNCTIONS)}")
-    functions = [_FUNCTIONS[format](tool) for tool in definitions]
-    return [{"functionDeclarations": functions}] if format == "gemini" else functions
-
-
-def _named(tool: ToolDefinition, **more: Any) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, **more}
-
-
-_FUNCTIONS: dict[str, Callable[[ToolDefinition], dict[str, Any]]] = {
-    "openai": lambda tool: {"type": "function", "function": _named(tool, parameters=tool.input_schema)},
-    "openai-responses": lambda tool: {
-        "type": "function", **_named(tool, parameters=tool.input_schema), "strict": False
-    },
-    "anthropic": lambda tool: _named(tool, input_schema=tool.input_schema),
-    "gemini": lambda tool: _named(tool, parameters=_for_gemini(tool.input_schema)),
-    "bedrock": lambda tool: {"toolSpec": _named(tool, inputSchema={"json": tool.input_schema})},
-    "mcp": lambda tool: _named(tool, title=tool.label or tool.name, inputSchema=tool.input_schema),
-}  # fmt: skip
-
-
-def _for_gemini(schema: Any) -> Any:
-    """Return the schema without the keys that Gemini's subset of OpenAPI lacks."""
-    if isinstance(schema, dict):
-        known = cast("dict[str, Any]", schema)
-        return {
-            key: _for_gemini(value) for key, value in known.items() if key not in {"additionalProperties", "default"}
-        }
-    return [_for_gemini(one) for one in cast("list[Any]", schema)] if isinstance(schema, list) else schema
-
-
 def system_prompt(definitions: Iterable[ToolDefinition]) -> str:
     """Return the lines of a system prompt about the tools. Guidelines mention only tools in the list."""
     tools = tuple(definitions)
@@ -167,28 +177,28 @@ def system_prompt(definitions: Iterable[ToolDefinition]) -> str:
     return "\n".join([*lines, "", "Guidelines:", *guidelines] if guidelines else lines)
 
 
-# --- arguments -----------------------------------------------------------------------------------------------
-
-
-class _BadArguments(Exception):
-    pass
-
-
-def _arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dict[str, Any]:
-    """Return the arguments, limited to the schema: a model must not set other parameters. Raises: _BadArguments."""
-    given_arguments: Any = arguments
-    if isinstance(arguments, str):
-        try:
-            given_arguments = json.loads(arguments or "{}")
-        except ValueError as fault:
-            raise _BadArguments(f"the arguments are no JSON: {fault}") from None
-    if not isinstance(given_arguments, Mapping):
-        raise _BadArguments("the arguments must be an object")
-    known = cast("Mapping[str, Any]", definition.input_schema.get("properties", {}))
-    unknown = [key for key in cast("Mapping[str, Any]", given_arguments) if key not in known]
-    if unknown:
-        raise _BadArguments(f"$.{unknown[0]} unknown key; there are: {', '.join(known)}")
-    return dict(cast("Mapping[str, Any]", given_arguments))
+def extended_definition(tool: ToolDefinition, strategies: Sequence[str]) -> ToolDefinition:
+    """Return the tool with the parameters that the plain tool set leaves out, if it takes them."""
+    schema = dict(tool.input_schema)
+    properties = dict(schema.get("properties", {}))
+    strategy = {
+        "type": "string",
+        "enum": list(strategies),
+        "description": "How old_string is matched (default: exact). regex: RE2 syntax; new_string has groups as \\1.",
+    }
+    if "old_string" in properties:
+        properties["strategy"] = strategy
+        properties["expected_replacements"] = {
+            "type": "integer",
+            "minimum": 1,
+            "description": "The number of places that must match; all of them are replaced",
+        }
+    elif "edits" in properties:
+        edits = dict(properties["edits"])
+        items = dict(edits["items"])
+        edits["items"] = {**items, "properties": {**items["properties"], "strategy": strategy}}
+        properties["edits"] = edits
+    return replace(tool, input_schema={**schema, "properties": properties})
 
 
 def _no_such_tool(name: str, there: Iterable[str]) -> ToolResult:

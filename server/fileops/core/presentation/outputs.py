@@ -11,6 +11,7 @@ from fileops.core.matching.correction import SENTENCES
 from fileops.model import errors
 from fileops.model.edits import Change, Edit, LineRange, Plan, Rebased
 from fileops.model.errors import FileOpsError
+from fileops.model.settings import Texts
 
 Tool = Literal["read", "edit", "multi_edit", "write"]
 
@@ -23,6 +24,8 @@ _USE_PARTS = (
     "Please use offset and limit parameters to read specific portions of the file, or use the `rg` command to "
     "search for specific content."
 )
+_USE_NOTEBOOK_EDIT = "Use NotebookEdit tool instead."
+SPECIFIED = Texts()
 
 # Advice for a failure of the operating system without a hint.
 _ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
@@ -30,8 +33,15 @@ _FREE_SPACE = "Free some space, then try again."
 _CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
 
 
-def read_text(numbered_lines: str) -> str:
-    return f"{numbered_lines}\n\n{REMINDER}"
+def read_text(numbered_lines: str, reminder: str | None = None) -> str:
+    return f"{numbered_lines}{reminder_part(reminder)}"
+
+
+def reminder_part(reminder: str | None) -> str:
+    """Return what follows the lines of a read. Args: reminder: see Texts."""
+    if reminder is None:
+        reminder = REMINDER
+    return f"\n\n{reminder}" if reminder else ""
 
 
 def past_end_text(offset: int, n_lines: int) -> str:
@@ -165,8 +175,9 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
+def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
     """Return the text of a failed tool for the model."""
+    advice = _USE_PARTS if texts.read_advice is None else texts.read_advice
     match error:
         case errors.NotRead(is_partial=True):
             return "Only a part of the file has been read. Read the whole file before writing to it, or use Edit."
@@ -175,14 +186,14 @@ def failure_text(error: FileOpsError, tool: Tool, path: str) -> str:
         case errors.ModifiedExternally():
             return "File has been modified externally. Either by user or a linter. Read it first before writing to it."
         case errors.TooLarge(size_bytes=size, max_kb=max_kb):
-            return f"File content ({size / 1024:.1f}KB) exceeds maximum allowed size ({max_kb}KB). {_USE_PARTS}"
+            return f"File content ({size / 1024:.1f}KB) exceeds maximum allowed size ({max_kb}KB). {advice}".rstrip()
         case errors.TooManyChars(n_chars=n, max_chars=max_chars):
-            return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {_USE_PARTS}"
+            return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {advice}".rstrip()
         case _:
-            return f"<tool_use_error>{_error_text(error, tool, path)}</tool_use_error>"
+            return f"<tool_use_error>{_error_text(error, tool, path, texts)}</tool_use_error>"
 
 
-def _error_text(error: FileOpsError, tool: Tool, path: str) -> str:
+def _error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
     match error:
         case errors.FileMissing():
             return "File does not exist."
@@ -209,7 +220,8 @@ def _error_text(error: FileOpsError, tool: Tool, path: str) -> str:
         case errors.BinaryFile():
             return f"Cannot {'read' if tool == 'read' else 'edit'} binary files."
         case errors.NotebookFile():
-            return "File is a Jupyter Notebook. Use NotebookEdit tool instead."
+            advice = _USE_NOTEBOOK_EDIT if texts.notebook_advice is None else texts.notebook_advice
+            return f"File is a Jupyter Notebook. {advice}".rstrip()
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
         case _:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.core.presentation.outputs import REMINDER
+from fileops.core.presentation.outputs import reminder_part
 from fileops.core.presentation.titles import METHODS, Arguments, line_range, one_line, steps_of, subject_of, text_of
 from fileops.model.edits import Hunk
 
@@ -81,8 +81,12 @@ def render(
     result: ShownResult | None = None,
     is_partial: bool = False,
     expanded: bool = False,
+    reminder: str | None = None,
 ) -> View:
-    """Return the view of a call. `is_partial` says that the arguments or the result are incomplete."""
+    """Return the view of a call. `is_partial` says that the arguments or the result are incomplete.
+
+    Args: reminder: what follows the lines of a read, see Texts; it is not shown.
+    """
     method = METHODS.get(method, method)
     folders = tuple(folders)
     call = render_call(method, arguments, folders)
@@ -99,7 +103,7 @@ def render(
         )  # fmt: skip
         n_more = len(rows) - len(diff.rows)
         return View(call=call, state=state, lines=(), diff=diff, n_more=n_more, more=more_text(n_more))
-    lines = tuple(_lines(method, result))
+    lines = tuple(_lines(method, result, reminder))
     n_more = len(lines[n_shown:]) if n_shown is not None else 0
     return View(call=call, state=state, lines=lines[:n_shown], diff=None, n_more=n_more, more=more_text(n_more))
 
@@ -121,11 +125,11 @@ def more_text(n_more: int) -> str:
     return "" if not n_more else f"... ({n_more} more line{'s' if n_more != 1 else ''})"
 
 
-def _lines(method: str, result: ShownResult) -> Iterator[Line]:
+def _lines(method: str, result: ShownResult, reminder: str | None) -> Iterator[Line]:
     if result.is_error:
         yield Line(number=None, text=result.message or result.output)
         return
-    output = result.output.removesuffix(f"\n\n{REMINDER}")
+    output = result.output.removesuffix(reminder_part(reminder))
     is_read = method == "fileops/read"
     for text in output.removesuffix("\n").split("\n"):
         numbered = _NUMBERED.fullmatch(text) if is_read else None

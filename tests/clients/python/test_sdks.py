@@ -1,0 +1,162 @@
+"""What is made for the model APIs, judged by their own SDKs: at run time by their types, and by a strict type checker.
+
+Each SDK is installed in a folder of its own in the cache (support/peers.py).
+"""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import Attachment, FileOpsClient, ResultFormat, ToolError, ToolFormat, ToolResult
+from support.peers import python_with
+
+IMAGE = Attachment(type="image", mime_type="image/png", data=base64.b64encode(b"\x89PNG").decode(), width=1, height=1)
+RESULTS = {
+    "success": ToolResult(status="success", output="     1→one", tool_name="Read"),
+    "error": ToolResult(status="error", output="no", error=ToolError(code="not_read", message="no"), tool_name="Edit"),
+    "image": ToolResult(status="success", output="Read image file", attachments=(IMAGE,), tool_name="Read"),
+}
+# What an SDK is asked: `lists` are the tools with and without extensions, `results` the messages, of its format.
+CHECKS: list[tuple[str, ToolFormat | ResultFormat, str]] = [
+    ("anthropic", "anthropic", """
+from pydantic import TypeAdapter
+from anthropic.types import ToolParam, ToolResultBlockParam
+for tools in lists: TypeAdapter(list[ToolParam]).validate_python(tools)
+for result in results.values():
+    assert TypeAdapter(ToolResultBlockParam).validate_python(result)["tool_use_id"] == "c1"
+"""),
+    ("openai", "openai", """
+from pydantic import TypeAdapter
+from openai.types.chat import ChatCompletionToolParam, ChatCompletionToolMessageParam
+for tools in lists: TypeAdapter(list[ChatCompletionToolParam]).validate_python(tools)
+for result in results.values():
+    assert TypeAdapter(ChatCompletionToolMessageParam).validate_python(result)["tool_call_id"] == "c1"
+"""),
+    ("openai", "openai-responses", """
+from pydantic import TypeAdapter
+from openai.types.responses import FunctionToolParam
+from openai.types.responses.response_input_item_param import FunctionCallOutput
+for tools in lists: TypeAdapter(list[FunctionToolParam]).validate_python(tools)
+for result in results.values():
+    assert TypeAdapter(FunctionCallOutput).validate_python(result)["call_id"] == "c1"
+"""),
+    ("google-genai", "gemini", """
+from google.genai import types
+for tools in lists: types.GenerateContentConfig(tools=tools)
+parts = {name: types.Part.model_validate(result) for name, result in results.items()}
+assert [part.function_response.id for part in parts.values()] == ["c1"] * 3
+assert parts["error"].function_response.response == {"error": "no"}
+assert parts["image"].function_response.parts[0].inline_data.data.startswith(b"\\x89PNG")
+"""),
+    ("mcp", "mcp", """
+from mcp import types
+for tools in lists:
+    for tool in tools: types.Tool.model_validate(tool)
+for result in results.values(): types.CallToolResult.model_validate(result)
+assert types.CallToolResult.model_validate(results["image"]).content[1].type == "image"
+"""),
+    ("pydantic-ai-slim", "pydantic-ai", """
+from pydantic import TypeAdapter
+from pydantic_ai.messages import ModelRequest
+for result in results.values():
+    (part,) = TypeAdapter(ModelRequest).validate_python({"kind": "request", "parts": [result]}).parts
+    assert (part.tool_call_id, part.tool_name) in {("c1", "Read"), ("c1", "Edit")}
+assert part.content[1].data.startswith(b"\\x89PNG")
+"""),
+]  # fmt: skip
+SNIPPETS = {
+    "anthropic": """
+from anthropic import AsyncAnthropic
+from fileops_client import FileOpsClient, ToolResult
+
+async def turn(sdk: AsyncAnthropic, client: FileOpsClient, result: ToolResult) -> None:
+    await sdk.messages.create(
+        model="m", max_tokens=1, tools=await client.tools("anthropic", extended=True),
+        messages=[{"role": "user", "content": [result.for_model("anthropic", "c1")]}],
+    )
+""",
+    "openai": """
+from openai import AsyncOpenAI
+from fileops_client import FileOpsClient, ToolResult
+
+async def turn(sdk: AsyncOpenAI, client: FileOpsClient, result: ToolResult) -> None:
+    await sdk.chat.completions.create(
+        model="m", tools=await client.tools("openai"), messages=[result.for_model("openai", "c1")]
+    )
+    await sdk.responses.create(
+        model="m", tools=await client.tools("openai-responses"), input=[result.for_model("openai-responses", "c1")]
+    )
+""",
+}
+WRONG = """
+from fileops_client import FileOpsClient, Options, ToolResult
+
+options: Options = {"freshnes": "content"}
+
+async def misspelt(client: FileOpsClient, result: ToolResult) -> bool:
+    await client.tools("anthropik")
+    result.for_model("anthropik", "c1")
+    return result.code == "not_raed"
+"""
+
+
+@pytest.mark.parametrize(("package", "name", "check"), CHECKS, ids=[name for _, name, _ in CHECKS])
+async def test_lists_and_results_are_what_the_sdk_takes(package: str, name: Any, check: str, tmp_path: Path) -> None:
+    async with FileOpsClient.in_process(root=tmp_path) as client:
+        plain = [] if name == "pydantic-ai" else [await client.tools(name), await client.tools(name, extended=True)]
+    results = {case: result.for_model(name, "c1") for case, result in RESULTS.items()}
+    values = json.dumps({"lists": plain, "results": results})
+    program = f"import json, sys\nvalues = json.loads(sys.argv[1])\nlists, results = values.values()\n{check}"
+    assert run([python_with(package), "-c", program, values]) == (0, "")
+
+
+def test_bedrock_gets_the_bytes_of_an_image() -> None:
+    answer = RESULTS["image"].for_model("bedrock", "c1")["toolResult"]
+    assert (answer["toolUseId"], answer["status"]) == ("c1", "success")
+    assert answer["content"][1] == {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+    assert RESULTS["error"].for_model("bedrock", "c1")["toolResult"]["status"] == "error"
+
+
+def test_format_that_needs_the_tools_name_says_so() -> None:
+    unnamed = ToolResult(status="success", output="x")
+    with pytest.raises(ValueError, match="give `name`"):
+        unnamed.for_model("gemini", "c1")
+    assert unnamed.for_model("gemini", "c1", name="Read")["functionResponse"]["name"] == "Read"
+    with pytest.raises(ValueError, match="no format abacus"):
+        unnamed.for_model("abacus", "c1")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("package", SNIPPETS)
+def test_strict_type_checker_accepts_the_lists_for_the_sdk(package: str, tmp_path: Path) -> None:
+    status, shown = checked(SNIPPETS[package], tmp_path, python_with(package))
+    assert (status, "0 errors" in shown) == (0, True), shown
+
+
+def test_strict_type_checker_finds_misspelt_options_formats_and_codes(tmp_path: Path) -> None:
+    _, shown = checked(WRONG, tmp_path, sys.executable)
+    found = {line.split(":")[1] for line in shown.splitlines() if "error:" in line}
+    assert found == {"4", "7", "8", "9"}, shown
+
+
+def run(command: list[str]) -> tuple[int, str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def checked(snippet: str, folder: Path, python: str) -> tuple[int, str]:
+    """The exit status of basedpyright in strict mode, and what it printed."""
+    (folder / "snippet.py").write_text(snippet)
+    roots = [str(Path(__file__).parents[3] / place) for place in ("clients/python", "server")]
+    (folder / "pyrightconfig.json").write_text(
+        json.dumps({"typeCheckingMode": "strict", "include": ["snippet.py"], "extraPaths": roots})
+    )
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("basedpyright")), "-p", str(folder), "--pythonpath", python],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout
