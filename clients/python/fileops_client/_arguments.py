@@ -49,7 +49,7 @@ def read_leniently(
     return cast("dict[str, Any]", _read(values, definition.input_schema, "$", coerced)), coerced
 
 
-def _read(value: Any, schema: Mapping[str, Any], path: str, coerced: list[CoercedArgument]) -> Any:
+def _read(value: Any, schema: Mapping[str, Any], path: str, coerced: list[CoercedArgument]) -> object:
     read: Any = _as_type(value, schema.get("type"))
     if read is not value:
         coerced.append({"path": path, "given": value, "read_as": read})
@@ -63,7 +63,7 @@ def _read(value: Any, schema: Mapping[str, Any], path: str, coerced: list[Coerce
             key: _read(one, properties[key], f"{path}.{key}", coerced) if key in properties else one
             for key, one in fields.items()
         }
-    return read
+    return cast("object", read)
 
 
 def _as_type(value: Any, kind: Any) -> object:

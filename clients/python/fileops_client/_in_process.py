@@ -58,10 +58,10 @@ async def launch(
 ) -> InProcessServer:
     """Raises: ServerMissing."""
     try:
-        from fileops.compose import embedded
+        from fileops.compose import embedded, own_parts
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
-    parts = embedded.OwnParts(
+    parts = own_parts.OwnParts(
         filesystem=filesystem, strategies=strategies or {}, validators=validators or {}, executor=executor,
         approver=approver,
     )  # fmt: skip

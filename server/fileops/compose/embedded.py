@@ -5,39 +5,23 @@ session runs on the event loop of its caller. It handles no signals, and does no
 """
 
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.compose.own_parts import OwnParts
 from fileops.compose.private import build_service
 from fileops.core.matching import strategies
 from fileops.core.matching.exact import EXACT, STRATEGIES
-from fileops.core.matching.strategies import StrategyPlugin
-from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
+from fileops.core.validation import VALIDATORS, Validator
 from fileops.lsp.server import ClientContext, LspServer
 from fileops.lsp.stdio import LspSession
-from fileops.ports import Approver, Executor, FileSystem
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
-
-
-class OwnParts(Struct, frozen=True, kw_only=True):
-    """Objects of the embedding program. They are called in worker threads, except `approver`, on the event loop.
-
-    strategies, validators: by name. They are installed for the whole process while a client uses them; a name must be
-    free, or belong to the same function. All validators run. executor: runs the commands of `fileops/bash`.
-    """
-
-    filesystem: FileSystem | None = None
-    strategies: Mapping[str, StrategyPlugin] = {}
-    validators: Mapping[str, ValidatorPlugin] = {}
-    executor: Executor | None = None
-    approver: Approver | None = None
 
 
 async def serve(peer: socket.socket, own: OwnParts) -> None:

@@ -23,7 +23,7 @@ from fileops.compose.parts import (
 )
 
 if TYPE_CHECKING:
-    from fileops.compose.embedded import OwnParts
+    from fileops.compose.own_parts import OwnParts
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
