@@ -4,11 +4,11 @@ import os
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from fileops_client import Answer, FileOpsClient, Question, ToolResult
+from fileops_client import Answer, FileOpsClient, Options, Question, ToolResult
 from support.mcp_client import McpClient, mcp_client, texts_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -24,8 +24,8 @@ def file(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def client_of(root: Path, **options: Any) -> AsyncGenerator[FileOpsClient]:
-    options = {"freshness": "relevant", **options}
-    async with FileOpsClient.start(root=root, initialization_options=options) as client:
+    chosen = cast("Options", {"freshness": "relevant", **options})
+    async with FileOpsClient.start(root=root, initialization_options=chosen) as client:
         yield client
 
 
@@ -227,7 +227,7 @@ async def test_question_and_history_say_that_the_edit_was_rebased(file: Path) ->
         replaced(file, "line 30\n", "theirs too\n")  # while the person thinks
         return Answer(outcome="proceed_once")
 
-    options = {"freshness": "relevant"}
+    options: Options = {"freshness": "relevant"}
     async with FileOpsClient.start(root=file.parent, initialization_options=options, confirm_edit=confirm) as client:
         await client.read(file)
         replaced(file, "line 2\n", "theirs\n")

@@ -9,6 +9,11 @@ from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit
 from fileops_client.requests.sender import FilePath
 
 
+class EncodingOptions(TypedDict):
+    glob: str
+    encoding: str
+
+
 class LimitOptions(TypedDict, total=False):
     max_lines: int
     max_line_chars: int
@@ -40,7 +45,7 @@ class FilesystemOptions(_Filesystem, total=False):
 class Options(TypedDict, total=False):
     """What docs/PROTOCOL.md, "initializationOptions", explains. A key that the server does not know is logged."""
 
-    freshness: Literal["mtime", "content"]
+    freshness: Literal["mtime", "content", "relevant"]
     confine: Literal["edits", "all", "off"]
     roots: Sequence[str]
     approval_mode: Literal["default", "auto_edit", "yolo"]
@@ -51,12 +56,14 @@ class Options(TypedDict, total=False):
     correction: bool
     correction_timeout_s: float
     validators: Sequence[str]
+    notices: Literal["off", "details", "output"]
     limits: LimitOptions
     texts: TextOptions
     approval_fallback: Literal["none", "message"]
     history: Literal["memory", "persistent"]
     code_lens: bool
     filesystems: Sequence[FilesystemOptions]
+    encodings: Sequence[EncodingOptions]
     bash: bool
 
 

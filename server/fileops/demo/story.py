@@ -33,6 +33,7 @@ from fileops_client import (
     BecameStale,
     ConnectionLost,
     FileOpsClient,
+    Options,
     Question,
     ResponseError,
     ServerMissing,
@@ -158,7 +159,7 @@ async def _play_beside_a_formatter(stage: Stage, folder: str, command: Sequence[
     """The last step, with another daemon: a file that is formatted when it is saved needs no second read."""
     path = os.path.join(tempfile.mkdtemp(dir=folder), "formatted.py")
     write(path, UNFORMATTED)
-    options = {"approval_mode": "yolo", "freshness": "relevant", "notices": "output"}
+    options: Options = {"approval_mode": "yolo", "freshness": "relevant", "notices": "output"}
     async with FileOpsClient.start(command, root=folder, initialization_options=options) as agent:
         stage.step("A formatter rewrites other lines: with `freshness: relevant` the agent need not read again")
         require((await agent.read(path)).ok, "the file could not be read")
