@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from fileops.compose import parts
+from fileops.concurrency import shares
 
 if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
@@ -74,6 +75,7 @@ class SharedWorld:
         self.sessions.disconnected(connection)
         if self._shared is not None:
             self._shared.files.disconnect(connection)
+            self._shared.workspace.workers.end_share(shares.of_editor(connection))
 
     def describe(self) -> list[dict[str, object]]:
         """Describe each connection, for `fileops-server status`."""

@@ -127,6 +127,14 @@ class WorkerPool:
         for thread in threads:
             thread.join()
 
+    def retire(self) -> None:
+        """Let the threads end when their jobs are done; queued jobs are cancelled. Waits for nothing."""
+        with self._lock:
+            self.is_closed = True
+            n_threads = len(self._threads)
+        for _ in range(n_threads):
+            self._jobs.put(None)
+
     def _submit(self, job: "_Job[T]") -> None:
         with self._lock:
             if self.is_closed:
@@ -214,6 +222,12 @@ class SharedWorkers:
     def n_elsewhere(self, n_behind: Callable[[str], int]) -> int:
         """The number of jobs that have left the threads for the disk, plus `n_behind` of each one's place."""
         return self._elsewhere.total() + sum(map(n_behind, self._elsewhere))
+
+    def end_share(self, share: Share) -> None:
+        """Give up the threads of a party that is gone. Called on any thread."""
+        for needs in [needs for needs in tuple(self._pools) if needs is not None and share in needs]:
+            if (pool := self._pools.pop(needs, None)) is not None:
+                pool.retire()
 
     def close(self) -> None:
         """See WorkerPool.close; all of them at once."""

@@ -1,10 +1,12 @@
 """Clients of one shared daemon: what they share, what becomes of it when one leaves, and R-HUB-8 (settings)."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
+from support.patience import PATIENCE_S
 from support.shared_daemon import Refused, SharedDaemon, code_of
 
 
@@ -88,3 +90,34 @@ async def test_status_describes_each_connection(daemon: SharedDaemon, file: Path
     assert [(entry["name"], entry["role"], entry["protocol"]) for entry in described] == [
         ("nvim-1", "editor", "lsp"), ("codex-1", "agent", "mcp"),
     ]  # fmt: skip
+
+
+async def test_name_of_a_session_is_given_once_also_if_hosts_call_themselves_alike(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    first, second = await daemon.lsp("agent", "bot"), await daemon.lsp("agent", "robot")
+    for client in (first, second):
+        await client.initialize(file.parent, name="Bot")
+    await first.read(file)
+    assert code_of(await second.edit(file, "one", "1")) == "not_read"
+    assert daemon.world.session_base("bot", "bot-1") not in {"bot-1", "bot-2"}
+
+
+async def test_editor_that_left_keeps_no_threads(daemon: SharedDaemon, file: Path) -> None:
+    editor, agent = await daemon.editor(file.parent), await daemon.agent(file.parent)
+
+    async def apply(_params: object) -> dict[str, bool]:
+        editor.change(file, "1\ntyped\n", version=2)
+        return {"applied": True}
+
+    editor.answers["workspace/applyEdit"] = apply
+    editor.open(file, "one\ntyped\n")
+    await editor.call("fileops/tracked")
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "one", "1")) is None
+    threads = [thread for thread in threading.enumerate() if "editor nvim-1" in thread.name]
+    assert threads != []
+    await editor.hang_up()
+    for thread in threads:
+        await asyncio.to_thread(thread.join, PATIENCE_S)
+    assert [thread for thread in threads if thread.is_alive()] == []
