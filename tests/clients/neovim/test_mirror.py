@@ -11,7 +11,7 @@ import pytest
 
 from clients.neovim.world import PLUGIN, neovim
 from fileops.model import events
-from fileops.wire import commands, correction
+from fileops.wire import commands, correction, sessions
 from fileops.wire import types as wire
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -35,6 +35,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "WriteParams": wire.WriteParams,
     "ToolDefinition": wire.ToolDefinition,
     "TrackedFile": wire.TrackedFile,
+    "AskingSession": wire.AskingSession,
+    "SessionInfo": sessions.Session,
 }
 EVENTS: dict[str, type[Any]] = {
     "DidBecomeStale": events.BecameStale,

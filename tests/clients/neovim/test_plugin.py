@@ -16,6 +16,7 @@ from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
 
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
+SHARED_SPECS = ["approval", "documents", "history", "process"]  # those in which the daemon's side matters most
 BROKEN_DAEMON = Path(__file__).parent / "broken_daemon.py"
 
 
@@ -24,11 +25,11 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
     return neovim(request.param, tmp_path)
 
 
-def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.CompletedProcess[str]:
+def run_spec(nvim: Neovim, spec: str, daemon: list[str], **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", spec],
         cwd=REPOSITORY,
-        env=nvim.environment | {"FILEOPS_TEST_DAEMON": json.dumps(daemon)},
+        env=nvim.environment | {"FILEOPS_TEST_DAEMON": json.dumps(daemon)} | more,
         capture_output=True,
         text=True,
         timeout=180,
@@ -49,6 +50,14 @@ def test_spec(nvim: Neovim, spec: str) -> None:
     assert "# SKIP" not in done.stdout
     assert "\n1.." in done.stdout
     assert "\n1..0\n" not in done.stdout
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("spec", SHARED_SPECS)
+def test_spec_holds_with_a_shared_daemon(spec: str, tmp_path: Path) -> None:
+    done = run_spec(neovim("new", tmp_path), spec, [sys.executable, "-m", "fileops"], FILEOPS_TEST_SHARED="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "# SKIP" not in done.stdout
 
 
 @pytest.mark.timeout(200)  # nine Neovims one after the other, on whatever machine

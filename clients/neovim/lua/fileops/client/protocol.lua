@@ -79,6 +79,7 @@ M.fields = {
     'original_text?',
     'proposed_text?',
     'rebased?',
+    'session?',
   },
   ConfirmEditAnswer = { 'outcome', 'text?', 'hunk_ids?' },
   BashParams = { 'command', 'timeout_s?', 'cwd?', 'description?', 'session_id?' },

@@ -1,0 +1,100 @@
+"""Neovim attached to the daemon that agents outside of it share."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.world import Neovim, neovim
+from fileops_client import FileOpsClient, ToolResult
+
+pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+
+AGENT = [sys.executable, "-m", "fileops", "attach"]
+SHARED = "luaeval('require(\"fileops.client.process\").state.shared ~= nil and 1 or 0')"
+PID = "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"
+T = TypeVar("T")
+
+
+@pytest.fixture
+def nvim(tmp_path: Path) -> Neovim:
+    return neovim("new", tmp_path)
+
+
+async def look(act: Callable[[], T]) -> T:
+    """Type or wait in the terminal, beside the agent's requests."""
+    return await asyncio.to_thread(act)
+
+
+def edit(agent: FileOpsClient, shop: Scene, step: tuple[str, str]) -> "asyncio.Task[ToolResult]":
+    return asyncio.create_task(agent.edit(str(shop.cart), *step))
+
+
+async def test_agent_outside_sees_unsaved_text_and_is_reviewed_by_name(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, shared=True) as shop:
+        terminal = shop.terminal
+        assert terminal.ask(SHARED) == "1"
+        terminal.keys("O", "# typed, and not saved", "Escape")
+        terminal.until("&modified")
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            reading = await agent.read(str(shop.cart))
+            assert "1→# typed, and not saved" in reading.output
+
+            proposed = edit(agent, shop, SHORTER_TOTAL)
+            await look(lambda: terminal.shows("Review cart.py", "fileops", "def total(lines: list"))
+            terminal.command("Fileops review")
+            terminal.keys("r")
+            assert (await proposed).code == "rejected"
+
+            proposed = edit(agent, shop, NO_FLOATS)
+            await look(lambda: terminal.shows("Review cart.py", "not any(line.price"))
+            terminal.command("Fileops review")
+            terminal.keys("a")
+            assert (await proposed).ok
+            await look(lambda: terminal.until("search('not any(line.price', 'nw') > 0 && &modified"))
+            assert shop.cart.read_text() == CART
+
+            # the panel says who it is, and gives it another mode: it is asked about no more
+            terminal.command("Fileops agents")
+            await look(lambda: terminal.shows("Agents · shared daemon", "● fileops", "default"))
+            terminal.keys("/fileops", "Enter", "m")
+            await look(lambda: terminal.shows("Ask before edits of", "3: yolo"))
+            terminal.keys("3", "Enter")
+            await look(lambda: terminal.shows("approval mode: yolo (fileops"))
+            terminal.keys("q")
+            assert (await edit(agent, shop, SHORTER_TOTAL)).ok
+            await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0"))
+            terminal.command("Fileops history")
+            await look(lambda: terminal.shows("History", "fileops", "+2 −5"))
+            terminal.keys("q")
+        terminal.command("Fileops agents")
+        await look(lambda: terminal.shows("○ fileops"))
+
+
+async def test_edit_from_outside_of_a_closed_file_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, shared=True, agents_approval="yolo") as shop:
+        other = shop.cart.parent / "other.py"
+        other.write_text("one = 1\ntwo = 2\n")
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(other))
+            assert (await agent.edit(str(other), "two = 2", "two = 22")).ok
+        await look(lambda: shop.terminal.shows("Edited by fileops", "two = 22"))
+        shop.terminal.command("edit other.py")
+        await look(lambda: shop.terminal.shows("▎"))
+
+
+async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, shared=True) as shop:
+        pid = int(shop.terminal.ask(PID))
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            proposed = edit(agent, shop, NO_FLOATS)
+            await look(lambda: shop.terminal.shows("Review cart.py"))
+            shop.terminal.command("qa!")  # leaving rejects what waits
+            nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the pump to end")
+            assert (await proposed).code == "rejected"
+            assert (await agent.read(str(shop.cart))).ok

@@ -1,0 +1,99 @@
+"""A real Codex proposes an edit, and a person in a real Neovim reviews it: both attached to one shared daemon.
+
+The pictures of docs/images are taken anew by `FILEOPS_WRITE_IMAGES=1 pytest tests/hosts/test_review_in_neovim.py`.
+"""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from clients import shared_daemon
+from clients.neovim.scene import NO_FLOATS, Scene, scene
+from clients.neovim.terminal import DARK, picture
+from clients.neovim.world import REPOSITORY, neovim
+from hosts.hosts import PROGRAMS, Host, Place, Start, patch_of_codex, start_codex
+from hosts.scripted_model import Call, Say, ScriptedModel, serving
+from hosts.test_hosts import running
+from support.patience import PATIENCE_S
+
+pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+
+IMAGES = REPOSITORY / "docs" / "images"
+
+
+@pytest.fixture
+def socket(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    with shared_daemon.surroundings(monkeypatch) as path:
+        yield path
+
+
+def shot(shop: Scene, name: str, folder: Path) -> None:
+    """Take a picture of what the person sees: for the docs, or for this test alone."""
+    is_wanted = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
+    target = (IMAGES if is_wanted else folder) / f"neovim-{name}-dark.png"
+    shop.terminal.keys("C-l")
+    shop.terminal.shows_no(":Fileops")
+    picture(shop.terminal, DARK, target)
+    assert target.read_bytes().startswith(b"\x89PNG")
+
+
+def codex_at(socket: str) -> Host:
+    """Codex whose server attaches to the daemon at `socket`: Codex hands no variables on that it was not told of."""
+
+    def start(place: Place, options: list[str]) -> Start:
+        started = start_codex(place, options)
+        config = place.home / ".codex" / "config.toml"
+        text = config.read_text(encoding="utf-8")
+        command = '[mcp_servers.fileops]\ncommand = "fileops-server"\n'
+        assert text.count(command) == 1
+        server = PROGRAMS / "fileops-server"  # not the private one that `Place` puts first
+        env = f'env = {{ {shared_daemon.SOCKET} = "{socket}" }}\n'
+        config.write_text(
+            text.replace(command, f'[mcp_servers.fileops]\ncommand = "{server}"\n{env}'), encoding="utf-8"
+        )
+        return started
+
+    return Host("codex", start, patch_of_codex)
+
+
+def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> None:
+    nvim = neovim("new", tmp_path)
+    nvim.environment["HOME"] = str(tmp_path)
+    with scene(nvim, tmp_path, "--cmd", "set background=dark", shared=True) as shop:
+        shop.terminal.keys("O", "# typed, and not saved", "Escape")
+        shop.terminal.until("&modified")
+        path, (old, new) = str(shop.cart), NO_FLOATS
+        edit = {"file_path": path, "old_string": old, "new_string": new}
+        model = ScriptedModel([Call("Read", {"file_path": path}), Call("Edit", edit), Call("Edit", edit), Say("DONE")])
+        (tmp_path / "codex").mkdir()
+        with serving(model):
+            place = Place(tmp_path / "codex", shop.cart.parent, model.port)
+            with running(codex_at(socket), place) as (process, log):
+                shop.terminal.shows("Review cart.py", "codex", "not any(line.price")
+                shop.terminal.command("Fileops review")
+                shot(shop, "codex-review", tmp_path)
+                shop.terminal.keys("r")
+
+                shop.terminal.shows("Review cart.py", "codex")
+                shop.terminal.command("Fileops review")
+                shop.terminal.keys("a")
+                process.wait(PATIENCE_S)
+                output = log.read_text(encoding="utf-8", errors="replace")
+        assert len(model.results) == 3, output[-3000:]
+        read, rejected, accepted = model.results
+        assert "1→# typed, and not saved" in read.text
+        assert "has been updated" not in rejected.text
+        assert "has been updated" in accepted.text
+
+        # the edit is in the buffer, which stays unsaved
+        shop.terminal.until("search('not any(line.price', 'nw') > 0 && &modified")
+        assert "typed" not in shop.cart.read_text(encoding="utf-8")
+
+        shop.terminal.command("Fileops agents")
+        shop.terminal.shows("Agents · shared daemon", "codex")
+        shot(shop, "agents", tmp_path)
+        shop.terminal.keys("q")
+        shop.terminal.command("Fileops history")
+        shop.terminal.shows("History", "codex", "not any(line.price")
