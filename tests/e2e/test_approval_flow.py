@@ -42,6 +42,7 @@ async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Pa
         assert (question["session_id"], question["operation"]) == ("s", "modify")
         assert question["original_text"] == f"one\n{FILLER}two\n"
         assert question["proposed_text"] == f"ONE\n{FILLER}two\n"
+        assert (question["original_label"], question["proposed_label"]) == ("Current", "Proposed")
         assert question["diff"] == result.ui_extra.diff
         assert [line["text"] for line in question["hunks"][0]["lines"] if line["kind"] == "+"] == ["ONE"]
         assert question["title"] == f"Confirm Edit: {file.name}"

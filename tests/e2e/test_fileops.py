@@ -123,6 +123,31 @@ async def test_dry_run_shows_and_writes_nothing(client: FileOpsClient, file: Pat
     assert client.told["fileops/didEdit"].empty()
 
 
+# R-EDIT-7
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_texts_before_and_after_are_included_on_request(client: FileOpsClient, file: Path, dry_run: bool) -> None:
+    file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree\xff")
+    await client.start_session()
+    await client.call("read", file_path=str(file))
+    without = await client.call("edit", file_path=str(file), **EDITED, dry_run=True)
+    assert not {"original_text", "proposed_text"} & without["details"].keys()
+    result = await client.call("edit", file_path=str(file), **EDITED, dry_run=dry_run, include_texts=True)
+    assert result["details"]["original_text"] == "one\r\ntwo\r\nthree\ufffd"
+    assert result["details"]["proposed_text"] == "one\r\n2\r\nthree\ufffd"
+    assert (file.read_bytes() == b"\xef\xbb\xbfone\r\n2\r\nthree\xff") is not dry_run
+
+
+async def test_text_over_a_megabyte_is_not_included(client: FileOpsClient, tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    await client.start_session()
+    for content, is_shown in (("x" * 1_000_000, True), ("x" * 1_000_001, False)):
+        details = (await client.call("write", file_path=str(path), content=content, dry_run=True, include_texts=True))[
+            "details"
+        ]
+        assert details["original_text"] == ""
+        assert details["proposed_text"] == (content if is_shown else None)
+
+
 async def test_multi_edit_is_one_change(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
@@ -226,9 +251,9 @@ async def test_tools_are_listed(client: FileOpsClient) -> None:
     await client.start_session()
     tools = (await client.call("tools"))["tools"]
     assert [tool["name"] for tool in tools] == ["Read", "Edit", "MultiEdit"]
-    assert {"name", "method", "label", "description", "input_schema", "prompt_snippet", "prompt_guidelines"} == set(
-        tools[0]
-    )
+    assert {
+        "name", "method", "label", "description", "input_schema", "prompt_snippet", "prompt_guidelines", "icon",
+    } == set(tools[0])  # fmt: skip
 
 
 # R-INIT-3

@@ -76,6 +76,14 @@ async def test_prompt_speaks_of_enabled_tools_only(client: FileOpsClient) -> Non
     assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.enabled[1]")
 
 
+# R-TOOLS-3
+async def test_prompt_has_the_general_guidelines_of_the_agents_tools(client: FileOpsClient) -> None:
+    prompt = await client.system_prompt(enabled=["Read"], other_tools=["bash", "grep", "find", "ls"])
+    assert prompt.startswith("Available tools:\n- Read: Read file contents\n\nGuidelines:\n- Use Read to examine files")
+    assert prompt.endswith("- Prefer grep/find/ls tools over bash\n- Be concise in your responses")
+    assert "bash" not in await client.system_prompt(other_tools=["grep"])
+
+
 async def test_call_by_name_does_what_the_request_does(client: FileOpsClient, file: Path) -> None:
     reading = await client.call("Read", {"file_path": str(file), "offset": 1.0}, session_id="s")
     assert reading.output == (await client.read(file, offset=1, session_id="s")).output

@@ -87,6 +87,26 @@ async def test_edit_is_rendered_as_rows_of_a_diff(tmp_path: Path, file: Path) ->
         assert failed.lines[0].text == "The text to replace was not found in the file."
 
 
+async def test_view_of_a_created_file_says_so(tmp_path: Path, file: Path) -> None:
+    async with FileOpsClient.start(root=tmp_path) as client:
+        new: dict[str, Any] = {"file_path": str(file.parent / "new.py"), "old_string": "", "new_string": "x = 1\n"}
+        preview = await client.render("edit", new, result=await client.edit(**new, dry_run=True))
+        assert (preview.summary, preview.diff is None) == ("", False)
+        created = await client.edit(**new)
+        view = await client.render("edit", new, result=created)
+        assert view.summary == "Created src/new.py"
+        assert view.diff is not None
+        assert [(row.kind, row.text) for row in view.diff.rows[1:]] == [("+", "x = 1")]
+        content: dict[str, Any] = {"file_path": str(tmp_path / "a.txt"), "content": "a\n"}
+        written = await client.write(**content)
+        assert (await client.render("write", content, result=written)).summary == "Created a.txt"
+        changed: dict[str, Any] = {"file_path": str(file.parent / "new.py"), "old_string": "1", "new_string": "2"}
+        assert (await client.render("edit", changed, result=await client.edit(**changed))).summary == ""
+        assert (await client.render("edit", new, result=await client.edit(**new))).summary == ""  # refused
+        odd: dict[str, Any] = {"status": "success", "output": "", "details": ["dry_run"]}
+        assert (await client.render("edit", new, result=odd)).summary == ""
+
+
 # R-VIEW-5
 async def test_arguments_may_be_anything_but_a_result_may_not(tmp_path: Path) -> None:
     async with FileOpsClient.start(root=tmp_path) as client:

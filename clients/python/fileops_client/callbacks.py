@@ -27,6 +27,8 @@ class Question:
     hunks: tuple[Hunk, ...]
     original_text: str | None = None
     proposed_text: str | None = None
+    original_label: str = "Current"
+    proposed_label: str = "Proposed"
     rebased: Rebased | None = None
 
 

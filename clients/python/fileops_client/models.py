@@ -237,6 +237,8 @@ class Details(TypedDict, total=False):
     commit: CommitDetails
     rebased: Rebased
     coerced: list["CoercedArgument"]
+    original_text: str | None  # with `include_texts`, None over 1 MB
+    proposed_text: str | None
     # on `modified_externally`
     changed_by: str
     diff_since_read: str | None
@@ -321,6 +323,7 @@ class ToolDefinition:
     label: str = ""
     prompt_snippet: str = ""
     prompt_guidelines: tuple[str, ...] = ()
+    icon: str = ""  # "file", "pencil" or "terminal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,10 @@ async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.Tools
     for index, name in enumerate(enabled):
         if name not in available:
             raise InvalidParams(f"no such tool; there are {', '.join(available)}", f".enabled[{index}]")
-    return wire.ToolsResult(tools=tools.tool_definitions(enabled))
+    return wire.ToolsResult(
+        tools=tools.tool_definitions(enabled),
+        guidelines=tools.general_guidelines(enabled, params.other_tools or ()),
+    )
 
 
 async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:

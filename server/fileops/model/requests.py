@@ -31,8 +31,8 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
 class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
-    content: the whole new text, of a `write`; then `edits` is empty. no_matches: for the edits that a model has
-    corrected, why the caller's own strings failed.
+    content: the whole new text, of a `write`; then `edits` is empty. include_texts: the result has the whole text
+    before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed.
     """
 
     file_path: str
@@ -40,6 +40,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     tool: Literal["edit", "multi_edit", "write"] = "edit"
     content: str | None = None
     dry_run: bool = False
+    include_texts: bool = False
     session_id: str = DEFAULT_SESSION
     no_matches: tuple[NoMatch, ...] = ()
 

@@ -163,13 +163,20 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     is_raw: bool = False
 
 
+class EditTexts(Struct, frozen=True, kw_only=True):
+    """The whole text of a file before an edit and after it. A text over 1 MB is None."""
+
+    original: str | None
+    proposed: str | None
+
+
 class EditResult(Struct, frozen=True, kw_only=True):
     """What an edit did, or would do (`dry_run`), or why it did nothing (`error`).
 
     edits: as requested, or as the client's model corrected them. n_replaced: places, one number per edit; matches and
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
-    since it was read.
+    since it was read. texts: None unless requested.
     """
 
     output: str
@@ -188,3 +195,4 @@ class EditResult(Struct, frozen=True, kw_only=True):
     commit: CommitReport | None = None
     dry_run: bool = False
     rebased: Rebased | None = None
+    texts: EditTexts | None = None

@@ -39,7 +39,7 @@ from fileops.ports import FileSystem
 from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.paths import canonical_path
-from fileops.service.policy import Policy, question_about
+from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
@@ -300,6 +300,7 @@ def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
 def _result(
     request: EditRequest, plan: Plan, edit: CommittedEdit | None, *, modified_by_user: bool = False
 ) -> EditResult:
+    texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
     nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
     return EditResult(
         output=_success_text(request, plan, modified_by_user=modified_by_user),
@@ -317,6 +318,7 @@ def _result(
         commit=edit.committed.report if edit else nothing_to_write,
         dry_run=request.dry_run,
         rebased=plan.rebased,
+        texts=texts,
     )
 
 

@@ -10,9 +10,10 @@ from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Plan
 from fileops.model.files import Snapshot, TextFormat
+from fileops.model.results import EditTexts
 from fileops.model.settings import ApprovalMode
 
-MAX_SHOWN_BYTES = 1_000_000  # of a text in a question, as docs/PROTOCOL.md says
+MAX_SHOWN_BYTES = 1_000_000  # of a text in a question or a result, as docs/PROTOCOL.md says
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -37,14 +38,15 @@ def question_about(
 ) -> ApprovalRequest:
     """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
     title, description = texts
+    shown = texts_of(plan, proposed)
     return ApprovalRequest(
         title=title,
         description=description,
         file_path=file_path,
         session_id=session_id,
         change=plan.change,
-        original_text=_shown_text(plan.snapshot.data, plan.format),
-        proposed_text=_shown_text(proposed, plan.format),
+        original_text=shown.original,
+        proposed_text=shown.proposed,
         original_digest=plan.snapshot.digest,
         rebased=plan.rebased,
         path=plan.snapshot.path,
@@ -52,6 +54,11 @@ def question_about(
     )
 
 
+def texts_of(plan: Plan, proposed: bytes) -> EditTexts:
+    """Return the whole text before and after the plan, as a user or a client is shown it."""
+    return EditTexts(original=_shown_text(plan.snapshot.data, plan.format), proposed=_shown_text(proposed, plan.format))
+
+
 def _shown_text(data: bytes, fmt: TextFormat) -> str | None:
-    """The text of a question; None if it is too long for one."""
+    """The text for a question or a result; None if it is too long."""
     return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None

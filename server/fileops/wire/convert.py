@@ -22,6 +22,9 @@ from fileops.model.settings import ApprovalMode
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 
+ORIGINAL_LABEL, PROPOSED_LABEL = "Current", "Proposed"  # of the two sides of a question, as specified
+
+
 # --- params → requests -------------------------------------------------------------------------------------------
 
 
@@ -39,6 +42,7 @@ def read_request(params: wire.ReadParams) -> ReadRequest:
 def write_request(params: wire.WriteParams) -> EditRequest:
     return EditRequest(
         file_path=params.file_path, content=params.content, tool="write", dry_run=params.dry_run or False,
+        include_texts=params.include_texts or False,
         session_id=session_of(params),
     )  # fmt: skip
 
@@ -53,6 +57,7 @@ def edit_request(params: wire.EditParams) -> EditRequest:
     )
     return EditRequest(
         file_path=params.file_path, edits=(edit,), tool="edit", dry_run=params.dry_run or False,
+        include_texts=params.include_texts or False,
         session_id=session_of(params),
     )  # fmt: skip
 
@@ -69,6 +74,7 @@ def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
     )
     return EditRequest(
         file_path=params.file_path, edits=edits, tool="multi_edit", dry_run=params.dry_run or False,
+        include_texts=params.include_texts or False,
         session_id=session_of(params),
     )  # fmt: skip
 
@@ -174,6 +180,8 @@ def _edit_details(outcome: EditResult) -> wire.JsonObject:
         details["commit"] = _commit(outcome.commit)
     if outcome.rebased is not None:
         details["rebased"] = _rebased(outcome.rebased)
+    if outcome.texts is not None:
+        details |= {"original_text": outcome.texts.original, "proposed_text": outcome.texts.proposed}
     return details
 
 
@@ -267,7 +275,8 @@ def confirm_params(
         title=question.title, description=question.description, file_path=question.file_path,
         session_id=question.session_id, operation=change.operation, diff=change.unified,
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
-        proposed_text=question.proposed_text, session=session,
+        proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,
+        session=session,
         rebased=msgspec.UNSET if question.rebased is None else _rebased(question.rebased),
     )  # fmt: skip
 

@@ -20,8 +20,11 @@ class Guideline(Struct, frozen=True, kw_only=True):
 
 
 class ToolMetadata(Struct, frozen=True, kw_only=True):
+    """What a prompt and an editor say about a tool. icon: the name of a pictogram, for the client to map to its own."""
+
     method: str
     label: str
+    icon: str
     prompt_snippet: str
     guidelines: tuple[Guideline, ...]
 
@@ -36,6 +39,7 @@ TOOL_METADATA: dict[str, ToolMetadata] = {
     "Read": ToolMetadata(
         method="fileops/read",
         label="read",
+        icon="file",
         prompt_snippet="Read file contents",
         guidelines=(
             Guideline(text="Use Read to examine files instead of cat or sed."),
@@ -47,7 +51,8 @@ TOOL_METADATA: dict[str, ToolMetadata] = {
     "Edit": ToolMetadata(
         method="fileops/edit",
         label="edit",
-        prompt_snippet="Replace exact text in a file, or create one",
+        icon="pencil",
+        prompt_snippet="Edit file contents",
         guidelines=(
             Guideline(text="Copy old_string from the file exactly, without the line number prefix."),
             Guideline(
@@ -58,6 +63,7 @@ TOOL_METADATA: dict[str, ToolMetadata] = {
     "MultiEdit": ToolMetadata(
         method="fileops/multiEdit",
         label="multi edit",
+        icon="pencil",
         prompt_snippet="Make several exact replacements in one file, all or none",
         guidelines=(Guideline(text="Each edit of a MultiEdit works on the result of the one before it."),),
     ),
@@ -85,12 +91,29 @@ _BASH_DESCRIPTION = (
 _BASH = ToolMetadata(
     method="fileops/bash",
     label="bash",
+    icon="terminal",
     prompt_snippet="Run shell commands",
     guidelines=(
         Guideline(text="Change files with Edit rather than with sed, awk or redirections.", needs=("Edit",)),
         Guideline(text="Each Bash command starts anew: put cd and what depends on it into one command."),
     ),
 )
+
+
+DEFAULT_GUIDELINE = "Be concise in your responses"
+SEARCH_TOOLS = ("grep", "find", "ls")  # a client's own, which do better what is often done with a shell
+
+
+def general_guidelines(enabled: Collection[str], other_tools: Collection[str] = ()) -> list[str]:
+    """Return the lines of a system prompt that belong to no single tool.
+
+    other_tools: names of the client's own tools. They are recognised in any case and mentioned as they are given.
+    """
+    own = {name.casefold(): name for name in other_tools}
+    shell = BASH if BASH in enabled else own.get(BASH.casefold())
+    searching = [own[name] for name in SEARCH_TOOLS if name in own]
+    preference = [f"Prefer {'/'.join(searching)} tools over {shell}"] if shell and searching else []
+    return [*preference, DEFAULT_GUIDELINE]
 
 
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
@@ -111,6 +134,7 @@ def _definition(spec: _ToolSpec, metadata: ToolMetadata, enabled: Collection[str
         input_schema=spec.input_schema,
         prompt_snippet=metadata.prompt_snippet,
         prompt_guidelines=[line.text for line in metadata.guidelines if all(need in enabled for need in line.needs)],
+        icon=metadata.icon,
     )
 
 

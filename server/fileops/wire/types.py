@@ -40,6 +40,7 @@ class WriteParams(SessionParams, frozen=True, kw_only=True):
     file_path: str
     content: str
     dry_run: bool | None = None
+    include_texts: bool | None = None
 
 
 class EditParams(SessionParams, frozen=True, kw_only=True):
@@ -50,6 +51,7 @@ class EditParams(SessionParams, frozen=True, kw_only=True):
     expected_replacements: AtLeastOne | None = None
     strategy: str | None = None
     dry_run: bool | None = None
+    include_texts: bool | None = None
 
 
 class EditStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,10 +65,12 @@ class MultiEditParams(SessionParams, frozen=True, kw_only=True):
     file_path: str
     edits: Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
     dry_run: bool | None = None
+    include_texts: bool | None = None
 
 
 class ToolsParams(Params, frozen=True, kw_only=True):
     enabled: list[str] | None = None  # names of tools
+    other_tools: list[str] | None = None  # names of the client's own tools
 
 
 class CloseSessionParams(Params, frozen=True, kw_only=True):
@@ -249,6 +253,8 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     hunks: list[Hunk]
     original_text: str | None
     proposed_text: str | None
+    original_label: str
+    proposed_label: str
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # absent unless others changed the file since it was read
     session: AskingSession | msgspec.UnsetType = msgspec.UNSET  # absent for a session of this connection
 
@@ -261,10 +267,12 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     input_schema: JsonObject
     prompt_snippet: str
     prompt_guidelines: list[str]
+    icon: str
 
 
 class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[ToolDefinition]
+    guidelines: list[str]  # of no single tool
 
 
 class TrackedFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Wire types of `fileops/describe` and `fileops/render`, and their translation."""
 
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -24,6 +24,7 @@ class GivenResult(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     error: ErrorInfo | None = None
     ui_extra: UiExtra | None = None
+    details: object = None  # of any shape
 
 
 class RenderParams(DescribeParams, frozen=True, kw_only=True):
@@ -71,6 +72,7 @@ class RenderResult(msgspec.Struct, frozen=True, kw_only=True):
     diff: DiffView | None
     n_more: int
     more: str
+    summary: str
 
 
 def describe_result(description: Description) -> DescribeResult:
@@ -92,6 +94,7 @@ def shown_result(result: GivenResult) -> ShownResult:
         n_added=0 if extra is None else extra.stats.added,
         n_removed=0 if extra is None else extra.stats.removed,
         is_cut=extra is not None and extra.truncated,
+        is_dry=isinstance(result.details, dict) and cast("JsonObject", result.details).get("dry_run") is True,
     )
 
 
@@ -103,6 +106,7 @@ def render_result(view: View) -> RenderResult:
         diff=None if view.diff is None else _diff(view.diff),
         n_more=view.n_more,
         more=view.more,
+        summary=view.summary,
     )
 
 

@@ -20,7 +20,7 @@ from fileops.model.results import EditResult, ReadResult, Window
 from fileops.rpc.json import dumps
 from fileops.wire import convert
 from fileops.wire import types as wire
-from fileops.wire.tools import tool_definitions
+from fileops.wire.tools import ALL_TOOLS, general_guidelines, tool_definitions
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 PATH = "/shop/a.txt"
@@ -104,7 +104,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
             )
         ]
     ),
-    "tools": lambda: wire.ToolsResult(tools=tool_definitions()),
+    "tools": lambda: wire.ToolsResult(tools=tool_definitions(), guidelines=general_guidelines(ALL_TOOLS)),
     "notifications": lambda: [
         convert.notification_of(event)
         for event in (

@@ -108,6 +108,8 @@ t.it('commands and edits wait in one queue, and are listed together', function()
     hunks = hunks,
     original_text = 'a\n',
     proposed_text = 'b\n',
+    original_label = 'Current',
+    proposed_label = 'Proposed',
   }
   local edit_answer
   review.ask(edit, { client_id = 1 }, function(value) edit_answer = value end)

@@ -21,6 +21,8 @@ local function ask(name, request_id)
     hunks = hunks.parse(DIFF),
     original_text = 'a\nb\nc\n',
     proposed_text = 'a\nB\nc\n',
+    original_label = 'Current',
+    proposed_label = 'Proposed',
   }
   local slot = #answers + 1
   answers[slot] = {}

@@ -35,11 +35,15 @@ class FileRequests(Sender):
         content: str,
         *,
         dry_run: bool | None = None,
+        include_texts: bool | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
         """Write a whole text: create the file, or replace the text of one that this session has read whole."""
-        params = given(file_path=os.fspath(file_path), content=content, dry_run=dry_run, session_id=session_id)
+        params = given(
+            file_path=os.fspath(file_path), content=content, dry_run=dry_run, include_texts=include_texts,
+            session_id=session_id,
+        )  # fmt: skip
         return await self._tool("fileops/write", params, timeout_s)
 
     async def edit(
@@ -52,10 +56,14 @@ class FileRequests(Sender):
         expected_replacements: int | None = None,
         strategy: str | None = None,
         dry_run: bool | None = None,
+        include_texts: bool | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default."""
+        """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default.
+
+        include_texts: `details` has the whole text before and after, as `original_text` and `proposed_text`.
+        """
         params = given(
             file_path=os.fspath(file_path),
             old_string=old_string,
@@ -64,6 +72,7 @@ class FileRequests(Sender):
             expected_replacements=expected_replacements,
             strategy=strategy,
             dry_run=dry_run,
+            include_texts=include_texts,
             session_id=session_id,
         )
         return await self._tool("fileops/edit", params, timeout_s)
@@ -74,6 +83,7 @@ class FileRequests(Sender):
         edits: Sequence[tuple[str, str] | Mapping[str, Any]],
         *,
         dry_run: bool | None = None,
+        include_texts: bool | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
@@ -84,7 +94,10 @@ class FileRequests(Sender):
         steps = [
             {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
         ]
-        params = given(file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, session_id=session_id)
+        params = given(
+            file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, include_texts=include_texts,
+            session_id=session_id,
+        )  # fmt: skip
         return await self._tool("fileops/multiEdit", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------

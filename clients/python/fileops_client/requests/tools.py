@@ -57,6 +57,22 @@ class ToolRequests(ViewRequests):
             definitions = tuple(extended_definition(tool, self._strategies()) for tool in definitions)
         return definitions if format is None else tool_list(definitions, format)
 
+    async def system_prompt(
+        self, *, enabled: Collection[str] | None = None, other_tools: Collection[str] | None = None
+    ) -> str:
+        """Return the lines of a system prompt about the tools, with the guidelines that belong to no single tool.
+
+        other_tools: names of the agent's own tools, which the guidelines may then mention.
+        """
+        answer = await self.request(
+            "fileops/tools",
+            given(
+                enabled=None if enabled is None else list(enabled),
+                other_tools=None if other_tools is None else list(other_tools),
+            ),
+        )
+        return system_prompt(await self._definitions(enabled), answer["guidelines"])
+
     async def toolbox(
         self,
         *,
@@ -169,11 +185,12 @@ class Tool:
         )
 
 
-def system_prompt(definitions: Iterable[ToolDefinition]) -> str:
-    """Return the lines of a system prompt about the tools. Guidelines mention only tools in the list."""
+def system_prompt(definitions: Iterable[ToolDefinition], general_guidelines: Iterable[str] = ()) -> str:
+    """Return the lines of a system prompt about the tools. The tools' own guidelines mention only tools in the list."""
     tools = tuple(definitions)
     lines = ["Available tools:", *(f"- {tool.name}: {tool.prompt_snippet}" for tool in tools)]
     guidelines = [f"- {line}" for tool in tools for line in tool.prompt_guidelines]
+    guidelines += [f"- {line}" for line in general_guidelines]
     return "\n".join([*lines, "", "Guidelines:", *guidelines] if guidelines else lines)
 
 

@@ -50,7 +50,10 @@ class DiffView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The view of a call. `n_more` counts hidden lines or rows; `more` is a line that says so."""
+    """The view of a call. `n_more` counts hidden lines or rows; `more` is a line that says so.
+
+    `summary` is a line about the result as a whole (`Created src/new.py`), or "".
+    """
 
     call: str
     state: Literal["pending", "success", "error"]
@@ -58,6 +61,7 @@ class View:
     diff: DiffView | None
     n_more: int
     more: str
+    summary: str = ""
 
 
 class ViewRequests(Sender):

@@ -30,6 +30,9 @@ export interface ConfirmEditParams {
   /** Null over 1 MB, like `proposed_text`. */
   original_text: string | null;
   proposed_text: string | null;
+  /** What to call the two sides. */
+  original_label: string;
+  proposed_label: string;
 }
 
 export interface ConfirmEditResult {

@@ -10,6 +10,8 @@ export interface EditParams {
   /** How the text is found; names in `ServerCapabilities.strategies`. */
   strategy?: string;
   dry_run?: boolean;
+  /** `details` has the whole text before and after. */
+  include_texts?: boolean;
   session_id?: string;
 }
 
@@ -24,6 +26,8 @@ export interface MultiEditParams {
   file_path: string;
   edits: EditStep[];
   dry_run?: boolean;
+  /** `details` has the whole text before and after. */
+  include_texts?: boolean;
   session_id?: string;
 }
 
@@ -45,6 +49,9 @@ export interface EditDetails {
   /** What was matched and written in place of what was given, where `correction` is on. */
   corrected?: CorrectedStep[];
   commit?: Commit;
+  /** With `include_texts`; null over 1 MB. */
+  original_text?: string | null;
+  proposed_text?: string | null;
   /** "external", "buffer" or a session. */
   changed_by?: string;
   also_changed_by?: string | null;

@@ -27,6 +27,8 @@ export interface Attachment {
 export interface ToolsParams {
   /** Names of tools; the others are left out of the guidelines too. */
   enabled?: string[];
+  /** Names of the client's own tools, which `ToolsResult.guidelines` may then mention. */
+  other_tools?: string[];
 }
 
 export interface ToolDefinition {
@@ -37,8 +39,12 @@ export interface ToolDefinition {
   input_schema: Record<string, unknown>;
   prompt_snippet: string;
   prompt_guidelines: string[];
+  /** "file", "pencil" or "terminal". */
+  icon: string;
 }
 
 export interface ToolsResult {
   tools: ToolDefinition[];
+  /** Lines for the system prompt that belong to no single tool. */
+  guidelines: string[];
 }

@@ -53,4 +53,6 @@ export interface RenderResult {
   diff: DiffView | null;
   n_more: number;
   more: string;
+  /** A line about the result as a whole, or "". */
+  summary: string;
 }

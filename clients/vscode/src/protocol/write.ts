@@ -4,5 +4,7 @@ export interface WriteParams {
   file_path: string;
   content: string;
   dry_run?: boolean;
+  /** `details` has the whole text before and after. */
+  include_texts?: boolean;
   session_id?: string;
 }

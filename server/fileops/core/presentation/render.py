@@ -32,6 +32,7 @@ class ShownResult(Struct, frozen=True, kw_only=True):
     n_added: int = 0
     n_removed: int = 0
     is_cut: bool = False
+    is_dry: bool = False
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -63,7 +64,10 @@ class DiffView(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A call and its result. `n_more` counts the hidden lines or rows; `more` is a line that says so, or ""."""
+    """A call and its result. `n_more` counts the hidden lines or rows; `more` is a line that says so, or "".
+
+    `summary` is a line about the result as a whole, or "".
+    """
 
     call: str
     state: Literal["pending", "success", "error"]
@@ -71,6 +75,7 @@ class View(Struct, frozen=True, kw_only=True):
     diff: DiffView | None
     n_more: int
     more: str
+    summary: str = ""
 
 
 def render(
@@ -102,7 +107,11 @@ def render(
             rows=rows[:n_shown], is_cut=result.is_cut,
         )  # fmt: skip
         n_more = len(rows) - len(diff.rows)
-        return View(call=call, state=state, lines=(), diff=diff, n_more=n_more, more=more_text(n_more))
+        is_created = result.operation == "create" and not result.is_dry
+        return View(
+            call=call, state=state, lines=(), diff=diff, n_more=n_more, more=more_text(n_more),
+            summary=one_line(f"Created {subject_of(method, arguments, folders)}") if is_created else "",
+        )  # fmt: skip
     lines = tuple(_lines(method, result, reminder))
     n_more = len(lines[n_shown:]) if n_shown is not None else 0
     return View(call=call, state=state, lines=lines[:n_shown], diff=None, n_more=n_more, more=more_text(n_more))

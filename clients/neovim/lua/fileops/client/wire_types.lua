@@ -63,6 +63,7 @@
 ---@field expected_replacements? integer
 ---@field strategy? string how the text is found; "exact" without it
 ---@field dry_run? boolean
+---@field include_texts? boolean the details have the whole text before and after
 ---@field session_id? string
 
 ---@class (exact) fileops.EditStep
@@ -75,12 +76,14 @@
 ---@field file_path string
 ---@field edits fileops.EditStep[]
 ---@field dry_run? boolean
+---@field include_texts? boolean the details have the whole text before and after
 ---@field session_id? string
 
 ---@class (exact) fileops.WriteParams
 ---@field file_path string
 ---@field content string the whole text
 ---@field dry_run? boolean
+---@field include_texts? boolean the details have the whole text before and after
 ---@field session_id? string
 
 ---@class (exact) fileops.ToolDefinition
@@ -91,6 +94,7 @@
 ---@field input_schema table
 ---@field prompt_snippet string
 ---@field prompt_guidelines string[]
+---@field icon string
 
 ---@class (exact) fileops.TrackedFile
 ---@field file_path string
@@ -110,6 +114,8 @@
 ---@field hunks fileops.Hunk[]
 ---@field original_text? string
 ---@field proposed_text? string
+---@field original_label string what to call the side of `original_text`
+---@field proposed_label string
 ---@field rebased? fileops.Rebased
 ---@field session? fileops.AskingSession of an agent outside of this Neovim
 
