@@ -39,6 +39,11 @@ class Place:
     def env(self) -> dict[str, str]:
         return {**NO_HOST, "FILEOPS_SOCKET": str(self.socket), "XDG_STATE_HOME": str(self.folder / "state")}
 
+    @property
+    def process_env(self) -> dict[str, str]:
+        """The environment of this process, with the place in it."""
+        return {**os.environ, **self.env}
+
     def run(
         self, *arguments: str, env: dict[str, str] | None = None, close_fds: bool = True, cwd: Path | None = None
     ) -> "subprocess.CompletedProcess[bytes]":

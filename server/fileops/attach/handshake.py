@@ -21,12 +21,12 @@ MAX_TEXT_CHARS = 4096
 _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
 Role = Literal["editor", "agent"]
-Command = Literal["status", "stop", "outcome", "notices", "reset"]
+Command = Literal["status", "stop", "outcome"]
 Reason = Literal["attach", "uid", "confined", "full", "retiring", "bad"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
-COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset")
+COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome")
 # What the environment may say of the agent's host. Nothing else of it is sent: it contains secrets.
 _HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}

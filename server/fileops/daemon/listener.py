@@ -256,8 +256,6 @@ class Listener:
                 return control_answer_line(n_connections=len(self._connections))
             case "outcome":
                 return control_answer_line(status=self._connections.outcome_of(request.params.get("connection")))
-            case "notices" | "reset":
-                return refusal_line("bad", f"The command {request.command} is not available yet.")
             case _:
                 assert_never(request.command)
 

@@ -1,0 +1,124 @@
+"""The pump between stdio and the shared daemon: both ends, back pressure, and many at once."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fileops.attach import handshake
+from support.daemon_process import FILEOPS, Place, attached, place
+from support.patience import PATIENCE_S
+from support.rawclient import RawClient, frame
+
+MAX_HELD_BYTES = 1 << 20
+N_PUMPS = 50
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+def test_requests_before_the_end_of_input_are_answered_and_the_status_is_zero(here: Place, tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    file.write_text("one\n")
+    with attached(here) as client:
+        client.initialize()
+        reads = [client.request("fileops/read", {"file_path": str(file)}) for _ in range(20)]
+        client.close_stdin()
+        assert [client.answer(read)["result"]["status"] for read in reads] == ["success"] * 20
+        assert client.wait() == 0
+
+
+@pytest.mark.parametrize("asks_first", [True, False])
+def test_exit_ends_the_pump_with_the_status_of_a_private_daemon(here: Place, *, asks_first: bool) -> None:
+    with attached(here) as client:
+        client.initialize()
+        if asks_first:
+            assert client.shut_down() == 0
+        else:
+            client.notify("exit")
+            assert client.wait() == 1
+
+
+def test_side_that_does_not_read_makes_the_other_one_wait(here: Place) -> None:
+    """A daemon that takes nothing: the pump stops taking from its client, and holds little."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(here.socket))
+    listening.listen()
+    client = RawClient((*FILEOPS, "attach"), env=here.env)
+    try:
+        connection, _ = listening.accept()
+        assert connection.makefile("rb").readline()
+        connection.sendall(handshake.answer_line("probe-1"))
+        before = _bytes_read_by(client.process.pid)
+        client.send_in_background(b"x" * (16 << 20))
+        taken = _when_waiting(client.process.pid) - before
+        assert taken < MAX_HELD_BYTES + (1 << 20)  # beside what the kernel's socket holds
+        assert _anonymous_kilobytes(client.process.pid) < 12 << 10
+        n_bytes = 0
+        connection.settimeout(PATIENCE_S)
+        while n_bytes < 16 << 20:
+            n_bytes += len(connection.recv(1 << 20))
+        connection.close()
+    finally:
+        listening.close()
+        client.close()
+
+
+def test_fifty_pumps_at_once_are_served_and_small(here: Place, tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    file.write_text("one\n")
+    here.start()
+    hello = frame({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}})
+    read = frame({"jsonrpc": "2.0", "id": 2, "method": "fileops/read", "params": {"file_path": str(file)}})
+    pumps = [
+        subprocess.Popen((*FILEOPS, "attach"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=here.process_env)
+        for _ in range(N_PUMPS)
+    ]
+    for pump in pumps:
+        assert pump.stdin is not None
+        pump.stdin.write(hello + read)
+        pump.stdin.flush()
+    for pump in pumps:
+        output, _ = pump.communicate(timeout=PATIENCE_S)  # which closes its stdin
+        assert output.count(b'"status":"success"') == 1
+        assert pump.returncode == 0
+    assert here.status()["connections"] == []
+
+
+def test_pump_imports_nothing_that_costs_memory(here: Place) -> None:
+    here.start()
+    command = (sys.executable, "-X", "importtime", "-m", "fileops", "attach")
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=PATIENCE_S, env=here.process_env
+    )
+    loaded = {line.rsplit(b"|", 1)[1].strip() for line in done.stderr.splitlines() if b"|" in line}
+    assert b"fileops.attach.pump" in loaded
+    assert loaded.isdisjoint({b"asyncio", b"msgspec", b"logging", b"subprocess", b"dataclasses", b"inspect"})
+
+
+def _bytes_read_by(pid: int) -> int:
+    fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(fields["rchar"])
+
+
+def _anonymous_kilobytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+
+def _when_waiting(pid: int) -> int:
+    """How many bytes a process has read once it waits: several looks in a row see no progress."""
+    until, last, n_same = time.monotonic() + PATIENCE_S, -1, 0
+    while n_same < 20:
+        assert time.monotonic() < until
+        n_same = n_same + 1 if (now := _bytes_read_by(pid)) == last and now > 1 << 16 else 0
+        last = now
+        time.sleep(0.01)
+    return last
