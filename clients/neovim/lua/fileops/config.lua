@@ -59,6 +59,7 @@ M.server_types = {
   approval_mode = 'string',
   agents_approval = 'string',
   notices = 'string',
+  texts = 'table',
   approval_timeout_s = 'number',
   fill_empty_files = 'boolean',
   notebooks = 'string',

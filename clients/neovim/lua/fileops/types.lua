@@ -22,6 +22,7 @@
 ---@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
 ---@field freshness? 'mtime'|'content'|'relevant'
 ---@field notices? 'off'|'details'|'output' what agents are told of others' changes
+---@field texts? table<string, string> own texts for the model, see docs/PROTOCOL.md
 ---@field confine? 'edits'|'all'|'off'
 ---@field roots? string[] further absolute folders
 ---@field approval_mode? 'default'|'auto_edit'|'yolo'

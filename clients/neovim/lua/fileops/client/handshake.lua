@@ -12,6 +12,7 @@ function M.as_json(options)
   options = vim.deepcopy(options)
   local function object(value) return type(value) == 'table' and not next(value) and vim.empty_dict() or value end
   options.limits = object(options.limits)
+  options.texts = object(options.texts)
   for _, filesystem in ipairs(options.filesystems or {}) do
     filesystem.options = object(filesystem.options)
   end
