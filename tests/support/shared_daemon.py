@@ -221,10 +221,13 @@ class SharedDaemon:
         await client.initialize(*folders, options=options)
         return client
 
-    async def lsp(self, role: Any, host: str, *, session: str | None = None) -> LspClient:
+    async def lsp(
+        self, role: Any, host: str, *, session: str | None = None, hints: Mapping[str, object] | None = None
+    ) -> LspClient:
         attachment = Attachment(
-            version="0", protocol="lsp", role=role, host=host, cwd="/", session=session, pid=os.getpid()
-        )
+            version="0", protocol="lsp", role=role, host=host, cwd="/", session=session, hints=hints or {},
+            pid=os.getpid(),
+        )  # fmt: skip
         return self._kept(LspClient(*await self._connect(attachment), by_line=False))
 
     async def mcp(

@@ -218,7 +218,7 @@ class LspConnection(ClientConnection):
 
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host
-        own_id = of.session or of.hints.get("session")
+        own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
         if isinstance(own_id, str):
             return f"{self._host}:{own_id[:MAX_ID_CHARS]}"
         return self._world.session_base(self._host, self._name)

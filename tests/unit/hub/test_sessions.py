@@ -62,6 +62,17 @@ async def test_named_session_of_an_lsp_agent_goes_on_after_a_reconnect(daemon: S
     assert code_of(await second.edit(file, "one", "1", "a")) is None
 
 
+@pytest.mark.parametrize(("role", "code"), [("agent", None), ("editor", "not_read")])
+async def test_editors_in_one_agents_shell_are_not_one_session(
+    daemon: SharedDaemon, file: Path, role: str, code: str | None
+) -> None:
+    first, second = await daemon.lsp(role, "bot", hints=CLAUDE), await daemon.lsp(role, "bot", hints=CLAUDE)
+    for client in (first, second):
+        await client.initialize(file.parent, options={"approval_fallback": "none"})
+    await first.read(file)
+    assert code_of(await second.edit(file, "one", "1")) == code
+
+
 def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
     now = 0.0
     registry = SessionRegistry(lambda: now)
