@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
     from fileops.mcp.elicitation import McpApprover
     from fileops.mcp.options import McpOptions
+    from fileops.mcp.server import McpServer
     from fileops.ports import Approver, EventSink
     from fileops.rpc.session import StreamSession
     from fileops.service.fileops import ClientAdapters, FileOps
@@ -55,6 +56,11 @@ class ClientConnection:
         world.connections[name] = self
 
     @property
+    def host(self) -> str:
+        """The client's own name, once it has said it; before that, the one of its first line."""
+        return self._host
+
+    @property
     def is_editor(self) -> bool:
         return self._attachment.role == "editor"
 
@@ -62,13 +68,13 @@ class ClientConnection:
     def label(self) -> str:
         """What people are shown of the connection's sessions."""
         folder = next(iter(self._folders()), self._attachment.cwd)
-        return f"{self._host} in {os.path.basename(folder) or folder}"
+        return f"{self.host} in {os.path.basename(folder) or folder}"
 
     def describe(self) -> dict[str, object]:
         of = self._attachment
         own = (session.session_id for session in self._world.sessions.all() if session.connection == self._name)
         return {
-            "name": self._name, "host": self._host, "role": of.role, "protocol": of.protocol, "version": of.version,
+            "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
             "pid": of.pid, "roots": list(self._folders()), "sessions": list(own),
         }  # fmt: skip
 
@@ -81,7 +87,7 @@ class ClientConnection:
     def _events(self) -> "EventSink":
         from fileops.service.hub.sessions import ConnectionEvents
 
-        return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self._host, self.label))
+        return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self.host, self.label))
 
     def _routed(
         self, workspace: "Workspace", own: "Approver", *, approve: "Approve", timeout_s: float
@@ -90,7 +96,7 @@ class ClientConnection:
 
         return RoutedApprover(
             self._world.editors, approve=approve, mode_of=workspace.modes.get, own=own, timeout_s=timeout_s,
-            info_of=lambda session_id: SessionInfo(session_id=session_id, host=self._host, label=self.label),
+            info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
         )  # fmt: skip
 
     def _leave(self) -> None:
@@ -225,6 +231,12 @@ class LspConnection(ClientConnection):
 
 
 class McpConnection(ClientConnection):
+    _server: "McpServer | None" = None
+
+    @property
+    def host(self) -> str:
+        return self._host if self._server is None else self._server.host or self._host
+
     def serve(self, for_reading: int, for_writing: int) -> "StreamSession":
         import msgspec
 
@@ -247,7 +259,7 @@ class McpConnection(ClientConnection):
         for name, hint in (("CLAUDE_CODE_SESSION_ID", "session"), ("CLAUDE_PROJECT_DIR", "project")):
             if isinstance(value := of.hints.get(hint), str):
                 environ[name] = value
-        server = McpServer(
+        self._server = server = McpServer(
             lambda approver: self._build(options, approver), options, environ, recover, of.cwd, unnamed_session
         )
         return StreamSession(

@@ -124,6 +124,11 @@ class McpServer:
     def n_in_flight(self) -> int:
         return 0
 
+    @property
+    def host(self) -> str | None:
+        """The client's name, as in the names of its sessions; None until it has said it."""
+        return self._names.named_host
+
     # --- the session's server ----------------------------------------------------------------------------------
 
     @property

@@ -26,6 +26,11 @@ class SessionNames:
     def host(self) -> str:
         return self._host or UNKNOWN_HOST
 
+    @property
+    def named_host(self) -> str | None:
+        """None until a message has named it."""
+        return self._host
+
     def note_host(self, name: str | None) -> None:
         if self._host is None and name is not None:
             self._host = host_name(name) or None

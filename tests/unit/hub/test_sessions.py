@@ -152,6 +152,18 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     )
 
 
+async def test_host_is_called_by_the_name_that_it_gives_itself(daemon: SharedDaemon, file: Path) -> None:
+    """A host starts a generic command, so the first line of its connection does not know who it is."""
+    editor = await daemon.editor(file.parent)
+    host = await daemon.mcp(file.parent, "agent")
+    await host.begin("Codex CLI", {})
+    await host.tool("Read", file_path=str(file))
+    await editor.notification("fileops/didChangeSessions", lambda params: len(params["sessions"]) == 1)
+    (session,) = (await editor.call("fileops/sessions"))["sessions"]
+    assert (session["session_id"], session["host"]) == ("codex-cli-1", "codex-cli")
+    assert session["label"] == f"codex-cli in {file.parent.name}"
+
+
 async def test_capability_names_the_connection_and_what_an_editor_may_ask(daemon: SharedDaemon, file: Path) -> None:
     for role in ("editor", "agent"):
         client = await daemon.lsp(role, "bot")
