@@ -6,17 +6,20 @@ What the daemon sends must fit: every field of the wire has its value, and no va
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 from msgspec import inspect
 
+from fileops.api.requests import BASH, REQUESTS
 from fileops.model import events
+from fileops.model.errors import FAILURES
 from fileops.wire import commands, correction, sessions, stats
 from fileops.wire import types as wire
 from fileops.wire.views import DescribeResult, RenderResult
-from fileops_client import callbacks, models
+from fileops_client import callbacks, models, options
 from fileops_client import events as client_events
+from fileops_client._session import WITHOUT_SESSION
 from fileops_client.requests import sessions as client_sessions
 from fileops_client.requests import views
 
@@ -56,6 +59,22 @@ def test_details_have_no_key_that_the_client_does_not_name(path: Path) -> None:
     answer = json.loads(path.read_text(encoding="utf-8"))
     details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
     assert set(details) <= set(get_type_hints(models.Details))
+
+
+def test_options_are_those_of_the_wire() -> None:
+    wire_options = {"Options", "LimitOptions", "TextOptions", "FilesystemOptions", "EncodingOptions"}
+    for name in wire_options:
+        assert set(get_type_hints(getattr(options, name))) == set(getattr(wire, name).__struct_fields__), name
+
+
+def test_codes_are_those_of_the_server() -> None:
+    assert set(get_args(models.ErrorCode)) == {failure.code for failure in FAILURES} | {"invalid_params"}
+
+
+def test_requests_without_a_session_are_known() -> None:
+    without = {request.method for request in (*REQUESTS, BASH) if "session_id" not in request.params.__struct_fields__}
+    assert without <= WITHOUT_SESSION
+    assert not {request.method for request in (*REQUESTS, BASH)} - without & WITHOUT_SESSION
 
 
 def misfits(value: inspect.Type, sent: inspect.Type, where: str) -> Iterator[str]:

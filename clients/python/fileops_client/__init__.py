@@ -4,7 +4,7 @@ from fileops_client._client import FileOpsClient
 from fileops_client._connection import PendingCall, RequestHandler
 from fileops_client._opening import Opening
 from fileops_client._session import Session
-from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
+from fileops_client.callbacks import Answer, AskingSession, CommandQuestion, CorrectionRequest, Question
 from fileops_client.errors import CallbackFailed, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
 from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
@@ -35,6 +35,7 @@ __all__ = [
     "AgentTool",
     "Answer",
     "ApprovalMode",
+    "AskingSession",
     "Attachment",
     "BecameStale",
     "CallStats",

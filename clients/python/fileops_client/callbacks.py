@@ -15,8 +15,20 @@ DEFAULT_SESSION = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskingSession:
+    """A session of another client of a shared daemon. label: for people."""
+
+    session_id: str
+    host: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A change that waits for a decision. The texts are None over 1 MB. rebased: if others changed the file."""
+    """A change that waits for a decision. The texts are None over 1 MB.
+
+    rebased: if others changed the file. session: whose change it is, if it is of another client.
+    """
 
     title: str
     description: str
@@ -30,6 +42,7 @@ class Question:
     original_label: str = "Current"
     proposed_label: str = "Proposed"
     rebased: Rebased | None = None
+    session: AskingSession | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +158,10 @@ class Callbacks:
                     raise TypeError(f"{name} must be a coroutine function; it returned {type(answer).__name__}")
                 return to_json(await answer)
             except Exception as error:
-                subject = asked.command if isinstance(asked, CommandQuestion) else asked.file_path
-                self._failures.append(_Failure(name, subject, asked.session_id, error))
+                is_ours = not isinstance(asked, Question) or asked.session is None
+                if is_ours:  # the call of another client ends elsewhere
+                    subject = asked.command if isinstance(asked, CommandQuestion) else asked.file_path
+                    self._failures.append(_Failure(name, subject, asked.session_id, error))
                 raise
 
         return handler

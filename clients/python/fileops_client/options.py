@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     confine: Literal["edits", "all", "off"]
     roots: Sequence[str]
     approval_mode: Literal["default", "auto_edit", "yolo"]
+    agents_approval: Literal["default", "auto_edit", "yolo"]
     approval_timeout_s: float
     fill_empty_files: bool
     notebooks: Literal["refuse", "text"]

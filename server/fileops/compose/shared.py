@@ -132,7 +132,7 @@ class LspConnection(ClientConnection):
         shared = self._world.shared(options, parts.warner_of(context))
         names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)
         adapters = ClientAdapters(
-            approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context),
+            approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context, names.local),
             on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
         )  # fmt: skip
         if self.is_editor:

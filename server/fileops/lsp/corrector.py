@@ -1,6 +1,9 @@
 """Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer is no proposal."""
 
 import logging
+from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import Correction, CorrectionRequest
@@ -11,10 +14,12 @@ CORRECT_EDIT = "fileops/correctEdit"
 
 
 class LspCorrector:
-    """See ports.Corrector."""
+    """See ports.Corrector. local_name: returns what the client calls a session."""
 
-    def __init__(self, client: Client, *, timeout_s: float) -> None:
-        self._client, self._timeout_s = client, timeout_s
+    def __init__(
+        self, client: Client, *, timeout_s: float, local_name: Callable[[str], str] = lambda name: name
+    ) -> None:
+        self._client, self._timeout_s, self._local_name = client, timeout_s, local_name
 
     @property
     def can_ask(self) -> bool:
@@ -23,6 +28,7 @@ class LspCorrector:
     async def correct(self, request: CorrectionRequest) -> Correction | None:
         from fileops.wire.correction import correct_edit_params, correction_of
 
+        request = replace(request, session_id=self._local_name(request.session_id))
         try:
             answer = await self._client.ask(CORRECT_EDIT, correct_edit_params(request), timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):

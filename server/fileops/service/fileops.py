@@ -98,7 +98,7 @@ class FileOps:
             history=workspace.history, may_undo=self._may_undo,
         )  # fmt: skip
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
-        self.calls = Calls(tuple(dict.fromkeys((self._stats, workspace.stats, *client.sinks))))
+        self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
         self._path_locks, self._workers = workspace.path_locks, workspace.workers
         self._modes, self._sessions = workspace.modes, workspace.sessions
         self.files = SessionFiles(

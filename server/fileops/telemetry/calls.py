@@ -5,7 +5,7 @@ A call holds numbers, names and codes; never a path, and nothing of any file. Be
 
 import asyncio
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
@@ -104,12 +104,14 @@ class CallTimer:
 
 
 class Calls:
-    def __init__(self, sinks: Iterable[Sink]) -> None:
-        self._sinks = tuple(sinks)
+    """Measures one client's calls. full_name: of a session, which is recorded; sinks may be shared by clients."""
+
+    def __init__(self, sinks: Iterable[Sink], full_name: Callable[[str], str] = lambda name: name) -> None:
+        self._sinks, self._full_name = tuple(sinks), full_name
 
     def measured(self, method: str, session_id: str, refusals: type[Exception]) -> CallTimer:
         """A timer around the handling of a request. refusals: what is raised if its params are invalid."""
-        return CallTimer(method, session_id, refusals, self._sinks)
+        return CallTimer(method, self._full_name(session_id), refusals, self._sinks)
 
     def close(self) -> None:
         for sink in self._sinks:

@@ -4,6 +4,7 @@ R-HUB-1 (roles), R-HUB-2 (names), R-HUB-4 (survival), R-HUB-5 (events), R-HUB-6 
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,32 @@ async def test_editors_in_one_agents_shell_are_not_one_session(
         await client.initialize(file.parent, options={"approval_fallback": "none"})
     await first.read(file)
     assert code_of(await second.edit(file, "one", "1")) == code
+
+
+@pytest.mark.parametrize("given", [None, "s"])
+async def test_session_has_its_own_name_in_stats_and_for_the_corrector(
+    daemon: SharedDaemon, file: Path, given: str | None
+) -> None:
+    asked: list[str] = []
+
+    async def correct(params: Any) -> dict[str, str]:
+        asked.append(params["session_id"])
+        return {"old_string": "two", "new_string": "2"}
+
+    corrects = {"experimental": {"fileops": {"correct_edit": True}}}
+    options = {"correction": True, "approval_fallback": "none"}
+    editor, agent = await daemon.lsp("editor", "nvim"), await daemon.lsp("agent", "bot")
+    for client in (editor, agent):
+        client.answers["fileops/correctEdit"] = correct
+        await client.initialize(file.parent, capabilities=corrects, options=options)
+    for client in (editor, agent):
+        await client.read(file, given)
+        assert code_of(await client.edit(file, "zwei", "2", given)) is None
+        file.write_text("one\ntwo\nthree\n")
+    assert asked == [given or "default"] * 2
+    for client in (editor, agent):
+        stats = await client.call("fileops/stats", {"session_id": given or "default"})
+        assert (stats["session_id"], stats["edits"]["applied"]) == (given or "default", 1)
 
 
 def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
