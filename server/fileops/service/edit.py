@@ -223,7 +223,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if self.settings.freshness == "relevant":
             base = self.freshness.base_of(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
             return snapshot, base
-        self.freshness.require_fresh(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
+        self.freshness.require_fresh(
+            session_id, snapshot,
+            needs_whole=is_write, same_bytes_suffice=self.settings.freshness == "content", dry_run=request.dry_run,
+        )  # fmt: skip
         return snapshot, None
 
     # --- decide --------------------------------------------------------------------------------------------

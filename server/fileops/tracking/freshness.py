@@ -191,11 +191,18 @@ class Freshness:
         return seen
 
     def require_fresh(
-        self, session_id: str, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
+        self,
+        session_id: str,
+        snapshot: Snapshot,
+        *,
+        needs_whole: bool = False,
+        same_bytes_suffice: bool = False,
+        dry_run: bool = False,
     ) -> None:
         """Require that the snapshot is what the session has read, byte for byte if it read all of it.
 
-        needs_whole: whether the session must have been shown the whole content.
+        needs_whole: whether the session must have been shown the whole content. same_bytes_suffice: whether equal
+        bytes pass under another time too, as they always do where this object's mode is not "mtime".
         A dry run changes no record and publishes nothing.
         Raises: FileMissing, NotRead, ModifiedExternally; Stale if the snapshot is older than what the session has
         read or written since, so that the caller reads again.
@@ -205,10 +212,11 @@ class Freshness:
         seen = self.require_tracked(session_id, path)
         if needs_whole and not seen.is_known_whole:
             raise NotRead(is_partial=True)
-        if not self._checker.matches(seen, snapshot):
+        is_known = self._knows if same_bytes_suffice else self._checker.matches
+        if not is_known(seen, snapshot):
             with self._fs.lock(path):  # our own write is recorded before it unlocks
                 seen = self.require_tracked(session_id, path)
-                if not self._checker.matches(seen, snapshot):
+                if not is_known(seen, snapshot):
                     if self._checker.is_outdated(seen, snapshot):
                         raise Stale(path=path)
                     raise self._conflict(session_id, seen, snapshot, dry_run=dry_run)

@@ -1,6 +1,7 @@
 """Clients of one shared daemon: what they share, what becomes of it when one leaves, and R-HUB-8 (settings)."""
 
 import asyncio
+import os
 import threading
 from pathlib import Path
 
@@ -121,3 +122,28 @@ async def test_editor_that_left_keeps_no_threads(daemon: SharedDaemon, file: Pat
     for thread in threads:
         await asyncio.to_thread(thread.join, PATIENCE_S)
     assert [thread for thread in threads if thread.is_alive()] == []
+
+
+@pytest.mark.parametrize(("freshness", "code"), [("content", None), ("mtime", "modified_externally")])
+async def test_freshness_is_a_setting_of_the_connection(
+    daemon: SharedDaemon, file: Path, freshness: str, code: str | None
+) -> None:
+    await daemon.agent(file.parent, freshness="relevant")  # came first, and decides for nobody else
+    agent = await daemon.agent(file.parent, freshness=freshness)
+    await agent.read(file)
+    file.write_bytes(file.read_bytes())
+    os.utime(file, ns=(0, 0))
+    assert code_of(await agent.edit(file, "two", "2")) == code
+
+
+async def test_relevant_freshness_of_one_connection_rebases_its_edits(daemon: SharedDaemon, file: Path) -> None:
+    file.write_text("".join(f"line {n}\n" for n in range(20)))
+    strict = await daemon.agent(file.parent)
+    relevant = await daemon.agent(file.parent, freshness="relevant")
+    for agent in (strict, relevant):
+        await agent.read(file)
+    file.write_text(file.read_text().replace("line 19\n", "line 19, formatted\n"))
+    assert code_of(await strict.edit(file, "line 1\n", "LINE 1\n")) == "modified_externally"
+    applied = await relevant.edit(file, "line 2\n", "LINE 2\n")
+    assert code_of(applied) is None
+    assert applied["details"]["rebased"]["changed_by"] == "external"
