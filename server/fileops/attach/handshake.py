@@ -115,7 +115,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
 
 def host_name(text: str) -> str:
     """Reduce a program's name to the characters of a connection's name."""
-    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-") or "client"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-") or "client"
 
 
 def hints_of(environ: Mapping[str, str]) -> dict[str, object]:

@@ -87,6 +87,7 @@ def test_control_request_is_understood_in_any_attach_version() -> None:
     [
         ("claude-code", "claude-code"),
         ("Visual Studio Code", "visual-studio-code"),
+        ("Code - OSS", "code-oss"),
         ("../../etc", "etc"),
         ("x" * 80, "x" * 18),
         ("a-very-long-program- name", "a-very-long-progra"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fileops.model.events import DidRead
-from fileops.service.hub.names import SharedSessionNames
+from fileops.service.hub.names import MAX_HOST_CHARS, SharedSessionNames, host_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of
 
@@ -31,6 +31,20 @@ def test_session_of_a_request_has_one_full_name_and_is_called_as_it_was(given: s
     assert not names.is_own("bot-11")
     assert names.local_source(f"session:{full_name}") == f"session:{given}"
     assert names.local_source("external") == "external"
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("codex-mcp-client", "codex-mcp-client"),
+        ("Code - OSS", "code-oss"),
+        ("--a__b--", "a-b"),
+        ("x" * (MAX_HOST_CHARS - 1) + " y", "x" * (MAX_HOST_CHARS - 1)),
+        ("漢字", ""),
+    ],
+)
+def test_program_in_names_has_plain_words_between_single_hyphens(program: str, name: str) -> None:
+    assert host_name(program) == name
 
 
 # --- survival ------------------------------------------------------------------------------------------------------

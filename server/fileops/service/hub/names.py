@@ -14,8 +14,8 @@ MAX_ID_CHARS = 200
 
 
 def host_name(client_name: str) -> str:
-    """The name of a client's program as a part of names: `[a-z0-9-]`, "" if nothing of it is left."""
-    return re.sub(r"[^a-z0-9-]+", "-", client_name.lower()).strip("-")[:MAX_HOST_CHARS]
+    """The name of a client's program as a part of names: `[a-z0-9]` and single hyphens, "" if nothing of it is left."""
+    return re.sub(r"[^a-z0-9]+", "-", client_name.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-")
 
 
 class SessionNames:
