@@ -6,6 +6,7 @@ Belongs to the event loop, except where a comment names a thread. Imports are de
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -90,12 +91,19 @@ class ClientConnection:
         return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self.host, self.label))
 
     def _routed(
-        self, workspace: "Workspace", own: "Approver", *, approve: "Approve", timeout_s: float
+        self,
+        workspace: "Workspace",
+        own: "Approver",
+        *,
+        approve: "Approve",
+        timeout_s: float,
+        on_wait: "Callable[[str], None]" = lambda _where: None,
     ) -> "RoutedApprover":
         from fileops.service.hub.approvals import RoutedApprover, SessionInfo
 
         return RoutedApprover(
             self._world.editors, approve=approve, mode_of=workspace.modes.get, own=own, timeout_s=timeout_s,
+            on_wait=on_wait,
             info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
         )  # fmt: skip
 
@@ -166,6 +174,7 @@ class LspConnection(ClientConnection):
         from fileops.lsp.text_sync import DocumentSync
         from fileops.lsp.workspace_edit import LspEditor
         from fileops.service.hub.approvals import AskedEditor
+        from fileops.service.hub.names import editor_name
 
         settings, options, client = context.settings, context.options, context.client
         editor = LspEditor(client, asyncio.get_running_loop())
@@ -174,6 +183,7 @@ class LspConnection(ClientConnection):
         if is_editor(client.capabilities):
             shared.files.load()
         asked = AskedEditor(
+            name=editor_name(context.client_name or self._attachment.host),
             approver=AgentApprover(client, use_message_fallback=options.approval_fallback != "none"),
             stated_mode=settings.agents_approval, folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),
@@ -271,8 +281,9 @@ class McpConnection(ClientConnection):
 
         shared = self._world.shared(None, log.warning)
         routed = self._routed(
-            shared.workspace, approver, approve=options.approve, timeout_s=options.settings.approval_timeout_s
-        )
+            shared.workspace, approver, approve=options.approve, timeout_s=options.settings.approval_timeout_s,
+            on_wait=approver.wait_elsewhere,
+        )  # fmt: skip
         adapters = ClientAdapters(
             approver=routed, mode_at=routed.mode_at, events=self._events(), on_closed=self._leave, is_agent=True
         )

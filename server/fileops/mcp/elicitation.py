@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Literal, Protocol, cast
 
 from fileops.core.presentation.diffs import cut_diff
+from fileops.mcp.progress import Progress
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut
@@ -119,10 +120,17 @@ class McpApprover:
 
     def __init__(self) -> None:
         self._dialogue: ContextVar[Dialogue] = ContextVar("dialogue")
+        self._progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
-    def begin(self, dialogue: Dialogue) -> None:
-        """Use the dialogue in the present task."""
+    def begin(self, dialogue: Dialogue, progress: Progress | None) -> None:
+        """Use the dialogue and the reports in the present task."""
         self._dialogue.set(dialogue)
+        self._progress.set(progress)
+
+    def wait_elsewhere(self, where: str) -> None:
+        """Report that the present call waits for a person who is asked in this place, not through the host."""
+        if (progress := self._progress.get()) is not None:
+            progress.wait_for_person(where)
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         return await self._dialogue.get().decide(question)

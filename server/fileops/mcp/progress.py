@@ -18,8 +18,9 @@ class Progress:
         self._n_reports = 0
         self._message = "Working"
 
-    def wait_for_person(self) -> None:
-        self._message = "Waiting for your decision"
+    def wait_for_person(self, where: str = "") -> None:
+        """Take where the person is asked, if not by the client: an editor's name."""
+        self._message = f"Waiting for your decision in {where}" if where else "Waiting for your decision"
         self._report()
 
     async def run(self, *, first_s: float = FIRST_S, each_s: float = EACH_S) -> None:

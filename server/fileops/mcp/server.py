@@ -213,7 +213,7 @@ class McpServer:
         self._limits.check_model(meta)
         session_id = self._names.session_of(meta)
         async with reported(self.connection.notify, meta.get("progressToken")) as progress:
-            self._approver.begin(self._dialogue(peer, params, session_id, progress))
+            self._approver.begin(self._dialogue(peer, params, session_id, progress), progress)
             result = await self._result(tool, params, session_id)
         return {**result, "resultType": "complete"} if peer.is_modern and "resultType" not in result else result
 

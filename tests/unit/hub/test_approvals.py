@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.shared_daemon import LspClient, SharedDaemon, code_of
+from support.shared_daemon import LspClient, SharedDaemon, code_of, editor_capabilities
 
 NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
 CONFIRM = "fileops/confirmEdit"
@@ -211,6 +211,27 @@ async def test_editor_without_our_plugin_is_asked_by_message(daemon: SharedDaemo
     assert (await editor.question())["message"].startswith(f"codex in {file.parent.name}: ")
     editor.answers["window/showMessageRequest"] = answers(None)
     assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "rejected"
+
+
+@pytest.mark.parametrize(("editors", "elicits", "told"), [
+    (["nvim"], False, " in Neovim"), (["Visual Studio Code"], True, " in VS Code"), (["Lapce"], False, " in Lapce"),
+    (["nvim", "helix"], False, " in your editor"), ([], True, ""),
+])  # fmt: skip
+async def test_progress_of_an_mcp_edit_says_where_the_decision_is_awaited(
+    daemon: SharedDaemon, file: Path, editors: list[str], elicits: bool, told: str
+) -> None:
+    for name in editors:
+        editor = await daemon.lsp("editor", "editor")
+        await editor.initialize(file.parent, name=name, capabilities=editor_capabilities(confirms=True))
+        editor.answers[CONFIRM] = once
+    host = await daemon.host(file.parent, elicits=elicits, approve="ask")
+    host.answers[FORM] = answers({"action": "accept", "content": {"decision": "apply"}})
+    await host.tool("Read", file_path=str(file))
+    call = {"name": "Edit", "arguments": edit_of(file), "_meta": {"progressToken": "t"}}
+    assert code_of(await host.call("tools/call", call)) is None
+    messages = [report["message"] for report in host.notified("notifications/progress")]
+    assert f"Waiting for your decision{told}" in messages
+    assert set(messages) <= {"Working", f"Waiting for your decision{told}"}
 
 
 async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file: Path) -> None:

@@ -53,8 +53,9 @@ class EditorApprover(Protocol):
 
 
 class AskedEditor(Struct, frozen=True, kw_only=True):
-    """An editor as approvals see it. stated_mode: its `agents_approval`, None if it says nothing."""
+    """An editor as approvals see it. name: for people. stated_mode: its `agents_approval`, None if it says nothing."""
 
+    name: str
     approver: EditorApprover
     stated_mode: ApprovalMode | None
     folders: Callable[[], tuple[str, ...]]
@@ -87,6 +88,7 @@ class RoutedApprover:
     """See ports.Approver: of one agent, whose questions go to editors first, then to its own host.
 
     mode_of: the mode that was set for a session, None if none was. own: asks through the agent's host, or refuses.
+    on_wait: called with where the user is asked, before editors are.
     """
 
     can_ask = True
@@ -100,10 +102,11 @@ class RoutedApprover:
         info_of: Callable[[str], SessionInfo],
         own: Approver,
         timeout_s: float,
+        on_wait: Callable[[str], None] = lambda _where: None,
     ) -> None:
         self._editors, self._mode_of, self._info_of = editors, mode_of, info_of
         self._approve: Approve = approve
-        self._own, self._timeout_s = own, timeout_s
+        self._own, self._timeout_s, self._on_wait = own, timeout_s, on_wait
 
     def mode_at(self, session_id: str, path: str) -> ApprovalMode:
         """The mode of a session for a write of this canonical path."""
@@ -121,7 +124,9 @@ class RoutedApprover:
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         if editors := self._editors.concerned(question.path):
-            decision = await self._first_decision(self._asked(editors), question)
+            asked = self._asked(editors)
+            self._on_wait(asked[0].name if len(asked) == 1 else "your editor")
+            decision = await self._first_decision(asked, question)
             if decision is not None:
                 return decision
             mode = self._mode(question.session_id, ())

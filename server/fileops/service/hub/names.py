@@ -11,11 +11,22 @@ from fileops.model.sessions import DEFAULT_SESSION
 
 MAX_HOST_CHARS = 24
 MAX_ID_CHARS = 200
+# As people write them; by `host_name` of what the editor calls itself.
+_EDITOR_NAMES = {
+    "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
+    "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
+    "sublime-text-lsp": "Sublime Text",
+}  # fmt: skip
 
 
 def host_name(client_name: str) -> str:
     """The name of a client's program as a part of names: `[a-z0-9]` and single hyphens, "" if nothing of it is left."""
     return re.sub(r"[^a-z0-9]+", "-", client_name.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-")
+
+
+def editor_name(client_name: str) -> str:
+    """The name of an editor as people write it; what it calls itself if it is not a known one."""
+    return _EDITOR_NAMES.get(host_name(client_name), client_name[:MAX_HOST_CHARS])
 
 
 class SessionNames:
