@@ -5,7 +5,7 @@ An answer of an unknown shape is a rejection.
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -14,10 +14,12 @@ from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.lsp.user_prompt import UserPrompt, message_decision_of, message_params
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks, TimedOut
 from fileops.model.requests import CommandRequest
-from fileops.service.hub.approvals import EditorGone, MalformedDecision, SessionInfo
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
 from fileops.wire.types import AskingSession
+
+if TYPE_CHECKING:
+    from fileops.service.hub.approvals import SessionInfo
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,9 @@ class AgentApprover:
     def _confirms(self) -> bool:
         return self._client.capability("experimental.fileops.confirm_edit") is True
 
-    async def ask(self, question: ApprovalRequest, session: SessionInfo, timeout_s: float) -> Decision:
+    async def ask(self, question: ApprovalRequest, session: "SessionInfo", timeout_s: float) -> Decision:
+        from fileops.service.hub.approvals import EditorGone, MalformedDecision
+
         if self._confirms:
             about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
             method, params = CONFIRM_EDIT, confirm_params(question, about)

@@ -33,10 +33,7 @@ from fileops.ports import (
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.folders import WorkspaceFolders
-from fileops.service.hub.approvals import STRICTNESS
 from fileops.service.hub.names import SessionNames
-from fileops.service.hub.sessions import SessionRecord
-from fileops.service.notices import NoticeBoard
 from fileops.service.policy import Policy
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
@@ -49,6 +46,8 @@ from fileops.tracking.freshness import TrackedFile
 
 if TYPE_CHECKING:
     from fileops.service.commands import CommandRunner
+    from fileops.service.hub.sessions import SessionRecord
+    from fileops.service.notices import NoticeBoard
     from fileops.telemetry.stats import StatsOutcome
 
 
@@ -66,7 +65,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     command_approver: CommandApprover | None = None
     on_closed: Callable[[], None] = _nothing
     names: SessionNames = SessionNames()
-    all_sessions: Callable[[], Sequence[SessionRecord]] = tuple
+    all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
     is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
 
@@ -88,7 +87,7 @@ class FileOps:
         self.names = client.names
         if settings.freshness == "relevant":
             workspace.freshness.keep_bases()
-        self._notices = NoticeBoard(workspace.freshness, moves_base=settings.freshness == "relevant")
+        self._notices: NoticeBoard | None = None
         self._workspace, self._client = workspace, client
         fs, freshness = workspace.fs, workspace.freshness
         self._reader = ReadOperation(fs, freshness, settings)
@@ -234,13 +233,19 @@ class FileOps:
 
         Args: about: the file of the result, if a change of others concerned it. is_whole: the result has all of that.
         """
+        board = self._notices
+        if board is None:
+            from fileops.service.notices import NoticeBoard
+
+            moves_base = self.settings.freshness == "relevant"
+            board = self._notices = NoticeBoard(self._workspace.freshness, moves_base=moves_base)
         session_id, roots = self.names.full(session_id), self._read_roots
         found = await self._workers.run(
             CancelToken(),
-            lambda: self._notices.find(session_id, about, lambda path: roots is None or roots.contains(path)),
+            lambda: board.find(session_id, about, lambda path: roots is None or roots.contains(path)),
         )
         found = found.renamed(self.names.local)
-        return self._notices.report(session_id, found, is_whole=is_whole)
+        return board.report(session_id, found, is_whole=is_whole)
 
     # --- a session's files -----------------------------------------------------------------------------------
 
@@ -336,6 +341,8 @@ class FileOps:
     def may_set_mode(self, session_id: str, mode: ApprovalMode) -> bool:
         """An agent may only demand more questions."""
         full_name = self.names.resolve(session_id)
+        from fileops.service.hub.approvals import STRICTNESS
+
         return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self._mode(full_name)]
 
     def _mode(self, full_name: str) -> ApprovalMode:
@@ -364,9 +371,10 @@ class FileOps:
         full_name = self.names.resolve(session_id)
         self._workspace.end_session(full_name)
         self._stats.drop_session(full_name)
-        self._notices.forget(full_name)
+        if self._notices is not None:
+            self._notices.forget(full_name)
 
-    def all_sessions(self) -> Sequence[SessionRecord]:
+    def all_sessions(self) -> "Sequence[SessionRecord]":
         """The sessions of all connections of a shared daemon."""
         return self._client.all_sessions()
 
