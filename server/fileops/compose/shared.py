@@ -156,7 +156,10 @@ class LspConnection(ClientConnection):
         def is_open(path: str) -> bool:
             return self.is_editor and shared.files.is_open_in(self._name, path)
 
-        view = EventView(names, self._folders if self.is_editor else tuple, is_open)
+        def paths_of(session_id: str, file_path: str) -> tuple[str, ...]:
+            return shared.workspace.freshness.paths_of(session_id, file_path) if self.is_editor else ()
+
+        view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)
         self._server.view_of_event = view.of
         self._world.router.connect(self._name, context.events)
         service.when_work_waits(context.on_request_done)

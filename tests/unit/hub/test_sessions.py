@@ -176,6 +176,33 @@ async def test_events_reach_their_session_and_the_editors_that_work_with_the_fil
         assert client.notified("fileops/didEdit") == []
 
 
+async def test_events_of_a_file_given_through_a_link_reach_the_editors_that_work_with_the_file(
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """R-HUB-5: it is the canonical path that is in a folder or open, whatever the session calls the file."""
+    links, elsewhere = tmp_path_factory.mktemp("links"), tmp_path_factory.mktemp("elsewhere")
+    (links / "project").symlink_to(file.parent)
+    link = links / "project" / file.name
+    here, opener, far = [await daemon.editor(folder) for folder in (file.parent, elsewhere, elsewhere)]
+    opener.open(file)
+    await opener.call("fileops/tracked")  # the document has arrived
+    first, second = await daemon.agent(links, file.parent), await daemon.agent(file.parent)
+    await first.read(link)
+    await second.read(file)
+    assert code_of(await first.edit(link, "two", "2")) is None
+    assert code_of(await second.edit(file, "one", "1")) == "modified_externally"
+    await second.read(file)
+    assert code_of(await second.edit(file, "one", "1")) is None
+    for editor in (here, opener):
+        for event in ("fileops/didRead", "fileops/didEdit", "fileops/didBecomeStale"):
+            told = await editor.notification(event, lambda params: params["session_id"] == "bot-1")
+            assert told["file_path"] == str(link)
+    await far.read(file)  # its own event comes after those of others
+    await far.notification("fileops/didRead")
+    assert [params["session_id"] for params in far.notified("fileops/didRead")] == ["default"]
+    assert far.notified("fileops/didEdit") == far.notified("fileops/didBecomeStale") == []
+
+
 async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: SharedDaemon, file: Path) -> None:
     editor = await daemon.editor(file.parent, agents_approval="auto_edit")
     host = await daemon.host(file.parent, "claude-code", hints=CLAUDE)

@@ -3,7 +3,7 @@
 Events are published on any thread, also under locks, so a connection decides on the event loop which of them it sends.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -34,20 +34,24 @@ class EventView:
     """One connection's view of the events: which it is sent, and under which names.
 
     folders: of an editor, as given and canonical; none of an agent. is_open: whether the editor has this path open.
-    Belongs to the event loop.
+    paths_of: the canonical paths of what a session read under a name. Belongs to the event loop.
     """
 
     def __init__(
-        self, names: SessionNames, folders: Callable[[], tuple[str, ...]], is_open: Callable[[str], bool]
+        self,
+        names: SessionNames,
+        folders: Callable[[], tuple[str, ...]],
+        is_open: Callable[[str], bool],
+        paths_of: Callable[[str, str], Iterable[str]],
     ) -> None:
-        self._names, self._folders, self._is_open = names, folders, is_open
+        self._names, self._folders, self._is_open, self._paths_of = names, folders, is_open, paths_of
 
     def of(self, event: Event) -> Event | None:
         """The event with the names that this connection knows; None if it is not sent."""
         if isinstance(event, WatcherHealth):
             return event
         if not self._names.is_own(event.session_id) and (
-            isinstance(event, ApprovalModeChanged) or not self._concerns(event.file_path)
+            isinstance(event, ApprovalModeChanged) or not self._concerns(event.session_id, event.file_path)
         ):
             return None
         local = replace(event, session_id=self._names.local(event.session_id))
@@ -55,5 +59,9 @@ class EventView:
             replace(local, source=self._names.local_source(local.source)) if isinstance(local, BecameStale) else local
         )
 
-    def _concerns(self, path: str) -> bool:
+    def _concerns(self, session_id: str, file_path: str) -> bool:
+        """Whether the editor works with a file, which its session may have given through a link."""
+        return self._has(file_path) or any(map(self._has, self._paths_of(session_id, file_path)))
+
+    def _has(self, path: str) -> bool:
         return any(is_inside(folder, path) for folder in self._folders()) or self._is_open(path)
