@@ -142,6 +142,7 @@ class LspConnection(ClientConnection):
         adapters = ClientAdapters(
             approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context, names.local),
             on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
+            sinks=shared.sinks,
         )  # fmt: skip
         if self.is_editor:
             adapters = self._with_editor(adapters, context, shared)
@@ -288,7 +289,12 @@ class McpConnection(ClientConnection):
             on_wait=approver.wait_elsewhere,
         )  # fmt: skip
         adapters = ClientAdapters(
-            approver=routed, mode_at=routed.mode_at, events=self._events(), on_closed=self._leave, is_agent=True
+            approver=routed,
+            mode_at=routed.mode_at,
+            events=self._events(),
+            on_closed=self._leave,
+            is_agent=True,
+            sinks=shared.sinks,
         )
         self._service = FileOps(shared.workspace, adapters, options.settings)
         return self._service

@@ -13,6 +13,7 @@ from fileops.concurrency import shares
 if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.service.workspace import Workspace
+    from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
 
 EXPIRE_EVERY_S = 60.0
@@ -85,6 +86,7 @@ class SharedWorld:
         """Finish the commits that have begun. Blocks; call it once all connections have ended."""
         if self._shared is not None:
             self._shared.workspace.close()
+            self._shared.close_sinks()
 
     def end_expired_sessions(self) -> None:
         for session_id in self.sessions.expired():
@@ -105,7 +107,10 @@ class SharedParts:
         from fileops.fs.overlay.filesystem import OverlayFileSystem
         from fileops.history.journal import History
         from fileops.model.settings import EncodingRule
+        from fileops.telemetry.calls import BorrowedSink
 
+        self._telemetry = parts.telemetry()
+        self.sinks: tuple[Sink, ...] = tuple(map(BorrowedSink, self._telemetry))  # for each client
         self._filesystems = [] if options is None else options.filesystems or []
         self._history = "memory" if options is None else options.history or "memory"
         self.remote: RouterFileSystem | None = None
@@ -118,6 +123,10 @@ class SharedParts:
         self.workspace: Workspace = parts.build_workspace(
             self.files, world.router, history, freshness_mode="mtime", remote=self.remote
         )
+
+    def close_sinks(self) -> None:
+        for sink in self._telemetry:
+            sink.close()
 
     def require_same(self, options: "Options | None") -> None:
         """Raises: InvalidParams."""

@@ -43,6 +43,16 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
+class BorrowedSink:
+    """See Sink: one that several clients use, and that is closed after the last of them."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.record = sink.record
+
+    def close(self) -> None:
+        pass
+
+
 _current: ContextVar["CallTimer | None"] = ContextVar("measurement", default=None)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import PATIENCE_S
-from support.shared_daemon import Refused, SharedDaemon, code_of
+from support.shared_daemon import Refused, SharedDaemon, code_of, shared_daemon
 
 
 async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: SharedDaemon, file: Path) -> None:
@@ -102,6 +102,20 @@ async def test_name_of_a_session_is_given_once_also_if_hosts_call_themselves_ali
     await first.read(file)
     assert code_of(await second.edit(file, "one", "1")) == "not_read"
     assert daemon.world.session_base("bot", "bot-1") not in {"bot-1", "bot-2"}
+
+
+async def test_telemetry_of_all_clients_goes_on_when_one_has_left(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "console")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+    async with shared_daemon() as daemon:
+        first, host = await daemon.agent(file.parent), await daemon.host(file.parent)
+        await first.read(file)
+        await first.hang_up()
+        await host.tool("Read", file_path=str(file))
+    assert capfd.readouterr().err.count('"name": "fileops/read"') == 2
 
 
 async def test_editor_that_left_keeps_no_threads(daemon: SharedDaemon, file: Path) -> None:
