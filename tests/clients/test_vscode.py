@@ -18,7 +18,8 @@ import msgspec
 import pytest
 
 from clients.places import PREFIX, missing
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS
+from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, SESSIONS
+from fileops.lsp.server import DID_CHANGE_SESSIONS
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, correction, sessions, stats, views
 from fileops.wire import types as wire
@@ -82,18 +83,29 @@ def bare_python() -> str:
     return os.path.join(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
 
 
+# The oldest editor runs with private daemons, the newest with a shared one.
+SHARED = {"floor": "0", "new": "1"}
+
+
 @pytest.mark.parametrize("editor", ["floor", "new"])
 def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, runs: Path) -> None:
     # The bundled wheels are set up once; the floor does it.
-    env = {"FILEOPS_BARE_PYTHON": bare_python()} if editor == "floor" else {}
+    env = {"FILEOPS_SHARED": SHARED[editor]} | ({"FILEOPS_BARE_PYTHON": bare_python()} if editor == "floor" else {})
     done = node("mocha.mjs", editor, runs / f"mocha-{editor}", vsix, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def pictures() -> list[Path]:
+    """The last argument of a story that is to renew the pictures of docs/."""
+    folder = os.environ.get("FILEOPS_IMAGES")
+    return [Path(folder).resolve()] if folder else []
+
+
 @pytest.mark.parametrize("editor", ["floor", "new"])
 def test_a_person_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: Path, runs: Path) -> None:
-    images = os.environ.get("FILEOPS_IMAGES") if editor == "new" else None  # to renew the pictures of docs/
-    done = node("review.mjs", editor, runs / f"review-{editor}", vsix, *([images] if images else []))
+    images = pictures() if editor == "new" else []
+    env = {"FILEOPS_SHARED": SHARED[editor]}
+    done = node("review.mjs", editor, runs / f"review-{editor}", vsix, *images, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -146,14 +158,9 @@ def protocol_ts(declared: dict[str, Any]) -> dict[str, dict[str, bool]]:
     return declared["interfaces"]
 
 
-# Of a shared daemon only.
-SHARED_METHODS = {"fileops/sessions", "fileops/didChangeSessions"}
-SHARED_FIELDS = {"ConfirmEditParams": {"session"}, "InitializationOptions": {"agents_approval"}}
-
-
 def test_mirror_has_the_methods_and_codes_of_the_server(declared: dict[str, Any]) -> None:
-    requests = {request.method for request in (*REQUESTS, BASH)}
-    assert set(declared["methods"]) | SHARED_METHODS == requests | set(NOTIFICATIONS) | SHARED_METHODS
+    requests = {request.method for request in (*REQUESTS, BASH, SESSIONS)}
+    assert set(declared["methods"]) == requests | set(NOTIFICATIONS) | {DID_CHANGE_SESSIONS}
     assert set(declared["codes"]) == {failure.code for failure in FAILURES}
 
 
@@ -188,9 +195,9 @@ def test_mirror_has_the_fields_of_the_server(
     name = RENAMED.get(server_type.__name__, server_type.__name__)
     theirs = {field.encode_name for field in msgspec.structs.fields(server_type)} - TOKENS
     if name == "Options":  # each is optional; the extension sends those that it has a setting for
-        assert set(protocol_ts["InitializationOptions"]) <= theirs | SHARED_FIELDS["InitializationOptions"]
+        assert set(protocol_ts["InitializationOptions"]) <= theirs
         return
-    assert set(protocol_ts[name]) == theirs | SHARED_FIELDS.get(name, set[str]())
+    assert set(protocol_ts[name]) == theirs
     is_params = name.endswith("Params") or name == "EditStep"
     for field in msgspec.structs.fields(server_type):
         if is_params and field.encode_name not in TOKENS:

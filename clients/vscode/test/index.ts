@@ -6,8 +6,9 @@ import { hunksSuite } from './hunks.suite';
 import { marksSuite } from './marks.suite';
 import { reviewSuite } from './review.suite';
 import { historySuite } from './history.suite';
+import { sharedSuite } from './shared.suite';
 
-const SUITES = { hunks: hunksSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, daemon: daemonSuite };
+const SUITES = { hunks: hunksSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite };
 
 export function run(): Promise<void> {
   const report = process.env.MOCHA_JSON;

@@ -1,0 +1,166 @@
+import * as assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { FileopsApi } from '../src/api';
+import type { Insides } from '../src/extension';
+import type { Session } from '../src/protocol';
+import { McpAgent } from './mcpAgent';
+import { closeAll, disk, file, isShared, open, type Review, shownDiffs, until, world } from './world';
+
+export function sharedSuite(): void {
+  describe('one daemon for this window and agents outside of it', () => {
+    let api: FileopsApi;
+    let insides: Insides;
+    let agent: McpAgent;
+    before(async function () {
+      if (!isShared) return this.skip();
+      ({ api, insides } = await world());
+      agent = await McpAgent.start(await api.mcpServer(), 'painter');
+    });
+    beforeEach(closeAll);
+    after(async () => {
+      if (agent) await agent.end();
+      await closeAll();
+    });
+
+    const painter = (): Promise<Session> =>
+      until(() => insides.sessions.all.find(session => session.host === 'painter'), 'the agent is listed');
+    const shown = (): Promise<Review> => until(() => {
+      const [review] = insides.reviews.waiting;
+      return review?.kind === 'edit' && insides.panes.isShown(review.pane) ? review : undefined;
+    }, 'a review is shown');
+    const edit = (path: string, old_string: string, new_string: string) =>
+      agent.call('Edit', { file_path: path, old_string, new_string });
+
+    it('says that it is shared', () => {
+      assert.equal(insides.daemon.sharing.kind, 'shared');
+    });
+
+    it('lists an agent with what it has read', async () => {
+      const path = file('a = 1\n');
+      await agent.call('Read', { file_path: path });
+      const session = await until(async () => {
+        const found = await painter();
+        return found.n_reads > 0 ? found : undefined;
+      }, 'its read is counted');
+      const { label, description, contextValue } = insides.sessions.getTreeItem(session);
+      assert.equal(label, session.label);
+      assert.match(String(label), /painter/);
+      assert.match(String(description), /ask before each edit · \d+ reads?/);
+      assert.equal(contextValue, 'session');
+      assert.ok(session.connected);
+    });
+
+    it('an agent sees unsaved text', async () => {
+      const path = file('a = 1\n');
+      const editor = await open(path);
+      await editor.edit(change => change.insert(new vscode.Position(0, 0), 'unsaved = 0\n'));
+      const { text } = await agent.call('Read', { file_path: path });
+      assert.match(text, /1→unsaved = 0/);
+      await editor.document.save();
+    });
+
+    it('its edit waits here with its name, and is marked and in the history once accepted', async () => {
+      const path = file('a = 1\nb = 2\n');
+      const editor = await open(path);
+      await agent.call('Read', { file_path: path });
+      const answer = edit(path, 'a = 1', 'a = 3');
+      const review = await shown();
+      assert.equal(review.agent, (await painter()).label);
+      assert.ok(vscode.window.tabGroups.all.flatMap(group => group.tabs).some(tab => tab.label.includes(`edit by ${review.agent} waits`)));
+      assert.ok(String(insides.reviewView.getTreeItem(review).description).includes(review.agent));
+      assert.equal(disk(path), 'a = 1\nb = 2\n');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await answer).isError, false);
+      assert.equal(disk(path), 'a = 3\nb = 2\n');
+      await until(() => insides.marks.at(editor.document.uri).length === 1, 'its line is marked');
+      assert.equal(insides.marks.at(editor.document.uri)[0]!.start, 0);
+      const session = await painter();
+      const entries = await api.history({ file_path: path });
+      assert.equal(entries[0]!.session_id, session.session_id);
+      await insides.history.undo({ edit_id: entries[0]!.edit_id });
+      assert.equal(disk(path), 'a = 1\nb = 2\n');
+      await until(() => insides.marks.at(editor.document.uri).length === 0, 'the mark went with the edit');
+    });
+
+    it('a rejection reaches the agent', async () => {
+      const path = file('a = 1\n');
+      await agent.call('Read', { file_path: path });
+      const answer = edit(path, 'a = 1', 'a = 3');
+      await insides.reviews.decide(await shown(), 'reject');
+      assert.equal((await answer).isError, true);
+      assert.equal(disk(path), 'a = 1\n');
+    });
+
+    it('the mode of one agent is set in the view', async () => {
+      const path = file('a = 1\n');
+      await agent.call('Read', { file_path: path });
+      const { session_id } = await painter();
+      const setTo = (mode: string) => until(() => insides.sessions.all.some(s => s.session_id === session_id && s.approval_mode === mode), `the mode is ${mode}`);
+      await api.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
+      await setTo('auto_edit');
+      assert.equal((await edit(path, 'a = 1', 'a = 3')).isError, false);
+      assert.equal(disk(path), 'a = 3\n');
+      await api.request('fileops/setApprovalMode', { session_id, mode: 'default' });
+      await setTo('default');
+    });
+
+    it('an agent that leaves withdraws its review, and stays listed as gone', async () => {
+      const path = file('a = 1\n');
+      const guest = await McpAgent.start(await api.mcpServer({ session: 'short visit' }), 'guest');
+      await guest.call('Read', { file_path: path });
+      const answer = guest.call('Edit', { file_path: path, old_string: 'a', new_string: 'b' }).catch(() => undefined);
+      await shown();
+      await guest.end();
+      await answer;
+      await until(() => insides.reviews.waiting.length === 0 && shownDiffs().length === 0, 'the review is gone');
+      assert.equal(disk(path), 'a = 1\n');
+      await until(() => insides.sessions.all.some(session => session.host === 'guest' && !session.connected), 'it is listed as gone');
+    });
+
+    /** The daemon itself, not this window's connection to it. */
+    async function status(): Promise<{ pid: number }> {
+      const { command, args } = await api.mcpServer();
+      const front = args.slice(0, args.indexOf('mcp'));
+      return JSON.parse(execFileSync(command, [...front, 'status', '--json'], { encoding: 'utf8' })) as { pid: number };
+    }
+
+    it('a shared daemon that is killed is started again, and the agent goes on', async () => {
+      const path = file('a = 1\n');
+      const { pid } = await status();
+      process.kill(pid, 'SIGKILL');
+      await until(() => api.state !== 'running', 'it is noticed');
+      await until(() => api.state === 'running', 'it runs again');
+      assert.equal(insides.daemon.sharing.kind, 'shared');
+      assert.notEqual((await status()).pid, pid);
+      assert.match((await agent.call('Read', { file_path: path })).text, /1→a = 1/);
+      await painter();
+      await vscode.commands.executeCommand('fileops.restart'); // crashes are counted from here
+      await vscode.commands.executeCommand('notifications.clearAll');
+    });
+
+    it('where the shared daemon cannot be used the window has a private one, and says why', async () => {
+      const socket = process.env.FILEOPS_SOCKET!;
+      const unsafe = path.join(path.dirname(file('')), 'open');
+      fs.mkdirSync(unsafe, { mode: 0o755 });
+      fs.chmodSync(unsafe, 0o755);
+      process.env.FILEOPS_SOCKET = path.join(unsafe, 'arbiter.sock');
+      try {
+        await vscode.commands.executeCommand('fileops.restart');
+        await until(() => api.state === 'running', 'a private one runs');
+        const { sharing } = insides.daemon;
+        assert.ok(sharing.kind === 'private' && sharing.reason?.includes(unsafe), JSON.stringify(sharing));
+        assert.equal((await api.read({ file_path: file('a = 1\n') })).status, 'success');
+        assert.deepEqual(insides.sessions.all, []);
+      } finally {
+        process.env.FILEOPS_SOCKET = socket;
+        await vscode.commands.executeCommand('fileops.restart');
+        await until(() => api.state === 'running', 'it runs');
+        await vscode.commands.executeCommand('notifications.clearAll');
+      }
+      assert.equal(insides.daemon.sharing.kind, 'shared');
+    });
+  });
+}
