@@ -23,6 +23,10 @@ from fileops.lsp.server import DID_CHANGE_SESSIONS
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, correction, sessions, stats, views
 from fileops.wire import types as wire
+from hosts.hosts import Place, codex_at, program
+from hosts.scripted_model import Call, Say, ScriptedModel, serving
+from hosts.test_hosts import running
+from support.patience import PATIENCE_S
 
 HERE = Path(__file__).parent / "vscode"
 EXTENSION = HERE.parents[2] / "clients" / "vscode"
@@ -107,6 +111,36 @@ def test_a_person_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: P
     env = {"FILEOPS_SHARED": SHARED[editor]}
     done = node("review.mjs", editor, runs / f"review-{editor}", vsix, *images, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def codex_edits(project: Path, home: Path, socket: str) -> list[str]:
+    """Let a real Codex with a scripted model read and edit prices.py; returns what its model read."""
+    path = str(project / "prices.py")
+    edit = {"file_path": path, "old_string": "total * 0.95", "new_string": "total * RATE"}
+    model = ScriptedModel([Call("Read", {"file_path": path}), Call("Edit", edit), Say("ALL-DONE")])
+    home.mkdir()
+    with serving(model), running(codex_at(socket), Place(home, project, model.port)) as (process, log):
+        assert process.wait(2 * PATIENCE_S) == 0, log.read_text("utf-8", "replace")
+    return [result.text for result in model.results]
+
+
+def test_a_person_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Path, tmp_path: Path) -> None:
+    program("codex", "vendor/*/bin/codex")
+    command = [NODE, "codex.mjs", "new", runs / "codex-new", vsix, *pictures()]
+    environment = {**ENVIRONMENT, "FILEOPS_AGENT": "codex"}
+    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
+        assert story.stdout
+        said: list[str] = []
+        read_by_model: list[str] = []
+        for line in story.stdout:
+            said.append(line)
+            if line.startswith("READY "):
+                place = json.loads(line.removeprefix("READY "))
+                read_by_model = codex_edits(Path(place["workspace"]), tmp_path / "home", place["socket"])
+    assert story.returncode == 0, "".join([*said, *read_by_model])
+    text, edited = read_by_model
+    assert "RATE = 0.95  # not saved yet" in text
+    assert "has been updated" in edited
 
 
 def test_the_runs_above_cover_the_extension(vsix: Path, runs: Path) -> None:

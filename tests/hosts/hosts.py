@@ -148,6 +148,23 @@ def start_codex(place: Place, options: list[str]) -> Start:
     return _codex_exec(codex, place, "--dangerously-bypass-hook-trust")  # a person trusts the hook once
 
 
+def codex_at(socket: str) -> Host:
+    """Codex whose server attaches to the daemon at `socket`: Codex hands no variables on that it was not told of."""
+
+    def start(place: Place, options: list[str]) -> Start:
+        started = start_codex(place, options)
+        config = place.home / ".codex" / "config.toml"
+        text = config.read_text(encoding="utf-8")
+        command = '[mcp_servers.fileops]\ncommand = "fileops-server"\n'
+        assert text.count(command) == 1
+        server = PROGRAMS / "fileops-server"  # not the private one that `Place` puts first
+        attached = f'[mcp_servers.fileops]\ncommand = "{server}"\nenv = {{ FILEOPS_SOCKET = "{socket}" }}\n'
+        config.write_text(text.replace(command, attached), encoding="utf-8")
+        return started
+
+    return Host("codex", start, patch_of_codex)
+
+
 def _start_written_codex(place: Place, options: list[str]) -> Start:
     """Merge the configuration into a file that exists, as `mcp config --write` does."""
     codex = program("codex", "vendor/*/bin/codex")

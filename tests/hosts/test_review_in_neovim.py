@@ -13,7 +13,7 @@ from clients import shared_daemon
 from clients.neovim.scene import NO_FLOATS, Scene, scene
 from clients.neovim.terminal import DARK, picture
 from clients.neovim.world import REPOSITORY, neovim
-from hosts.hosts import PROGRAMS, Host, Place, Start, patch_of_codex, start_codex
+from hosts.hosts import Place, codex_at
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
 from support.patience import PATIENCE_S
@@ -37,25 +37,6 @@ def shot(shop: Scene, name: str, folder: Path) -> None:
     shop.terminal.shows_no(":Fileops")
     picture(shop.terminal, DARK, target)
     assert target.read_bytes().startswith(b"\x89PNG")
-
-
-def codex_at(socket: str) -> Host:
-    """Codex whose server attaches to the daemon at `socket`: Codex hands no variables on that it was not told of."""
-
-    def start(place: Place, options: list[str]) -> Start:
-        started = start_codex(place, options)
-        config = place.home / ".codex" / "config.toml"
-        text = config.read_text(encoding="utf-8")
-        command = '[mcp_servers.fileops]\ncommand = "fileops-server"\n'
-        assert text.count(command) == 1
-        server = PROGRAMS / "fileops-server"  # not the private one that `Place` puts first
-        env = f'env = {{ {shared_daemon.SOCKET} = "{socket}" }}\n'
-        config.write_text(
-            text.replace(command, f'[mcp_servers.fileops]\ncommand = "{server}"\n{env}'), encoding="utf-8"
-        )
-        return started
-
-    return Host("codex", start, patch_of_codex)
 
 
 def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> None:
