@@ -5,7 +5,14 @@ from fileops_client._connection import PendingCall, RequestHandler
 from fileops_client._opening import Opening
 from fileops_client._session import Session
 from fileops_client.callbacks import Answer, AskingSession, CommandQuestion, CorrectionRequest, Question
-from fileops_client.errors import CallbackFailed, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
+from fileops_client.errors import (
+    AttachRefused,
+    CallbackFailed,
+    ConnectionLost,
+    RequestTimeout,
+    ResponseError,
+    ServerMissing,
+)
 from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
 from fileops_client.models import (
@@ -36,6 +43,7 @@ __all__ = [
     "Answer",
     "ApprovalMode",
     "AskingSession",
+    "AttachRefused",
     "Attachment",
     "BecameStale",
     "CallStats",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 import msgspec
 
-from fileops_client import _in_process
+from fileops_client import _attached, _in_process
+from fileops_client._attached import Role
 from fileops_client._capabilities import announced
 from fileops_client._connection import Connection, PendingCall
 from fileops_client._opening import Opening
@@ -32,6 +33,7 @@ from fileops_client.subscriptions import EventContext, EventHub, Listener, Subsc
 if TYPE_CHECKING:
     from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
 
+NAME = "fileops-client"
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
 LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's MessageType
@@ -56,11 +58,11 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
     failed: ResponseError (refused by the protocol), ConnectionLost (daemon gone), RequestTimeout, CallbackFailed.
     """
 
-    def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None) -> None:
+    def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> None:
         self.timeout_s = setup.timeout_s
         self.server_info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
-        self._launch, self._setup, self._parent_pid = launch, setup, parent_pid
+        self._launch, self._setup, self._parent_pid, self._name = launch, setup, parent_pid, name
         self._callbacks = Callbacks()
         self._handlers = {
             **(setup.handlers or {}),
@@ -115,6 +117,42 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
         return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
     @classmethod
+    def attach(
+        cls,
+        *,
+        socket: FilePath | None = None,
+        role: Role = "agent",
+        host: str = NAME,
+        session: str | None = None,
+        command: Sequence[str] | None = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
+
+        socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
+        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
+        its sessions. session: a name under which a program that attaches again continues with what it has read.
+        command: starts the server, by default `python -m fileops` with this interpreter. The other parameters are
+        those of SetupOptions. Opening also raises AttachRefused.
+        Raises: ValueError, if an agent has a reviewer, which would never be asked.
+        """
+        chosen = Setup(**setup)
+        if role == "agent":
+            for name, reviewer in (("confirm_edit", chosen.confirm_edit), ("confirm_command", chosen.confirm_command)):
+                if reviewer is not None:
+                    raise ValueError(f'{name} needs the role "editor": the users of editors decide on edits of agents')
+        launch = partial(
+            _attached.launch,
+            socket=None if socket is None else os.fspath(socket),
+            role=role,
+            host=host,
+            session=session,
+            roots=[os.path.abspath(folder) for folder in chosen.folders],
+            command=command,
+        )
+        return cls._opening(launch, chosen, parent_pid=os.getpid(), name=host)
+
+    @classmethod
     def in_process(
         cls,
         *,
@@ -143,9 +181,9 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
         return cls._opening(launch, Setup(**setup), parent_pid=None)
 
     @classmethod
-    def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None) -> Opening[Self]:
+    def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> Opening[Self]:
         async def begin() -> Self:
-            client = cls(launch, setup, parent_pid=parent_pid)
+            client = cls(launch, setup, parent_pid=parent_pid, name=name)
             await client._begin()
             return client
 
@@ -298,7 +336,7 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
             "initialize",
             {
                 "processId": self._parent_pid,
-                "clientInfo": {"name": "fileops-client"},
+                "clientInfo": {"name": self._name},
                 "rootUri": uri_of(folders[0]) if folders else None,
                 "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
                 "capabilities": announced(self._handlers, self._setup.capabilities or {}),

@@ -53,6 +53,20 @@ class ServerMissing(OSError):
     """The server could not be started, reached or imported."""
 
 
+class AttachRefused(ConnectionError):
+    """The shared daemon did not take this program. `start` serves it without one.
+
+    reason: "attach" (the versions of the handshake differ), "uid" (of another user), "confined" (this program or the
+    daemon is in a sandbox), "full", "retiring", "bad" (what listens is no daemon, or the program's line is wrong), or
+    "silent". ends_soon: the daemon is ending by itself.
+    """
+
+    def __init__(self, reason: str, message: str, *, ends_soon: bool = False) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.ends_soon = ends_soon
+
+
 REQUEST_CANCELLED = -32800
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601

@@ -1,26 +1,32 @@
 """The ways to run a client, as one fixture: the contract suite runs over all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from fileops_client import FileOpsClient, Opening
+from support.daemon_process import Place, place
 
 Start = Callable[..., Opening[FileOpsClient]]
 
 
-def _start(**setup: Any) -> Opening[FileOpsClient]:
-    return FileOpsClient.start(**setup)
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """The place of a shared daemon that ends with the test."""
+    with place() as made:
+        for name, value in made.env.items():
+            monkeypatch.setenv(name, value)
+        yield made
 
 
-def _in_process(**setup: Any) -> Opening[FileOpsClient]:
-    return FileOpsClient.in_process(**setup)
-
-
-WAYS: dict[str, Start] = {"start": _start, "in_process": _in_process}
-
-
-@pytest.fixture(params=sorted(WAYS))
+@pytest.fixture(params=["start", "in_process", "attach"])
 def start(request: pytest.FixtureRequest) -> Start:
-    return WAYS[request.param]
+    if request.param != "attach":
+        return getattr(FileOpsClient, request.param)
+    place_of_daemon: Place = request.getfixturevalue("shared")
+
+    def attach(**setup: Any) -> Opening[FileOpsClient]:
+        return FileOpsClient.attach(socket=place_of_daemon.socket, role="editor", **setup)
+
+    return attach
