@@ -35,6 +35,7 @@ def build_workspace(
     freshness_mode: "FreshnessRule",
     remote: "RouterFileSystem | None" = None,
     is_on_disk: bool = True,
+    has_many_clients: bool = False,
 ) -> "Workspace":
     """Build what clients share, over files as their users see them.
 
@@ -58,7 +59,10 @@ def build_workspace(
         open_watch=factory.open_directory_watch if is_on_disk else None, moved=moved, is_open=files.is_open,
     )  # fmt: skip
     files.on_change = freshness.hint
-    return Workspace(fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins())
+    return Workspace(
+        fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(),
+        has_many_clients=has_many_clients,
+    )  # fmt: skip
 
 
 def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "FileSystem":

@@ -121,7 +121,12 @@ class SharedParts:
         self.files = OverlayFileSystem(parts.encoded_files(self.remote or world.disk, rules))
         history = History(parts.persistent_store(warn) if self._history == "persistent" else None)
         self.workspace: Workspace = parts.build_workspace(
-            self.files, world.router, history, freshness_mode="mtime", remote=self.remote
+            self.files,
+            world.router,
+            history,
+            freshness_mode="mtime",
+            remote=self.remote,
+            has_many_clients=True,
         )
 
     def close_sinks(self) -> None:

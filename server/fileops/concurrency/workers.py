@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar
@@ -19,7 +20,10 @@ from fileops.concurrency.shares import LOCAL, PLUGIN, NeedsShare, Share
 from fileops.model.errors import Cancelled
 
 T = TypeVar("T")
+Turns = asyncio.Semaphore  # of one client: how many of its jobs may have or await a thread
 
+N_SHARED = 40  # of a daemon with many clients: ten that wait for hung mounts leave none
+N_OF_A_CLIENT = 4  # in such a daemon, so that a mount of one that hangs does not stop the others
 N_LOCAL = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
 N_OF_A_SHARE = 8  # an editor, a mapped host, an undo: more at once would not be served faster
 N_FOR_PLUGINS = 4  # each may keep a process
@@ -28,9 +32,12 @@ CLEAR_UP_S = 4.0  # for what a cancelled job has made: many syncs of a busy disk
 
 
 class _Job(Generic[T]):
-    __slots__ = ("_failure", "_is_done", "_loop", "_result", "_token", "_waiter", "_work")
+    __slots__ = ("_failure", "_is_done", "_loop", "_result", "_token", "_turns", "_waiter", "_work")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, token: CancelToken, work: Callable[[], T]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, token: CancelToken, work: Callable[[], T], turns: Turns | None
+    ) -> None:
+        self._turns = turns
         self._loop = loop
         self._token = token
         self._work = work
@@ -55,6 +62,8 @@ class _Job(Generic[T]):
 
     def _finish(self) -> None:
         self._is_done = True
+        if self._turns is not None:  # not before: the thread of a cancelled job may still wait for the disk
+            self._turns.release()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -91,14 +100,21 @@ class WorkerPool:
         self._n_idle = 0  # threads without a job, less jobs without a thread
         self.is_closed = False
 
-    async def run(self, token: CancelToken, work: Callable[[], T]) -> T:
+    async def run(self, token: CancelToken, work: Callable[[], T], turns: Turns | None = None) -> T:
         """The result of `work` from a worker thread. A cancel either prevents its commit or is too late for it.
 
         If it prevents the commit, temp files are removed before this returns, unless that takes longer than CLEAR_UP_S.
         Raises: CancelledError, and what `work` raises.
         """
-        job = _Job(asyncio.get_running_loop(), token, work)
-        self._submit(job)
+        if turns is not None:
+            await turns.acquire()
+        job = _Job(asyncio.get_running_loop(), token, work, turns)
+        try:
+            self._submit(job)
+        except asyncio.CancelledError:  # the pool is closed
+            if turns is not None:
+                turns.release()
+            raise
         while True:
             try:
                 await job.wait()
@@ -175,20 +191,30 @@ class SharedWorkers:
     threads for the disk.
     """
 
-    def __init__(self) -> None:
-        self._pools: dict[frozenset[Share] | None, WorkerPool] = {LOCAL: WorkerPool(N_LOCAL)}
+    def __init__(self, *, has_many_clients: bool = False) -> None:
+        self._local = WorkerPool(N_SHARED if has_many_clients else N_LOCAL)
+        self._pools: dict[frozenset[Share] | None, WorkerPool] = {LOCAL: self._local}
+        self._has_many_clients = has_many_clients
+        self._turns: Turns | None = None
         self._elsewhere: Counter[str] = Counter()
-        self._is_closed = False
         self.on_moved: set[Callable[[], None]] = set()
 
     async def run(self, token: CancelToken, work: Callable[[], T], place: str = "") -> T:
         """See WorkerPool.run. place: the key under which `n_elsewhere` counts this work."""
         try:
-            return await self._pool(LOCAL).run(token, work)
+            return await self._local.run(token, work, self._turns)
         except NeedsShare as found:
             first = found.share
         with self._counted(place):
             return await self._run_elsewhere(first, token, work)
+
+    def of_client(self) -> "SharedWorkers":
+        """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once."""
+        if not self._has_many_clients:
+            return self
+        view = copy(self)
+        view._turns = asyncio.Semaphore(N_OF_A_CLIENT)
+        return view
 
     async def run_apart(self, token: CancelToken, work: Callable[[], T]) -> T:
         """Run work that cannot start again half-way in separate threads, which may wait for every share."""
@@ -231,7 +257,7 @@ class SharedWorkers:
 
     def close(self) -> None:
         """See WorkerPool.close; all of them at once."""
-        self._is_closed = True
+        self._local.is_closed = True  # from now on there are no further pools
         closing = [threading.Thread(target=pool.close, daemon=True) for pool in self._pools.values()]
         for thread in closing:
             thread.start()
@@ -241,7 +267,7 @@ class SharedWorkers:
     def _pool(self, needs: frozenset[Share] | None) -> WorkerPool:
         pool = self._pools.get(needs)
         if pool is None:
-            if self._is_closed:
+            if self._local.is_closed:
                 raise asyncio.CancelledError
             n_threads = N_FOR_PLUGINS if needs is not None and PLUGIN in needs else N_OF_A_SHARE
             pool = self._pools[needs] = WorkerPool(n_threads, needs)

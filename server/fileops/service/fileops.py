@@ -98,7 +98,7 @@ class FileOps:
         )  # fmt: skip
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
-        self._path_locks, self._workers = workspace.path_locks, workspace.workers
+        self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client()
         self._modes, self._sessions = workspace.modes, workspace.sessions
         self.files = SessionFiles(
             fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity

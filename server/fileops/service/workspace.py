@@ -31,11 +31,12 @@ class Workspace:
         history: History,
         clock: Clock,
         plugins: "Plugins | None" = None,
+        has_many_clients: bool = False,
     ) -> None:
         self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
         self._plugins = plugins
         self.path_locks = PathLocks()
-        self.workers = SharedWorkers()
+        self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.committer = Committer(fs=fs, clock=clock, journal=history)
         self.edit_history = EditHistory(fs=fs, history=history)
         # Of all sessions, by full name:

@@ -8,7 +8,7 @@ import pytest
 
 from fileops.concurrency import deferred, shares
 from fileops.concurrency.cancellation import CancelToken
-from fileops.concurrency.workers import N_OF_A_SHARE, SharedWorkers, WorkerPool
+from fileops.concurrency.workers import N_OF_A_CLIENT, N_OF_A_SHARE, N_SHARED, SharedWorkers, WorkerPool
 from fileops.model.errors import ApplyRefused, Cancelled
 
 
@@ -274,3 +274,25 @@ async def test_nothing_begins_in_any_share_after_the_end() -> None:
             await workers.run(CancelToken(), needing(*needed))
     with pytest.raises(asyncio.CancelledError):
         await workers.run_apart(CancelToken(), needing())
+
+
+async def test_client_whose_mount_hangs_keeps_few_threads_from_the_others_also_if_it_cancels() -> None:
+    workers, release, has_begun = SharedWorkers(has_many_clients=True), threading.Event(), threading.Semaphore(0)
+    hung, other = workers.of_client(), workers.of_client()
+
+    def wait_for_the_mount() -> bool:
+        has_begun.release()
+        return release.wait(20)
+
+    waiting = [asyncio.create_task(hung.run(CancelToken(), wait_for_the_mount)) for _ in range(N_SHARED + 1)]
+    for _ in range(N_OF_A_CLIENT):
+        assert await asyncio.to_thread(has_begun.acquire, timeout=20)
+    for task in waiting[:N_OF_A_CLIENT]:  # their threads go on waiting
+        task.cancel()
+    async with asyncio.timeout(20):
+        assert await other.run(CancelToken(), lambda: "other") == "other"
+    assert not has_begun.acquire(blocking=False)
+    release.set()
+    ended = await asyncio.gather(*waiting, return_exceptions=True)
+    assert ended.count(True) == len(waiting) - N_OF_A_CLIENT
+    workers.close()
