@@ -21,12 +21,12 @@ MAX_TEXT_CHARS = 4096
 _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
 Role = Literal["editor", "agent"]
-Command = Literal["status", "stop", "outcome"]
+Command = Literal["status", "stop", "outcome", "notices", "reset"]
 Reason = Literal["attach", "uid", "confined", "full", "retiring", "bad"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
-COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome")
+COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset")
 # What the environment may say of the agent's host. Nothing else of it is sent: it contains secrets.
 _HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}
@@ -111,6 +111,11 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
         options=_object(request, "options"),
         pid=pid if isinstance(pid, int) else 0,
     )
+
+
+def hooked_session_of(request: ControlRequest) -> tuple[str, str]:
+    """Return how the session's name begins, and the id that its host gave it. Raises: BadRequest."""
+    return _text(request.params, "host"), _text(request.params, "session")
 
 
 def host_name(text: str) -> str:

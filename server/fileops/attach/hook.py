@@ -1,4 +1,4 @@
-"""The command `mcp hook`: answers a host's hook, so that agents use the tools of fileops-server.
+"""The command `mcp hook`: answers a host's hook, so that agents use our tools and hear of the changes of others.
 
 The host starts one process per tool call and waits for it. For that reason this module imports the standard library
 only, and it waits for its input for a limited time. An input that it does not understand is no reason to stop the host:
@@ -34,6 +34,7 @@ EDITS = {
     "codex": {"apply_patch", "Edit", "Write"},
     "gemini": {"replace", "write_file"},
 }
+WRITES = {"Write": "Write", "write_file": "Write"}  # our tool for it, which all configurations of `mcp config` offer
 READS = {"claude": {"Read"}, "claude-plugin": {"Read"}, "codex": set[str](), "gemini": {"read_file"}}
 PREFIX = {
     "claude": "mcp__fileops__",
@@ -42,6 +43,8 @@ PREFIX = {
     "gemini": "mcp_fileops_",
 }
 EVENTS = {"PreToolUse", "BeforeTool"}
+AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
+FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
 class UnusableInput(Exception):
@@ -51,8 +54,9 @@ class UnusableInput(Exception):
 def main(options: "argparse.Namespace") -> int:
     """The exit status. It is always 0: other ones stop some hosts."""
     try:
-        event = _parsed(_read_input(STDIN, time.monotonic() + MAX_WAIT_S))
-        answer = answer_to(options.host, event)
+        deadline = time.monotonic() + MAX_WAIT_S
+        event = _parsed(_read_input(STDIN, deadline))
+        answer = answer_to(options.host, event) or _shared_answer(options.host, event, deadline)
     except UnusableInput as error:
         sys.stderr.write(f"fileops-server mcp hook: {error}\n")
         return 0
@@ -70,9 +74,26 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     if not isinstance(tool, str):
         raise UnusableInput(f"the event {name} has no tool_name")
     if tool in EDITS[host]:
-        return _refusal(host, name, f"Use {PREFIX[host]}Edit.")
+        return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
     if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
         return _refusal(host, name, f"Use {PREFIX[host]}Read.")
+    return None
+
+
+def _shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    """Return the answer with what others changed in files that the session has read; None if there is nothing."""
+    name, session, tool = event.get("hook_event_name"), event.get("session_id"), event.get("tool_name")
+    if not isinstance(session, str) or not session:
+        return None
+    if name == "SessionStart" and event.get("source") in FORGETTING:
+        from fileops.attach import hooked_session
+
+        hooked_session.reset(host, session, deadline)
+    elif name in AFTERWARDS and not (isinstance(tool, str) and tool.startswith(PREFIX[host])):  # ours say it themselves
+        from fileops.attach import hooked_session
+
+        if texts := hooked_session.notices(host, session, deadline):
+            return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": "\n\n".join(texts)}}
     return None
 
 

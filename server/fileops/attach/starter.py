@@ -87,12 +87,13 @@ def attach(address: Address, line: bytes, *, idle_s: float = IDLE_S) -> Attached
 def ask(address: Address, line: bytes, timeout_s: float) -> Attached:
     """Connect and send the first line, without starting anything. Raises: AddressRefused, NoDaemon, NotAttached."""
     require_private_folder(address.folder, create=False)
+    deadline = time.monotonic() + timeout_s
     for _ in range(ATTEMPTS):
-        connection = connected(address, timeout_s)
+        connection = connected(address, max(deadline - time.monotonic(), _PAUSE_S))
         if connection is None:
             break
         try:
-            return _greeted(connection, line, timeout_s)
+            return _greeted(connection, line, max(deadline - time.monotonic(), _PAUSE_S))
         except _Gone:
             continue
     raise NoDaemon
@@ -151,9 +152,9 @@ def connected(address: Address, timeout_s: float) -> socket.socket | None:
         return None
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise AddressRefused(f"{address.socket} is not a socket of this user. Remove it, or name another socket.")
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection, micros = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), int(timeout_s * 1e6)
     # Not settimeout: a socket that does not block fails at once while the daemon's queue is full.
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(timeout_s), 0))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", *divmod(micros, 10**6)))
     try:
         connection.connect(address.socket)
     except OSError as error:
@@ -205,7 +206,7 @@ def _received_line(connection: socket.socket) -> bytes:
 
 
 def _silent(timeout_s: float) -> str:
-    return f"The shared daemon did not answer within {timeout_s:g} s. `fileops-server stop --now` ends it."
+    return f"The shared daemon did not answer within {round(timeout_s, 1):g} s. `fileops-server stop --now` ends it."
 
 
 # --- starting -----------------------------------------------------------------------------------------------------

@@ -46,5 +46,11 @@ class SharedFileOps:
     def describe(self) -> Sequence[Mapping[str, object]]:
         return self._world.describe()
 
+    async def notices(self, host: str, own_id: str) -> Sequence[str]:
+        return await self._world.notices(host, own_id)
+
+    def reset(self, host: str, own_id: str) -> None:
+        self._world.reset(host, own_id)
+
     def close(self) -> None:
         self._world.close()

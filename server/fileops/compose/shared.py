@@ -82,6 +82,24 @@ class ClientConnection:
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""
 
+    async def notices(self, session_id: str) -> list[str]:
+        """See world.Connection. They count as reported, as with a tool's result."""
+        from fileops.core.presentation.notices import notice_text
+
+        service = self._service
+        if service is None or not self._has_notices:
+            return []
+        told = await service.notices(service.names.local(session_id))
+        return [notice_text(notice) for notice in told.others]
+
+    def reset(self, session_id: str) -> None:
+        if self._service is not None:
+            self._service.files.reset(session_id)
+
+    @property
+    def _has_notices(self) -> bool:
+        return self._service is not None and self._service.settings.notices != "off"
+
     def _folders(self) -> "tuple[str, ...]":
         return () if self._service is None else self._service.folders
 
@@ -246,6 +264,11 @@ class LspConnection(ClientConnection):
 
 class McpConnection(ClientConnection):
     _server: "McpServer | None" = None
+    _options: "McpOptions | None" = None
+
+    @property
+    def _has_notices(self) -> bool:
+        return self._options is not None and self._options.notices == "on"
 
     @property
     def host(self) -> str:
@@ -261,7 +284,7 @@ class McpConnection(ClientConnection):
 
         of = self._attachment
         given = {"session": of.session, "roots": of.roots, **of.options}
-        options = msgspec.convert(given, McpOptions)
+        self._options = options = msgspec.convert(given, McpOptions)
 
         def recover() -> None:
             parts.recover_in_background(self._world.disk.recover_all, server.service.folders)

@@ -28,6 +28,14 @@ class Connection(Protocol):
         """Send the list of sessions, if this is an editor."""
         ...
 
+    async def notices(self, session_id: str) -> list[str]:
+        """Take the texts about what others changed, for a session of this connection."""
+        ...
+
+    def reset(self, session_id: str) -> None:
+        """Forget what a session of this connection has read."""
+        ...
+
 
 class SharedWorld:
     """Disk, open documents, sessions, history and worker threads. They are made for the first client that needs them.
@@ -81,6 +89,18 @@ class SharedWorld:
     def describe(self) -> list[dict[str, object]]:
         """Describe each connection, for `fileops-server status`."""
         return [connection.describe() for connection in tuple(self.connections.values())]
+
+    async def notices(self, host: str, own_id: str) -> list[str]:
+        """Take the texts for a session's hook; none if the session is not known. See SessionRegistry.named."""
+        session = self.sessions.named(host, own_id)
+        connection = None if session is None else self.connections.get(session.connection or "")
+        return [] if session is None or connection is None else await connection.notices(session.session_id)
+
+    def reset(self, host: str, own_id: str) -> None:
+        session = self.sessions.named(host, own_id)
+        connection = None if session is None else self.connections.get(session.connection or "")
+        if session is not None and connection is not None:
+            connection.reset(session.session_id)
 
     def close(self) -> None:
         """Finish the commits that have begun. Blocks; call it once all connections have ended."""

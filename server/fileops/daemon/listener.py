@@ -18,7 +18,6 @@ from fileops.attach.address import Address
 from fileops.attach.handshake import (
     ATTACH,
     LINE_S,
-    MAX_LINE_BYTES,
     Attachment,
     AttachMismatch,
     BadRequest,
@@ -26,10 +25,12 @@ from fileops.attach.handshake import (
     Reason,
     answer_line,
     control_answer_line,
+    hooked_session_of,
     parse_request,
     refusal_line,
 )
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
+from fileops.daemon.lines import client_closed, is_closed, received_line, send
 from fileops.daemon.peer import Peer, peer_of, refusal_of
 from fileops.rpc.standard_io import BROKEN, Session
 
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 60.0  # between two looks whether the socket is still this daemon's
 ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
-LINGER_S = 2.0  # for a client to close its end after the daemon did
+HOOK_S = 1.0  # for the notices that a hook asks for; the host's user waits
 
 _MESSAGES: dict[Reason, str] = {
     "attach": f"The shared daemon is fileops-server {__version__}, which attaches other versions only.",
@@ -61,6 +62,14 @@ class SharedService(Protocol):
 
     def describe(self) -> Sequence[Mapping[str, object]]:
         """Describe the clients: `name`, the `roots` in force, and `sessions`, their ids."""
+        ...
+
+    async def notices(self, host: str, own_id: str) -> Sequence[str]:
+        """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
+        ...
+
+    def reset(self, host: str, own_id: str) -> None:
+        """Forget what a session has read."""
         ...
 
     def close(self) -> None:
@@ -185,7 +194,7 @@ class Listener:
                 peer = peer_of(connection)
                 refusal = refusal_of(connection, peer)  # before its first byte is read
                 async with asyncio.timeout(LINE_S):
-                    line = await _received_line(connection)
+                    line = await received_line(connection)
             except (OSError, TimeoutError) as fault:
                 log.debug("a client did not say who it is: %r", fault)
                 return
@@ -200,18 +209,18 @@ class Listener:
             request = parse_request(line)
         except AttachMismatch as mismatch:
             self._connections.note_refused(mismatch.about, peer, "attach")
-            return await _send(connection, refusal_line("attach", _MESSAGES["attach"]))
+            return await send(connection, refusal_line("attach", _MESSAGES["attach"]))
         except BadRequest as fault:
-            return await _send(connection, refusal_line("bad", f"The first line is not a request to attach: {fault}."))
+            return await send(connection, refusal_line("bad", f"The first line is not a request to attach: {fault}."))
         if refusal is None and isinstance(request, Attachment):
             refusal = "retiring" if self._is_retiring else "full" if self._connections.is_full else None
         if refusal is not None:
             if isinstance(request, Attachment) and refusal != "retiring":
                 self._connections.note_refused(described(request), peer, refusal)
-            return await _send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
+            return await send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
         match request:
             case ControlRequest():
-                return await _send(connection, self._control(request))
+                return await self._control(connection, request)
             case Attachment():
                 return await self._serve_session(connection, self._connections.enter(request, peer))
             case _:
@@ -224,13 +233,13 @@ class Listener:
         try:
             fd = connection.fileno()
             client.session = self._service.open_session(client.attachment, client.name, fd, fd)
-            await _send(connection, answer_line(client.name))
+            await send(connection, answer_line(client.name))
             connection.setblocking(True)  # the writer's thread waits; the reader is called when there is something
             ended = await client.session.serve()
             status = ended.status
             self.is_stuck = self.is_stuck or ended.n_stuck > 0 or not ended.is_closed
         except BadRequest as fault:
-            await _send(connection, refusal_line("bad", f"{fault}."))
+            await send(connection, refusal_line("bad", f"{fault}."))
         finally:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_WR)  # a thread that is still writing fails now
@@ -239,11 +248,19 @@ class Listener:
             self._empty_since = time.monotonic()
             log.info("%s left with status %d", client.name, status)
         if not self._is_ending:
-            await _client_closed(connection)  # its pump may ask for the outcome before
+            await client_closed(connection)  # its pump may ask for the outcome before
 
     # --- about the daemon --------------------------------------------------------------------------------------
 
-    def _control(self, request: ControlRequest) -> bytes:
+    async def _control(self, connection: socket.socket, request: ControlRequest) -> None:
+        try:
+            answer = await self._answer_of(connection, request)
+        except BadRequest as fault:
+            answer = refusal_line("bad", f"{fault}.")
+        await send(connection, answer)
+
+    async def _answer_of(self, connection: socket.socket, request: ControlRequest) -> bytes:
+        """Raises: BadRequest."""
         match request.command:
             case "status":
                 return control_answer_line(
@@ -256,45 +273,25 @@ class Listener:
                 return control_answer_line(n_connections=len(self._connections))
             case "outcome":
                 return control_answer_line(status=self._connections.outcome_of(request.params.get("connection")))
+            case "notices":
+                return control_answer_line(texts=await self._notices(connection, request))
+            case "reset":
+                self._service.reset(*hooked_session_of(request))
+                return control_answer_line()
             case _:
                 assert_never(request.command)
 
-
-async def _received_line(connection: socket.socket) -> bytes | None:
-    """The client's line; None if it is too long or the client is gone. What follows stays in the socket."""
-    line = b""
-    while not line.endswith(b"\n"):
-        await _readable(connection)
-        seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
-        n_bytes = seen.find(b"\n") + 1 or len(seen)
-        if not seen or len(line) + n_bytes > MAX_LINE_BYTES:
-            return None
-        line += connection.recv(n_bytes)
-    return line
-
-
-async def _client_closed(connection: socket.socket) -> None:
-    """Wait a moment until the client has closed its end. What it still sends is dropped."""
-    connection.setblocking(False)
-    with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(LINGER_S):
-            while await asyncio.get_running_loop().sock_recv(connection, MAX_LINE_BYTES):
-                pass
-
-
-async def _readable(connection: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    readable = loop.create_future()
-    loop.add_reader(connection, lambda: readable.done() or readable.set_result(None))
-    try:
-        await readable
-    finally:
-        loop.remove_reader(connection)
-
-
-async def _send(connection: socket.socket, line: bytes) -> None:
-    async with asyncio.timeout(LINE_S):
-        await asyncio.get_running_loop().sock_sendall(connection, line)
+    async def _notices(self, connection: socket.socket, request: ControlRequest) -> list[str]:
+        """Take the texts for a hook. Nothing is reported after it has given up."""
+        host, own_id = hooked_session_of(request)
+        within_s = request.params.get("within_s")
+        texts: Sequence[str] = ()
+        if is_closed(connection):
+            return []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
+                texts = await self._service.notices(host, own_id)
+        return list(texts)
 
 
 def inode_of(path: str) -> tuple[int, int] | None:

@@ -91,6 +91,8 @@ class NoticeBoard:
             n_chars = len(notice_text(about))
             self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
         for change in found.others:
+            if change.path in before and before[change.path][0] == change.digest:
+                continue  # reported since it was found, by a result or a hook
             notice = notice_of(change)
             n_chars += len(notice_text(notice))
             n_files = len(others) + (about is not None)

@@ -11,7 +11,7 @@ import pytest
 
 from fileops.attach import hook
 
-EDIT, READ = "Use mcp__fileops__Edit.", "Use mcp__fileops__Read."
+EDIT, READ, WRITE = (f"Use mcp__fileops__{tool}." for tool in ("Edit", "Read", "Write"))
 PLUGIN = "Use mcp__plugin_fileops_fileops__"
 LET_THROUGH = None
 
@@ -30,7 +30,7 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
     ("host", "stdin", "reason"),
     [
         ("claude", event("Edit"), EDIT),
-        ("claude", event("Write"), EDIT),
+        ("claude", event("Write"), WRITE),
         ("claude", event("MultiEdit"), EDIT),
         ("claude", event("NotebookEdit"), EDIT),
         ("claude", event("Read"), READ),
@@ -45,9 +45,10 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
         ("claude", json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "hello"}), LET_THROUGH),
         ("claude", json.dumps({"hook_event_name": "SessionStart", "source": "clear"}), LET_THROUGH),
         ("claude-plugin", event("Edit"), PLUGIN + "Edit."),
+        ("claude-plugin", event("Write"), PLUGIN + "Write."),
         ("claude-plugin", event("Read"), PLUGIN + "Read."),
         ("codex", event("apply_patch"), EDIT),
-        ("codex", event("Write"), EDIT),
+        ("codex", event("Write"), WRITE),
         ("codex", event("Bash"), LET_THROUGH),
     ],
 )
@@ -67,7 +68,12 @@ def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | N
 
 
 @pytest.mark.parametrize(
-    ("tool", "reason"), [("replace", "Use mcp_fileops_Edit."), ("read_file", "Use mcp_fileops_Read.")]
+    ("tool", "reason"),
+    [
+        ("replace", "Use mcp_fileops_Edit."),
+        ("write_file", "Use mcp_fileops_Write."),
+        ("read_file", "Use mcp_fileops_Read."),
+    ],
 )
 def test_hook_of_gemini_refuses_in_its_own_form(tool: str, reason: str) -> None:
     done = run("gemini", event(tool, name="BeforeTool"))

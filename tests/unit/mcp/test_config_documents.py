@@ -80,6 +80,20 @@ def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> Non
     assert "trusted" in text
 
 
+@pytest.mark.parametrize(
+    ("host", "file"),
+    [("claude", ".claude/settings.json"), ("claude-plugin", "hooks/hooks.json"), ("codex", "~/.codex/hooks.json")],
+)
+def test_config_of_host_asks_for_notices_by_hooks(host: str, file: str) -> None:
+    hooks = documents(printed(host))[file]["hooks"]
+    run = [{"type": "command", "command": f"fileops-server mcp hook {host}"}]
+    assert {name: entries for name, entries in hooks.items() if name != "PreToolUse"} == {
+        "PostToolUse": [{"matcher": "^Bash$", "hooks": run}],
+        "UserPromptSubmit": [{"hooks": run}],
+        "SessionStart": [{"matcher": "clear|compact", "hooks": run}],
+    }
+
+
 def test_config_of_codex_holds_the_hook() -> None:
     parsed = documents(printed("codex"))
     config = parsed["~/.codex/config.toml"]

@@ -137,6 +137,13 @@ def test_content_is_reported_once_and_another_content_again() -> None:
         assert it.told_files() == ["/w/a"]
 
 
+def test_content_found_twice_at_once_is_reported_once() -> None:
+    with desk({"a": b"a\n"}) as it:
+        it.fs.put("/w/a", b"A\n")
+        found = [it.board.find("a", None, lambda _path: True) for _ in range(2)]
+        assert [len(it.board.report("a", each).others) for each in found] == [1, 0]
+
+
 def test_own_edit_is_not_reported() -> None:
     with desk({"a": b"a\n"}) as it:
         it.session.write("/w/a", b"mine\n")

@@ -102,7 +102,12 @@ def _server(command: str, **options: object) -> dict[str, object]:
 
 def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
     run = {"type": "command", "command": f"{shlex.quote(command)} mcp hook {host}"}
-    return {"PreToolUse": [{"matcher": matcher, "hooks": [run]}]}
+    return {
+        "PreToolUse": [{"matcher": matcher, "hooks": [run]}],
+        "PostToolUse": [{"matcher": "^Bash$", "hooks": [run]}],  # what others changed goes with its result
+        "UserPromptSubmit": [{"hooks": [run]}],
+        "SessionStart": [{"matcher": "clear|compact", "hooks": [run]}],  # what was read is out of the model's sight
+    }
 
 
 def _claude(command: str) -> list[Document]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
 from fileops.ports import EventSink
+from fileops.service.hub.names import MAX_ID_CHARS
 
 KEPT_S = 3600.0  # after its connection has ended
 MAX_KEPT = 256  # of these; the longest unused end first
@@ -50,6 +51,18 @@ class SessionRegistry:
     def get(self, session_id: str) -> SessionRecord | None:
         with self._lock:
             return self._records.get(session_id)
+
+    def named(self, host: str, own_id: str) -> SessionRecord | None:
+        """Return the connected session `HOST…:ID` that was used last. Args: host: how the host's name begins."""
+        with self._lock:
+            found = [
+                record
+                for record in self._records.values()
+                if record.connection is not None
+                and record.session_id.startswith(host)
+                and record.session_id.partition(":")[2] == own_id[:MAX_ID_CHARS]
+            ]
+        return max(found, key=lambda record: record.used_at, default=None)
 
     def note(self, event: DidRead | DidEdit, connection: str, host: str, label: str) -> None:
         """Record what a session of this connection did."""

@@ -1,0 +1,38 @@
+"""What a host's hook asks the shared daemon about its session. No answer is no fault: the host continues without."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from fileops.attach.address import AddressRefused, find_address
+from fileops.attach.handshake import Command, control_line
+from fileops.attach.starter import NoDaemon, NotAttached, ask
+
+MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
+_PROGRAMS = {"claude-plugin": "claude"}  # how the names of their sessions begin, if not like the host of `mcp hook`
+
+
+def notices(host: str, session: str, deadline: float) -> list[str]:
+    """Return the texts for the model; they count as reported. Args: deadline: of time.monotonic."""
+    texts: object = _answer("notices", host, session, deadline).get("texts")
+    return [text for text in cast("list[object]", texts) if isinstance(text, str)] if isinstance(texts, list) else []
+
+
+def reset(host: str, session: str, deadline: float) -> None:
+    """Have the daemon forget what the session has read."""
+    _answer("reset", host, session, deadline)
+
+
+def _answer(command: Command, host: str, session: str, deadline: float) -> Mapping[str, Any]:
+    remaining_s = deadline - time.monotonic()
+    if remaining_s <= MARGIN_S:
+        return {}
+    program = _PROGRAMS.get(host, host)
+    line = control_line(command, host=program, session=session, within_s=remaining_s - MARGIN_S)
+    try:
+        attached = ask(find_address(None, os.environ), line, remaining_s)
+    except (AddressRefused, NoDaemon, NotAttached, OSError):
+        return {}
+    attached.connection.close()
+    return attached.answer.fields if attached.answer.is_ok else {}

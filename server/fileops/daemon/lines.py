@@ -1,0 +1,54 @@
+"""The lines that are exchanged with a client before its session, over a socket that does not block."""
+
+import asyncio
+import socket
+from contextlib import suppress
+
+from fileops.attach.handshake import LINE_S, MAX_LINE_BYTES
+
+LINGER_S = 2.0  # for a client to close its end after the daemon did
+
+
+async def received_line(connection: socket.socket) -> bytes | None:
+    """The client's line; None if it is too long or the client is gone. What follows stays in the socket."""
+    line = b""
+    while not line.endswith(b"\n"):
+        await _readable(connection)
+        seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
+        n_bytes = seen.find(b"\n") + 1 or len(seen)
+        if not seen or len(line) + n_bytes > MAX_LINE_BYTES:
+            return None
+        line += connection.recv(n_bytes)
+    return line
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the client has closed its end and everything that it sent was received."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+
+
+async def client_closed(connection: socket.socket) -> None:
+    """Wait a moment until the client has closed its end. What it still sends is dropped."""
+    connection.setblocking(False)
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while await asyncio.get_running_loop().sock_recv(connection, MAX_LINE_BYTES):
+                pass
+
+
+async def _readable(connection: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    readable = loop.create_future()
+    loop.add_reader(connection, lambda: readable.done() or readable.set_result(None))
+    try:
+        await readable
+    finally:
+        loop.remove_reader(connection)
+
+
+async def send(connection: socket.socket, line: bytes) -> None:
+    async with asyncio.timeout(LINE_S):
+        await asyncio.get_running_loop().sock_sendall(connection, line)

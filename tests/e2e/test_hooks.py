@@ -1,0 +1,132 @@
+"""Hooks of a host that ask the shared daemon what others changed, or have it forget what was read."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.daemon_process import FILEOPS, Place, place
+from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
+from support.patience import PATIENCE_S
+
+BASH: dict[str, Any] = {"hook_event_name": "PostToolUse", "tool_name": "Bash"}
+PROMPT: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "prompt": "go on"}
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+@pytest.fixture
+def agent(here: Place, file: Path) -> Iterator[McpClient]:
+    """Claude Code, which has read the file in its session `c1`."""
+    with mcp_client(file.parent, env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as client:
+        client.begin(host="claude-code")
+        client.tool("Read", file_path=str(file))
+        yield client
+
+
+def hook(here: Place, event: dict[str, Any], session: str = "c1", host: str = "claude") -> dict[str, Any] | None:
+    """What the hook prints, parsed; None if it is nothing."""
+    done = subprocess.run(
+        (*FILEOPS, "mcp", "hook", host), input=json.dumps({**event, "session_id": session}).encode(),
+        env=here.process_env, capture_output=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def context(answer: dict[str, Any] | None, name: str = "PostToolUse") -> str:
+    assert answer is not None
+    (output,) = answer.values()
+    assert output["hookEventName"] == name
+    return output["additionalContext"]
+
+
+def test_hook_reports_a_change_once_and_the_next_result_does_not_repeat_it(
+    here: Place, file: Path, agent: McpClient
+) -> None:
+    assert hook(here, BASH) is None
+    file.write_text("one\n2\n")
+    assert f"{file} changed on disk" in context(hook(here, BASH))
+    assert hook(here, BASH) is None
+    file.parent.joinpath("g.txt").write_text("g\n")
+    assert len(texts_of(agent.tool("Read", file_path=str(file.parent / "g.txt")))) == 1
+    file.write_text("one\n22\n")
+    assert "+22" in context(hook(here, PROMPT, host="claude-plugin"), "UserPromptSubmit")
+
+
+def test_hook_does_not_repeat_what_a_result_reported(here: Place, file: Path, agent: McpClient) -> None:
+    file.parent.joinpath("g.txt").write_text("g\n")
+    file.write_text("one\n2\n")
+    assert len(texts_of(agent.tool("Read", file_path=str(file.parent / "g.txt")))) == 2
+    assert hook(here, BASH) is None
+
+
+@pytest.mark.usefixtures("agent")
+def test_hook_of_another_session_host_or_of_our_own_tool_takes_no_notice(here: Place, file: Path) -> None:
+    file.write_text("one\n2\n")
+    assert hook(here, BASH, session="c2") is None
+    assert hook(here, BASH, host="codex") is None
+    assert hook(here, {**BASH, "tool_name": "mcp__fileops__Read"}) is None
+    assert hook(here, BASH) is not None
+
+
+def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
+    meta = modern_meta(host="codex-mcp-client", threadId="t1")
+    with mcp_client(file.parent, env=here.env) as agent:
+        agent.tool("Read", meta, file_path=str(file))
+        file.write_text("one\n2\n")
+        assert hook(here, BASH, session="t2", host="codex") is None
+        assert "+2" in context(hook(here, BASH, session="t1", host="codex"))
+
+
+def test_hook_after_notices_off_prints_nothing(here: Place, file: Path) -> None:
+    env = {**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}
+    with mcp_client(file.parent, "--notices", "off", env=env) as agent:
+        agent.begin(host="claude-code")
+        agent.tool("Read", file_path=str(file))
+        file.write_text("one\n2\n")
+        assert hook(here, BASH) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "is_forgotten"), [("clear", True), ("compact", True), ("startup", False), ("resume", False)]
+)
+def test_session_that_was_cleared_or_compacted_has_read_nothing(
+    here: Place, file: Path, agent: McpClient, source: str, *, is_forgotten: bool
+) -> None:
+    assert hook(here, {"hook_event_name": "SessionStart", "source": source}) is None
+    edited = agent.tool("Edit", file_path=str(file), old_string="two", new_string="2")
+    assert bool(edited.get("isError")) is is_forgotten
+
+
+def test_hook_without_a_daemon_prints_nothing_and_starts_none(here: Place) -> None:
+    assert hook(here, BASH) is None
+    assert here.daemons() == []
+
+
+@pytest.mark.usefixtures("agent")
+def test_hook_gives_up_a_daemon_that_hangs_and_the_next_hook_reports(here: Place, file: Path) -> None:
+    (daemon,) = here.daemons()
+    file.write_text("one\n2\n")
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        assert hook(here, BASH) is None
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert "+2" in context(hook(here, BASH))
