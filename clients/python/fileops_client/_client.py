@@ -59,7 +59,7 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
     """
 
     def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> None:
-        self.timeout_s = setup.timeout_s
+        self.timeout_s: float | None = setup.timeout_s
         self.server_info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
         self._launch, self._setup, self._parent_pid, self._name = launch, setup, parent_pid, name

@@ -50,17 +50,25 @@ class Subscription:
         Raises: TimeoutError, ConnectionLost, StopAsyncIteration (closed).
         """
         async with asyncio.timeout(timeout_s):
-            while True:
-                while self._waiting:
-                    event = self._waiting.popleft()
-                    if where is None or where(event):
-                        return event
-                if self._lost is not None:
-                    raise self._lost
-                if self._ended:
-                    raise StopAsyncIteration
+            while (event := self.take(where=where)) is None:
                 self._changed.clear()
                 await self._changed.wait()
+        return event
+
+    def take(self, *, where: Callable[[Any], bool] | None = None) -> Any:
+        """Return as `next` an event that has arrived, without waiting: None if there is none.
+
+        Raises: ConnectionLost, StopAsyncIteration (closed).
+        """
+        while self._waiting:
+            event = self._waiting.popleft()
+            if where is None or where(event):
+                return event
+        if self._lost is not None:
+            raise self._lost
+        if self._ended:
+            raise StopAsyncIteration
+        return None
 
     def arrived(self) -> list[Event]:
         """Return all events that have arrived, without waiting."""

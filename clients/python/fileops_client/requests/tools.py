@@ -41,6 +41,11 @@ class ToolRequests(ViewRequests):
         self, format: ToolFormat, *, enabled: Collection[str] | None = None, extended: bool = False
     ) -> list[Any]: ...
 
+    @overload
+    async def tools(
+        self, format: ToolFormat | None, *, enabled: Collection[str] | None = None, extended: bool = False
+    ) -> tuple[ToolDefinition, ...] | list[Any]: ...
+
     async def tools(
         self,
         format: ToolFormat | None = None,  # noqa: A002 - the natural keyword for callers
