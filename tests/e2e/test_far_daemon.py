@@ -17,7 +17,7 @@ PIPED = ["sh", "-c", f"cat | {DAEMON} | cat"]  # what `docker exec -i` does with
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"one\r\ntwo \xff\r\n")
+    path.write_bytes(b"one\r\ntwo \xc3\xa9\r\n")
     return path
 
 

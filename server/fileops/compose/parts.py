@@ -88,9 +88,13 @@ def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSy
 
 def check_validators(names: "Sequence[str]") -> None:
     """Raises: InvalidParams, if one is not installed."""
+    if not names:
+        return
     from fileops.rpc.decode import InvalidParams
     from fileops.service.catalog import validator_names
+    from fileops.service.plugins.registry import register_installed
 
+    register_installed()
     for index, name in enumerate(names):
         if name not in validator_names():
             installed = ", ".join(validator_names()) or "none"

@@ -65,13 +65,14 @@ _running = [Plugins()]  # the registered names outlive a connection, the process
 
 def register_plugins() -> Plugins:
     """Make what is installed known by name. To be closed when the service ends."""
-    _register()
+    register_installed()
     _running[0] = Plugins()
     return _running[0]
 
 
 @cache  # once in a process: what is installed does not change under it
-def _register() -> None:
+def register_installed() -> None:
+    """Register the names of what is installed."""
     installed = entry_points()
     for entry in _unique(installed.select(group=STRATEGY_GROUP), "strategy", {EXACT, *STRATEGIES}):
         strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
