@@ -149,8 +149,9 @@ def test_read_behind_the_first_didopen_sees_the_document(file: Path) -> None:
 
 def test_read_before_the_first_didopen_sees_the_disk(file: Path) -> None:
     with raw_client() as client:
-        _send(client, *HELLO, _read("before", file), _opened(file, "typed\n"), _read("after", file))
+        _send(client, *HELLO, _read("before", file))
         assert "one" in client.answer("before")["result"]["output"]
+        _send(client, _opened(file, "typed\n"), _read("after", file))
         assert "typed" in client.answer("after")["result"]["output"]
 
 
