@@ -26,6 +26,7 @@ from model.oracle import (
     as_shown,
     judge_rewriting,
     judge_splice,
+    mixes_encodings,
     n_matches,
     raw,
     require,
@@ -213,7 +214,7 @@ class Game:
         allowed = {"ok"}
         for old, new in edits:
             count = n_matches(planned, old)
-            allowed = self.oracle.codes_of_edit(daemon, session, path, old, count)
+            allowed = self.oracle.codes_of_edit(daemon, session, path, old, new, count)
             if "ok" not in allowed:
                 break
             planned = planned.replace(old, new) if old else new
@@ -326,7 +327,8 @@ class Game:
         for daemon, msg_id, session, word, new in asked:
             code, result = self.peers[daemon].outcome(msg_id)
             self._note("batch", daemon, session, code, path, word, new)
-            require(code in {"ok", *CHANGED, "no_match", "multiple_matches"}, f"one edit of many: {code}")
+            mixed = {"not_encodable"} if mixes_encodings(before, word, new) else {"ok"}
+            require(code in {*mixed, *CHANGED, "no_match", "multiple_matches"}, f"one edit of many: {code}")
             if code == "ok":
                 done.append((word, new))
                 self.oracle.applied[result["details"]["edit_id"]] = Applied(path, daemon)

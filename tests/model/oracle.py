@@ -94,7 +94,7 @@ class Oracle:
 
     # --- what may be answered ------------------------------------------------------------------------------------
 
-    def codes_of_edit(self, daemon: int, session: str, path: str, old: str, count: int) -> set[str]:
+    def codes_of_edit(self, daemon: int, session: str, path: str, old: str, new: str, count: int) -> set[str]:
         """Codes that an edit may be answered with before anybody is asked; "ok" among them. count: of `old`."""
         content, sight = self.present(daemon, path), self.sights.get((daemon, session, path))
         if not old:
@@ -105,7 +105,8 @@ class Oracle:
             return {"not_read"}
         if sight.text is not None and sight.text != shown(content):
             return {"modified_externally", "not_read"}
-        found = {"no_match" if not count else "multiple_matches" if count > 1 else "ok"}
+        fits = "not_encodable" if mixes_encodings(content, old, new) else "ok"
+        found = {"no_match" if not count else "multiple_matches" if count > 1 else fits}
         return found if sight.is_sure else {*found, "modified_externally", "not_read"}
 
     def judge_undo(self, edits: list[Applied], now: Content, result: Content) -> None:
@@ -149,6 +150,18 @@ def same(first: Content, second: Content) -> bool:
     if first is None or second is None or (isinstance(first, bytes) and isinstance(second, bytes)):
         return first == second
     return shown(first) == shown(second)
+
+
+def mixes_encodings(content: Content, old: str, new: str) -> bool:
+    """Whether a file that is no text as a whole would get UTF-8 for characters that the replaced text has not."""
+    if not isinstance(content, bytes) or not holds_junk(content):
+        return False
+    return any(not character.isascii() for character in set(new) - set(old))
+
+
+def holds_junk(content: bytes) -> bool:
+    """Whether the file has bytes that are no UTF-8, where no mark names another encoding."""
+    return not _mark(content) and bool(re.search("[\udc80-\udcff]", raw(content)))
 
 
 def n_matches(content: Content, old: str) -> int:

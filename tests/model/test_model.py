@@ -75,12 +75,12 @@ def test_oracle_does_not_let_pass(judge: Callable[[], None]) -> None:
 def test_oracle_wants_an_edit_of_unseen_text_refused() -> None:
     oracle = Oracle(disk={"f": b"new\n"})
     oracle.sights[0, "p", "f"] = Sight("old\n")
-    assert oracle.codes_of_edit(0, "q", "f", "new", 1) == {"not_read"}
-    assert "ok" not in oracle.codes_of_edit(0, "p", "f", "new", 1)
+    assert oracle.codes_of_edit(0, "q", "f", "new", "newer", 1) == {"not_read"}
+    assert "ok" not in oracle.codes_of_edit(0, "p", "f", "new", "newer", 1)
     oracle.sights[0, "p", "f"] = Sight("new\n")
-    assert oracle.codes_of_edit(0, "p", "f", "new", 1) == {"ok"}
+    assert oracle.codes_of_edit(0, "p", "f", "new", "newer", 1) == {"ok"}
     oracle.moved("f")
-    assert oracle.codes_of_edit(0, "p", "f", "new", 1) >= {"ok", "modified_externally"}
+    assert oracle.codes_of_edit(0, "p", "f", "new", "newer", 1) >= {"ok", "modified_externally"}
 
 
 def test_oracle_takes_unsaved_text_for_what_stands() -> None:
@@ -88,3 +88,13 @@ def test_oracle_takes_unsaved_text_for_what_stands() -> None:
     assert [oracle.present(daemon, "f") for daemon in (0, 1)] == ["typed\n", b"saved\r\n"]
     oracle.documents["f"].text = "saved\n"
     assert oracle.present(0, "f") == b"saved\r\n"
+
+
+def test_oracle_wants_no_two_encodings_in_one_file() -> None:
+    oracle = Oracle(disk={"f": b"caf\xe9 old\n"})
+    oracle.sights[0, "p", "f"] = Sight("caf\ufffd old\n")
+    assert oracle.codes_of_edit(0, "p", "f", "old", "é", 1) == {"not_encodable"}
+    assert oracle.codes_of_edit(0, "p", "f", "old", "new", 1) == {"ok"}
+    oracle.disk["f"] = "caf\xe9 old\n".encode()
+    oracle.sights[0, "p", "f"] = Sight("café old\n")
+    assert oracle.codes_of_edit(0, "p", "f", "old", "é", 1) == {"ok"}
