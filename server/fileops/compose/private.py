@@ -5,6 +5,7 @@ The shared daemon is put together in `shared.py`, of the same parts (`parts.py`)
 
 import gc
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fileops.compose.parts import (
@@ -34,15 +35,32 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
     from fileops.telemetry.calls import Sink
 
+# Imported while the garbage collector is off; the composition of a service would import them while it is on.
+OF_A_SERVICE = (
+    "fileops.fs.overlay.filesystem",
+    "fileops.fs.local.filesystem",
+    "fileops.history.journal",
+    "fileops.service.fileops",
+    "fileops.service.plugins.registry",
+    "fileops.tracking.freshness",
+    "fileops.watch.factory",
+)
+OF_AN_LSP_CLIENT = (
+    "fileops.lsp.approver",
+    "fileops.lsp.text_sync",
+    "fileops.lsp.undo_actions",
+    "fileops.lsp.workspace_edit",
+)
+
 
 def serve(notice: str | None = None) -> int:
     """Serve one LSP client on stdin and stdout; returns the exit status. Args: notice: shown to the client's user."""
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
-    import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed at `initialize`, as the next
-    import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from fileops.lsp.server import LspServer
     from fileops.lsp.stdio import serve_stdio
 
+    for module in (*OF_A_SERVICE, *OF_AN_LSP_CLIENT):
+        import_module(module)
     gc.freeze()
     gc.enable()
     return serve_stdio(LspServer(build_service, notice))
@@ -121,6 +139,8 @@ def serve_mcp(options: "McpOptions") -> int:
             server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
         )
 
+    for module in OF_A_SERVICE:
+        import_module(module)
     gc.freeze()
     gc.enable()
     return serve_standard_io(session)

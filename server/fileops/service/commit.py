@@ -3,7 +3,7 @@
 Shared by edits and undos. Runs in a worker thread.
 """
 
-import secrets
+import os
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -44,7 +44,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         `on_committed` updates the trackers; it is called inside the file's lock, right after the commit.
         Raises: Stale, PathMoved, Cancelled and the failures of writing.
         """
-        edit_id = secrets.token_hex(16)
+        edit_id = os.urandom(16).hex()
         committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
         timestamp = self.clock.time_ns() / 1e9
         self.journal.append(

@@ -8,7 +8,6 @@ mean nothing here.
 
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -50,7 +49,7 @@ _in_use: set[str] = set()  # between `new_name` and `release`; some are not lock
 def new_name(kind: str) -> str:
     """Return a new name. Call `release` once the file is removed, renamed or given up."""
     pid = os.getpid()
-    name = f"{_PREFIX}{pid}-{_own_start(pid)}-{secrets.token_hex(6)}.{kind}"
+    name = f"{_PREFIX}{pid}-{_own_start(pid)}-{os.urandom(6).hex()}.{kind}"
     _in_use.add(name)
     return name
 

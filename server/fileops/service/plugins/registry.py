@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from fileops.concurrency import shares
@@ -17,8 +16,11 @@ from fileops.core.matching.exact import EXACT, STRATEGIES
 from fileops.core.matching.strategies import MAX_PLACES, StrategyPlugin
 from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
 from fileops.model.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
+from fileops.service.plugins import installed
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from fileops.service.plugins.process import PluginProcesses
 
 log = logging.getLogger(__name__)
@@ -73,14 +75,18 @@ def register_plugins() -> Plugins:
 @cache  # once in a process: what is installed does not change under it
 def register_installed() -> None:
     """Register the names of what is installed."""
-    installed = entry_points()
-    for entry in _unique(installed.select(group=STRATEGY_GROUP), "strategy", {EXACT, *STRATEGIES}):
+    if not installed.is_any_installed((STRATEGY_GROUP, VALIDATOR_GROUP)):
+        return
+    from importlib.metadata import entry_points
+
+    found = entry_points()
+    for entry in _unique(found.select(group=STRATEGY_GROUP), "strategy", {EXACT, *STRATEGIES}):
         strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
-    for entry in _unique(installed.select(group=VALIDATOR_GROUP), "validator", set()):
+    for entry in _unique(found.select(group=VALIDATOR_GROUP), "validator", set()):
         VALIDATORS[entry.name] = Validator(entry.name, lambda entry=entry: _validator(entry))
 
 
-def _strategy(entry: EntryPoint) -> StrategyPlugin:
+def _strategy(entry: "EntryPoint") -> StrategyPlugin:
     def find(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
         request = {**_named(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
@@ -91,7 +97,7 @@ def _strategy(entry: EntryPoint) -> StrategyPlugin:
     return find
 
 
-def _validator(entry: EntryPoint) -> ValidatorPlugin:
+def _validator(entry: "EntryPoint") -> ValidatorPlugin:
     def check(file_path: str, before: str | None, after: str) -> str | None:
         request = {**_named(entry), "arguments": [file_path, before, after]}
         answer = _running[0].call(lambda: ValidationFailed(validator=entry.name, reason=_TOO_MANY), request)
@@ -105,11 +111,11 @@ def _validator(entry: EntryPoint) -> ValidatorPlugin:
     return check
 
 
-def _named(entry: EntryPoint) -> dict[str, object]:
+def _named(entry: "EntryPoint") -> dict[str, object]:
     return {"name": entry.name, "value": entry.value, "group": entry.group}
 
 
-def _unique(entries: Iterable[EntryPoint], kind: str, taken: set[str]) -> Iterator[EntryPoint]:
+def _unique(entries: "Iterable[EntryPoint]", kind: str, taken: set[str]) -> "Iterator[EntryPoint]":
     """A name that is taken stays with its first owner."""
     for entry in entries:
         if entry.name in taken:
