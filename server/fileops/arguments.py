@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_socket_option(main, None)
     _add_host_option(main, None)
+    _add_stdio_option(main)
     commands = main.add_subparsers(dest="command", metavar="COMMAND", prog=main.prog)  # else it lays out a help text
     demo = commands.add_parser(
         "demo",
@@ -85,6 +86,12 @@ def _add_host_option(parser: argparse.ArgumentParser, default: str | None = argp
     )
 
 
+def _add_stdio_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stdio", action="store_true", help="changes nothing: stdin and stdout are used in any case; editors pass it"
+    )
+
+
 def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
     attach = add_command(
         "attach",
@@ -94,6 +101,7 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     attach.add_argument("--role", choices=("editor", "agent"), default="agent", help="default: agent")
     _add_socket_option(attach)
     _add_host_option(attach)
+    _add_stdio_option(attach)
     daemon = add_command(
         "daemon",
         help="run the shared daemon",

@@ -10,8 +10,10 @@ import sys
 import pytest
 
 from fileops import __version__
+from fileops.arguments import parser
 from fileops.cli import main
 from support.patience import PATIENCE_S
+from support.rawclient import frame
 
 COMMAND = (sys.executable, "-m", "fileops")
 
@@ -75,16 +77,30 @@ def test_log_file_that_cannot_be_written_is_said(tmp_path: "os.PathLike[str]") -
     assert b"Traceback" not in done.stderr
 
 
-def test_person_at_a_terminal_is_told_what_this_is_and_ctrl_d_leaves() -> None:
+def test_ctrl_d_in_a_terminal_ends_it_with_status_0_and_no_error() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(COMMAND, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as daemon:
         os.close(theirs)
         assert daemon.stderr is not None
         assert daemon.stdout is not None
-        said = [daemon.stderr.readline(), daemon.stderr.readline()]
+        greeting = [daemon.stderr.readline() for _ in range(3)]
         os.write(ours, b"\x04")
-        rest = daemon.stdout.read()
+        answers, errors = daemon.stdout.read(), daemon.stderr.read()
     os.close(ours)
-    assert b"waiting for a client" in said[0]
-    assert b"fileops-server demo" in said[1]
-    assert rest == b""
+    assert b"waiting for a client" in greeting[0]
+    assert b"fileops-server demo" in greeting[1]
+    assert b"Ctrl-D" in greeting[2]
+    assert (answers, errors, daemon.returncode) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize("arguments", [("--stdio",), ("--log-level", "error", "--stdio")], ids=" ".join)
+def test_stdio_option_that_editors_pass_is_accepted(arguments: tuple[str, ...]) -> None:
+    """vscode-languageclient appends it to the command for `TransportKind.stdio`."""
+    done = run(*arguments, stdin=frame({"jsonrpc": "2.0", "method": "exit"}))
+    assert b"usage" not in done.stderr
+    assert done.returncode == 1  # an exit without a shutdown; a usage error is 2
+
+
+@pytest.mark.parametrize("command", [[], ["--shared"], ["attach", "--role", "editor"]], ids=" ".join)
+def test_stdio_option_may_be_the_last_of_each_command_for_editors(command: list[str]) -> None:
+    assert parser().parse_args([*command, "--stdio"]).stdio

@@ -38,6 +38,7 @@ from fileops_client.requests.tools import AgentTool, Tool, system_prompt
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.subscriptions import EventContext, Listener, Subscription
 
+__version__ = "0.1.0"
 __all__ = [
     "AgentTool",
     "Answer",
@@ -100,6 +101,7 @@ __all__ = [
     "View",
     "ViewLine",
     "WatcherHealth",
+    "__version__",
     "system_prompt",
     "tool_list",
     "uri_of",

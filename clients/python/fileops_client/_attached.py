@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fileops_client._process import DEFAULT_COMMAND, STREAM_LIMIT_BYTES
+from fileops_client._process import DEFAULT_COMMAND, STREAM_LIMIT_BYTES, cannot_start
 from fileops_client.errors import AttachRefused, ServerMissing
 
 ATTACH = 1  # the version of the handshake
@@ -134,7 +134,7 @@ async def _start_daemon(path: str, command: Sequence[str] | None) -> None:
             stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
     except OSError as error:
-        raise ServerMissing(error.errno, f"cannot start {program[0]}: {error.strerror}") from error
+        raise cannot_start(program[0], error) from error
     try:
         async with asyncio.timeout(ANSWER_S):
             _, said = await process.communicate()

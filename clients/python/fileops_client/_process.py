@@ -5,14 +5,33 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 
 from fileops_client.errors import ServerMissing
 
 STDERR_LINES_KEPT = 40
 STREAM_LIMIT_BYTES = 1 << 20  # asyncio's buffer before the daemon has to wait
 
-# -P: a module in the current folder must not replace one of the daemon's.
-DEFAULT_COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "fileops")
+
+def _default_command() -> tuple[str, ...]:
+    """Return how the server starts: by this interpreter if that has it, else as the program on the PATH."""
+    spec = find_spec("fileops")
+    if spec is None or spec.origin is None:  # none, or a folder of that name
+        return ("fileops-server",)
+    return (sys.executable, "-P", "-m", "fileops")  # -P: a module in the current folder must not replace the daemon's
+
+
+DEFAULT_COMMAND = _default_command()
+
+
+def cannot_start(program: str, error: OSError) -> ServerMissing:
+    """Return what to raise if the system did not start the server."""
+    advice = (
+        ". Install it with `pip install fileops-server`, or name its program with `command`"
+        if isinstance(error, FileNotFoundError)
+        else ""
+    )
+    return ServerMissing(error.errno, f"cannot start {program}: {error.strerror}{advice}")
 
 
 class ChildProcess:
@@ -51,7 +70,7 @@ class ChildProcess:
                 limit=STREAM_LIMIT_BYTES,
             )
         except OSError as error:
-            raise ServerMissing(error.errno, f"cannot start {command[0]}: {error.strerror}") from error
+            raise cannot_start(command[0], error) from error
         return cls(process, on_stderr)
 
     @property

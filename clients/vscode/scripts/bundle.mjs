@@ -32,7 +32,7 @@ fs.rmSync(wheels, { recursive: true, force: true });
 fs.mkdirSync(wheels, { recursive: true });
 let failure = pip('wheel', '--no-deps', '--wheel-dir', wheels, root);
 if (failure) throw new Error(failure);
-const own = path.join(wheels, fs.readdirSync(wheels)[0]);
+const own = `${path.join(wheels, fs.readdirSync(wheels)[0])}[regex]`; // the extra has a wheel for each platform here
 
 if (platform) {
   let n = 0;

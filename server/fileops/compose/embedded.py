@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fileops.compose.own_parts import OwnParts
 from fileops.compose.private import build_service
 from fileops.core.matching import strategies
-from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.matching.exact import BUILT_IN, STRATEGIES
 from fileops.core.validation import VALIDATORS, Validator
 from fileops.lsp.server import ClientContext, LspServer
 from fileops.lsp.stdio import LspSession
@@ -47,7 +47,7 @@ def _installed(own: OwnParts) -> Generator[None]:
         **{f"strategy {name}": function for name, function in own.strategies.items()},
         **{f"validator {name}": function for name, function in own.validators.items()},
     }
-    taken = {f"strategy {name}" for name in (EXACT, *STRATEGIES)} | {f"validator {name}" for name in VALIDATORS}
+    taken = {f"strategy {name}" for name in (*BUILT_IN, *STRATEGIES)} | {f"validator {name}" for name in VALIDATORS}
     for name, function in wanted.items():
         if name in taken and function not in _users.get(name, ()):
             raise ValueError(f"the {name} exists already: choose another name")

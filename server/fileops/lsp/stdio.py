@@ -1,6 +1,7 @@
 """The process around one LSP session on stdin and stdout."""
 
 import asyncio
+import os
 
 from fileops.lsp.parent import ParentWatch
 from fileops.lsp.server import LspServer
@@ -24,8 +25,12 @@ class LspSession(StreamSession):
     """Serves one LSP client. Create it on the event loop, then await `serve`."""
 
     def __init__(self, server: LspServer, for_reading: int, for_writing: int, *, watch_parent: bool = True) -> None:
+        is_terminal = os.isatty(for_reading)  # there a person ends it, with Ctrl-D
         super().__init__(
-            server, for_reading, for_writing, end_of_input=lambda: 0 if server.dialect.is_shut_down else BROKEN
+            server,
+            for_reading,
+            for_writing,
+            end_of_input=lambda: 0 if is_terminal or server.dialect.is_shut_down else BROKEN,
         )
         self._parent = ParentWatch(asyncio.get_running_loop(), lambda: self.end(BROKEN, "the client's process is gone"))
         server.dialect.on_exit = self.end

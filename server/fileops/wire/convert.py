@@ -8,7 +8,7 @@ from typing import assert_never
 
 import msgspec
 
-from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.matching.exact import EXACT, fault_of_strategy
 from fileops.core.presentation import outputs
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
@@ -81,10 +81,10 @@ def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
 
 def _strategy(name: str | None, path: str) -> str:
     """Raises: InvalidParams."""
-    if name is None or name == EXACT:
+    if name is None:
         return EXACT
-    if name not in STRATEGIES:
-        raise InvalidParams(f"no such strategy; there are {', '.join((EXACT, *STRATEGIES))}", path)
+    if (fault := fault_of_strategy(name)) is not None:
+        raise InvalidParams(fault, path)
     return name
 
 

@@ -61,7 +61,7 @@ async function install(
     await tool(base.command, ['-m', 'venv', draft], extensionPath, log, token,
       `${path.basename(base.command)} could not make a virtual environment: see the log. On Debian and Ubuntu, install python3-venv.`);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:',
-      '--find-links', wheels(extensionPath), `fileops-server==${version}`];
+      '--find-links', wheels(extensionPath), `fileops-server[regex]==${version}`];
     progress.report({ message: 'installing' });
     try {
       await tool(pythonIn(draft), [...pip, '--no-index'], extensionPath, log, token, '');

@@ -67,10 +67,21 @@ class Strategy(Protocol):
         ...
 
 
-EXACT = "exact"
+EXACT, REGEX, BLOCK = "exact", "regex", "block"
+BUILT_IN = frozenset({EXACT, REGEX, BLOCK})  # names that no plugin may take, also where `regex` is not installed
 MANY_HITS = 64
 _MAX_COMPILED_BYTES = 256  # of a needle; compiling a longer pattern costs more than it saves
 STRATEGIES: dict[str, Strategy] = {}  # by name, without the built-in "exact"
+
+
+def fault_of_strategy(name: str) -> str | None:
+    """Return why edits cannot use a strategy: it is not installed. None if they can."""
+    if name == EXACT or name in STRATEGIES:
+        return None
+    installed = ", ".join((EXACT, *STRATEGIES))
+    if name == REGEX:
+        return f"needs google-re2, which is not installed: pip install 'fileops-server[regex]'. There are {installed}"
+    return f"no such strategy; there are {installed}"
 
 
 def find(text: Text, old: str, check: Check = unchecked) -> Matches:

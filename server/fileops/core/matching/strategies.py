@@ -1,17 +1,19 @@
 r"""Strategies that find a place other than by its literal text: `regex`, `block`, and those of plugins.
 
 A strategy sees the text with LF line ends and returns places and new texts. This module checks them and makes the
-splices. `regex` runs on RE2, whose time is linear in the text for every pattern.
+splices. `regex` runs on RE2, whose time is linear in the text for every pattern; it is registered where that library,
+the extra `fileops-server[regex]`, is installed.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
-from fileops.core.matching.exact import STRATEGIES, Step
+from fileops.core.matching.exact import BLOCK, REGEX, STRATEGIES, Step
 from fileops.core.matching.normalized import NormalizedText, body_of
 from fileops.core.matching.replacement import LineEnds, replacement_at
 from fileops.core.pausing import Check, checked, unchecked
@@ -232,5 +234,6 @@ def register(strategy: FinderStrategy) -> None:
     STRATEGIES[strategy.name] = strategy
 
 
-register(FinderStrategy("regex", find_regex))
-register(FinderStrategy("block", find_block))
+if find_spec("re2") is not None:
+    register(FinderStrategy(REGEX, find_regex))
+register(FinderStrategy(BLOCK, find_block))

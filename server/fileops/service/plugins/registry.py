@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fileops.concurrency import shares
 from fileops.core.matching import strategies
-from fileops.core.matching.exact import EXACT, STRATEGIES
+from fileops.core.matching.exact import BUILT_IN, STRATEGIES
 from fileops.core.matching.strategies import MAX_PLACES, StrategyPlugin
 from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
 from fileops.model.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
@@ -80,7 +80,7 @@ def register_installed() -> None:
     from importlib.metadata import entry_points
 
     found = entry_points()
-    for entry in _unique(found.select(group=STRATEGY_GROUP), "strategy", {EXACT, *STRATEGIES}):
+    for entry in _unique(found.select(group=STRATEGY_GROUP), "strategy", {*BUILT_IN, *STRATEGIES}):
         strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
     for entry in _unique(found.select(group=VALIDATOR_GROUP), "validator", set()):
         VALIDATORS[entry.name] = Validator(entry.name, lambda entry=entry: _validator(entry))

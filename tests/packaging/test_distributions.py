@@ -1,0 +1,165 @@
+"""The two distributions: what their wheels contain and need, and that each works where nothing else is installed."""
+
+import importlib.util
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+from packaging.requirements import Requirement
+
+import fileops
+import fileops_client
+from support.distributions import ROOT, BareEnvironment, metadata_of, requirements_of, wheel_of
+
+spec = importlib.util.spec_from_file_location("package_page", ROOT / "server" / "package_page.py")
+assert spec is not None
+assert spec.loader is not None
+hook = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hook)
+page_of = cast("Callable[[str, str | None], str]", hook.page_of)
+
+SERVER = f"{sys.executable} -P -m fileops".split()
+TALK = """
+import asyncio, json, sys
+from fileops_client import FileOpsClient, ServerMissing
+
+async def main(path, command):
+    try:
+        async with FileOpsClient.start(command or None, root=path.rsplit("/", 1)[0]) as client:
+            await client.read(path)
+            return (await client.edit(path, "two", "2")).status
+    except ServerMissing as missing:
+        return str(missing)
+
+print(json.dumps([asyncio.run(main(sys.argv[1], sys.argv[2:])), "fileops" in sys.modules]))
+"""
+ASK_FOR_REGEX = """
+import asyncio, json, sys
+from fileops_client import FileOpsClient, ResponseError
+
+async def main(path):
+    async with FileOpsClient.start(root=path.rsplit("/", 1)[0]) as client:
+        await client.read(path)
+        try:
+            await client.edit(path, "t.o", "2", strategy="regex")
+        except ResponseError as refused:
+            return client.strategies, str(refused)
+
+print(json.dumps(asyncio.run(main(sys.argv[1]))))
+"""
+
+
+@pytest.fixture(scope="module")
+def server_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel_of(ROOT, tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture(scope="module")
+def client_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel_of(ROOT / "clients" / "python", tmp_path_factory.mktemp("client"))
+
+
+@pytest.fixture(scope="module")
+def bare_client(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> BareEnvironment:
+    environment = BareEnvironment(tmp_path_factory.mktemp("venv"))
+    environment.install(client_wheel)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def bare_server(server_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> BareEnvironment:
+    environment = BareEnvironment(tmp_path_factory.mktemp("venv"))
+    environment.install(server_wheel)
+    return environment
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+def packages_in(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def test_server_wheel_has_both_packages_and_client_wheel_the_same_client(
+    server_wheel: Path, client_wheel: Path
+) -> None:
+    server, client = packages_in(server_wheel), packages_in(client_wheel)
+    assert {name.split("/")[0] for name in server} == {"fileops", "fileops_client"}
+    assert {name.split("/")[0] for name in client} == {"fileops_client"}
+    assert client == {name: data for name, data in server.items() if name.startswith("fileops_client/")}
+    assert "fileops_client/py.typed" in client
+    assert "fileops/py.typed" in server
+
+
+def test_client_needs_msgspec_and_nothing_else(client_wheel: Path) -> None:
+    assert [Requirement(one).name for one in requirements_of(client_wheel)] == ["msgspec"]
+
+
+def test_both_distributions_have_one_version_and_one_licence(server_wheel: Path, client_wheel: Path) -> None:
+    versions = {metadata_of(wheel)["Version"] for wheel in (server_wheel, client_wheel)}
+    assert versions == {fileops.__version__} == {fileops_client.__version__}
+    assert (ROOT / "LICENSE").read_bytes() == (ROOT / "clients" / "python" / "LICENSE").read_bytes()
+
+
+def test_page_of_a_package_index_has_no_link_to_a_file(server_wheel: Path, client_wheel: Path) -> None:
+    for wheel in (server_wheel, client_wheel):
+        page = str(metadata_of(wheel).get_payload())
+        assert page.startswith("# fileops-")
+        assert [link for link in re.findall(r"\]\(([^)]+)\)", page) if not re.match(r"https?://|#", link)] == []
+
+
+def test_page_of_a_package_index_links_to_the_sources_when_they_have_an_address() -> None:
+    text = "[docs/](docs/README.md) [`x`](docs/x) ![p](docs/p.png) [web](https://e.example/) [here](#below)"
+    assert page_of(text, "https://s.example/blob/main") == (
+        "[docs/](https://s.example/blob/main/docs/README.md) [`x`](https://s.example/blob/main/docs/x) "
+        "![p](https://s.example/blob/main/docs/p.png) [web](https://e.example/) [here](#below)"
+    )
+    assert page_of("![p](docs/p.png)\nSee [the guide](docs/x.md) and [docs/y.md](docs/y.md).", None) == (
+        "See the guide (docs/x.md) and docs/y.md."
+    )
+
+
+def test_client_alone_edits_over_a_server_of_another_environment(bare_client: BareEnvironment, file: Path) -> None:
+    done = bare_client.run("-c", TALK, str(file), *SERVER)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == ["success", False]
+    assert file.read_text() == "one\n2\n"
+
+
+def test_client_alone_starts_the_program_on_the_path(bare_client: BareEnvironment, file: Path) -> None:
+    done = bare_client.run("-c", TALK, str(file), env={"PATH": str(Path(sys.executable).parent)})
+    assert json.loads(done.stdout) == ["success", False]
+
+
+def test_client_alone_without_a_server_says_how_to_install_one(bare_client: BareEnvironment, file: Path) -> None:
+    done = bare_client.run("-c", TALK, str(file), env={"PATH": str(file.parent)})
+    sentence, _ = json.loads(done.stdout)
+    assert sentence.endswith(
+        "cannot start fileops-server: No such file or directory. "
+        "Install it with `pip install fileops-server`, or name its program with `command`"
+    )
+
+
+def test_server_without_re2_lists_no_regex_and_names_the_extra(bare_server: BareEnvironment, file: Path) -> None:
+    assert bare_server.run("-c", "import re2").returncode == 1
+    done = bare_server.run("-c", ASK_FOR_REGEX, str(file))
+    assert done.stderr == ""
+    strategies, refusal = json.loads(done.stdout)
+    assert strategies == ["exact", "block"]
+    assert "pip install 'fileops-server[regex]'" in refusal
+    assert file.read_text() == "one\ntwo\n"
+
+
+def test_demo_passes_with_what_the_wheel_requires(bare_server: BareEnvironment) -> None:
+    done = bare_server.run("-m", "fileops", "demo")
+    assert (done.returncode, done.stderr) == (0, "")
