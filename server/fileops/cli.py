@@ -132,14 +132,14 @@ def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _encoding_rule(rule: str) -> dict[str, str]:
-    from fileops.core.globs import pattern_of
+    from fileops.core.globs import Glob
     from fileops.core.legacy_text import fault_of_encoding
 
     glob, is_given, encoding = rule.rpartition("=")
     if not is_given:
         _refuse_mcp(f"--encoding {rule} has no `=`. Give a glob and an encoding, such as '*.txt=gbk'.")
     try:
-        pattern_of(glob)
+        Glob(glob)
     except ValueError as error:
         _refuse_mcp(f"--encoding {rule}: the glob {error}.")
     if (fault := fault_of_encoding(encoding)) is not None:

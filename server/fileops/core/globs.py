@@ -1,46 +1,111 @@
 """Glob patterns of paths, with the syntax of LSP 3.17 ("Pattern"): `*` `?` `**` `{a,b}` `[a-z]` `[!a-z]`.
 
-A pattern that does not begin with `/` or `**` matches at any depth, as if it began with `**/`.
+A pattern that does not begin with `/` or `**` matches at any depth, as if it began with `**/`. A glob is matched by a
+set of positions in it, as Thompson described, so the time is at most the length of the path times that of the glob.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 
-_TOKENS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
+_TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
 
-
-def pattern_of(glob: str) -> re.Pattern[str]:
-    """Return the pattern that matches whole absolute paths. Raises: ValueError, with a clause that says what is bad."""
-    if not glob:
-        raise ValueError("must not be empty")
-    rooted = glob if glob.startswith(("/", "**")) else f"**/{glob}"
-    try:
-        return re.compile("".join(_translated(rooted)), re.DOTALL)
-    except re.error as error:
-        raise ValueError(f"is no pattern: {error}") from error
+_Test = Callable[[str], bool]  # of one character
 
 
-def _translated(glob: str) -> Iterator[str]:
-    for found in _TOKENS.finditer(glob):
-        token = found.group()
+class Glob:
+    """A pattern of whole absolute paths. Raises: ValueError, with a clause that says what is bad."""
+
+    def __init__(self, glob: str) -> None:
+        if not glob:
+            raise ValueError("must not be empty")
+        self._moves: list[list[tuple[_Test, int]]] = []  # by position: where a character leads
+        self._jumps: list[list[int]] = []  # by position: where one also is, without a character
+        self._end = self._add(glob if glob.startswith(("/", "**")) else f"**/{glob}", self._new_position())
+
+    def fullmatch(self, path: str) -> bool:
+        """Return whether the whole path matches."""
+        positions = self._reached([0])
+        for char in path:
+            positions = self._reached(to for at in positions for test, to in self._moves[at] if test(char))
+        return self._end in positions
+
+    def _reached(self, positions: Iterable[int]) -> set[int]:
+        """Return the positions, and those that they jump to."""
+        reached = set[int]()
+        pending = list(positions)
+        while pending:
+            if (at := pending.pop()) not in reached:
+                reached.add(at)
+                pending += self._jumps[at]
+        return reached
+
+    # --- construction ------------------------------------------------------------------------------------------
+
+    def _new_position(self, *jumps_from: int) -> int:
+        position = len(self._moves)
+        self._moves.append([])
+        self._jumps.append([])
+        for origin in jumps_from:
+            self._jumps[origin].append(position)
+        return position
+
+    def _add(self, glob: str, at: int) -> int:
+        """Add a pattern that begins at a position; returns the position at its end."""
+        for found in _TOKENS.finditer(glob):
+            at = self._add_token(found.group(), at)
+        return at
+
+    def _add_token(self, token: str, at: int) -> int:
         match token:
             case "**/":
-                yield "(?:.*/)?"
-            case "/**":
-                yield "/.*"
+                inside = self._add_repeated(_is_any, at)
+                end = self._new_position(at)
+                self._moves[inside].append(("/".__eq__, end))
+                return end
             case "**":
-                yield ".*"
+                return self._add_repeated(_is_any, at)
             case "*":
-                yield "[^/]*"
-            case "?":
-                yield "[^/]"
-            case _ if token[0] == "[" and len(token) > 1:
-                negated = token[1] == "!"
-                members = re.escape(token[2 if negated else 1 : -1]).replace(r"\-", "-")
-                yield f"[^/{members}]" if negated else f"(?!/)[{members}]"
+                return self._add_repeated(_is_in_name, at)
             case _ if token[0] == "{" and len(token) > 1:
-                yield f"(?:{'|'.join(''.join(_translated(choice)) for choice in token[1:-1].split(','))})"
-            case _ if token in "{}[":
-                raise ValueError(f"has a {token} that is not closed or not opened, or is nested")
+                return self._new_position(
+                    *[self._add(choice, self._new_position(at)) for choice in token[1:-1].split(",")]
+                )
             case _:
-                yield re.escape(token)
+                end = self._new_position()
+                self._moves[at].append((_test_of(token), end))
+                return end
+
+    def _add_repeated(self, test: _Test, at: int) -> int:
+        end = self._new_position(at)
+        self._moves[end].append((test, end))
+        return end
+
+
+def _is_any(_: str) -> bool:
+    return True
+
+
+def _is_in_name(char: str) -> bool:
+    return char != "/"
+
+
+def _test_of(token: str) -> _Test:
+    """Return the test of a token for one character."""
+    if token == "?":
+        return _is_in_name
+    if token[0] == "[" and len(token) > 1:
+        return _class_test(token[1:-1])
+    if token in "{}[":
+        raise ValueError(f"has a {token} that is not closed or not opened, or is nested")
+    return token.__eq__
+
+
+def _class_test(members: str) -> _Test:
+    is_negated = members[0] == "!" and len(members) > 1
+    ranges = [
+        (found["first"], found["last"] or found["first"])
+        for found in re.finditer(r"(?P<first>.)(?:-(?P<last>.))?", members[is_negated:], re.DOTALL)
+    ]
+    if backwards := [f"{first}-{last}" for first, last in ranges if first > last]:
+        raise ValueError(f"has a range that ends before it begins: {backwards[0]}")
+    return lambda char: char != "/" and any(first <= char <= last for first, last in ranges) != is_negated

@@ -70,11 +70,11 @@ def _settings(options: Options) -> Settings:
 
 
 def _encoding_rule(entry: EncodingOptions, index: int) -> EncodingRule:
-    from fileops.core.globs import pattern_of
+    from fileops.core.globs import Glob
     from fileops.core.legacy_text import fault_of_encoding
 
     try:
-        pattern_of(entry.glob)
+        Glob(entry.glob)
     except ValueError as error:
         raise InvalidParams(str(error), f".encodings[{index}].glob") from None
     if (fault := fault_of_encoding(entry.encoding)) is not None:

@@ -18,6 +18,7 @@ from fileops.core import plan as core_edit
 from fileops.core.decision import hunk_splices
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
+from fileops.core.globs import Glob
 from fileops.core.matching import strategies
 from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
@@ -125,6 +126,11 @@ def read(data: bytes, chunk_bytes: int) -> Work:
     return work
 
 
+def matched(glob: str, path: str) -> Work:
+    pattern = Glob(glob)
+    return lambda: pattern.fullmatch(path)
+
+
 def inserted(data: bytes, every_bytes: int, new: bytes = b"x") -> list[Splice]:
     return [Splice(at, at, new) for at in range(0, len(data), every_bytes)]
 
@@ -222,6 +228,9 @@ CASES: dict[str, tuple[int, Case]] = {
     "person: half of the hunks": (
         60_000, lambda n: hunks_chosen(b"".join(b"%d\n" % i for i in range(n // 6)), "7\n", "seven\n"),
     ),
+    # a glob
+    "glob: many stars before what is missing": (2_000, lambda n: matched("*a" * 6 + "*b", "/" + "a" * n)),
+    "glob: choices of stars before what is missing": (2_000, lambda n: matched("{*a,a*}{a*,**}{**/a*,*}b", "/a" * (n // 2))),
     # an editor's edits
     "editor: one huge line": (
         200_000, lambda n: for_an_editor("abcdefgh" * (n // 8), lambda data: inserted(data, 8)),
@@ -285,11 +294,7 @@ def is_constant(pattern: Any) -> bool:
             return False
 
 
-# Globs of `initializationOptions.encodings` are the user's own settings, matched against paths, and no model writes them.
-SETTINGS = CORE / "globs.py"
-
-
-@pytest.mark.parametrize("file", sorted({*CORE.glob("*.py")} - {SETTINGS}), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: file.stem)
 def test_core_makes_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
     """Python's `re` tries again from every place, and holds the interpreter's lock meanwhile: nobody else is served."""
     for node in ast.walk(ast.parse(file.read_text())):
