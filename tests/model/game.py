@@ -85,7 +85,7 @@ class Turn:
     decided: dict[str, str | None] = field(default_factory=dict)  # path → the text that is to stand, None: rejected
     has_moved: bool = False
     is_closed: bool = False
-    applied: str = ""  # the text of the document, as the daemon's edit made it
+    applied: dict[str, str] = field(default_factory=dict)  # path → the document's text, as the daemon's edit made it
 
     def __str__(self) -> str:
         asked = f"{self.decision} ({'more happened' if self.meanwhile else 'at once'})" if self.n_asked else ""
@@ -751,7 +751,7 @@ class Game:
             peer.reply(msg_id, result={"applied": False, "failureReason": "not now"})
             return
         text = editor.edited(document.text, change["edits"], self._encoding)
-        turn.applied = text
+        turn.applied[path] = text
         self._change(document, text, is_whole=turn.msg_id % 2 == 0)
         if turn.applying == "type afterwards":
             self._change(document, f"{document.text}late_{turn.msg_id}\n")
@@ -853,7 +853,7 @@ class Game:
         expected = "buffer" if isinstance(before, str) else "disk"
         require(applied_to == expected, f"applied to the {applied_to}, not to the {expected}")
         if isinstance(before, str):
-            return turn.applied if turn.n_applied else self.oracle.documents[path].text
+            return turn.applied.get(path, self.oracle.documents[path].text)
         after = Path(path).read_bytes()
         self._put_in_model(path, after)
         return after
