@@ -36,6 +36,16 @@ def apply(data: bytes, splices: Sequence[Splice]) -> bytes:
     return b"".join(parts(data, splices)) if splices else data
 
 
+def apply_within(data: bytes, splices: Sequence[Splice], start: int, end: int) -> bytes:
+    """Return the result of the splices, which are all between `start` and `end`, on data[start:end]."""
+    pieces: list[bytes] = []
+    at = start
+    for splice in splices:
+        pieces += (data[at : splice.start], splice.new)
+        at = splice.end
+    return b"".join((*pieces, data[at:end]))
+
+
 def growth(splices: Sequence[Splice]) -> int:
     """Return by how many bytes the content grows."""
     return sum(len(splice.new) - splice.end + splice.start for splice in splices)
@@ -166,11 +176,5 @@ class _Composer:
 
 
 def _joined(data: bytes, run: list[Splice]) -> Splice:
-    if len(run) == 1:
-        return run[0]
-    pieces: list[bytes] = []
-    at = run[0].start
-    for splice in run:
-        pieces += (data[at : splice.start], splice.new)
-        at = splice.end
-    return Splice(run[0].start, at, b"".join(pieces))
+    start, end = run[0].start, run[-1].end
+    return Splice(start, end, apply_within(data, run, start, end))

@@ -114,7 +114,11 @@ def word_stop(data: bytes, at: int, fmt: TextFormat) -> int:
 
 def has_word_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bool:
     """Return whether a whole word is between two places and touches neither of them."""
-    start, stop = word_stop(data, start, fmt), word_start(data, stop, fmt)
+    return has_word(data, word_stop(data, start, fmt), word_start(data, stop, fmt), fmt)
+
+
+def has_word(data: bytes, start: int, stop: int, fmt: TextFormat) -> bool:
+    """Return whether a word, or a part of one, is between two places."""
     if fmt.unit_bytes == 1:
         return start < stop and _WORD_BYTE.search(data, start, stop) is not None
     return any(is_of_word(data, at, fmt) for at in range(start, stop, fmt.unit_bytes))

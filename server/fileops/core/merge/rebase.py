@@ -5,13 +5,22 @@ the splices on `base` (`target`). As in a three-way merge over words, a change o
 both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import is_inside_word, splices_between, word_start, word_stop, words_of
+from fileops.core.diff.contents import (
+    has_word,
+    is_inside_word,
+    is_of_word,
+    splices_between,
+    word_start,
+    word_stop,
+    words_of,
+)
+from fileops.core.merge.clusters import Cluster, clusters
 from fileops.core.restored import Restored, Typed
 from fileops.core.text import detect_format, line_end, line_start, newline_of, split_lines
 from fileops.model.edits import Span, Splice
@@ -81,7 +90,7 @@ def whole_words(splices: Sequence[Splice], data: bytes, fmt: TextFormat) -> list
             groups.append((first, max(reached, end), [*group, splice]))
         else:
             groups.append((start, end, [splice]))
-    return [Splice(start, end, _made(group, data, start, end)) for start, end, group in groups]
+    return [Splice(start, end, splicing.apply_within(data, group, start, end)) for start, end, group in groups]
 
 
 def _settled(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
@@ -157,14 +166,6 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 # --- merging --------------------------------------------------------------------------------------------------------
 
 
-class _Cluster(Struct, frozen=True):
-    """Our splices and the changes theirs[first:stop] that they meet. All changes before `first` are above them."""
-
-    ours: tuple[Splice, ...]
-    first: int
-    stop: int
-
-
 def _merged(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> Rebased:
@@ -172,18 +173,27 @@ def _merged(
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[Span] = []
     free: list[tuple[Splice, int]] = []  # our splices, and how far each moves
+    alike: list[tuple[Cluster, Span]] = []
     made: set[int] = set()
-    for cluster in _clusters(wanted, since):
+    for cluster in clusters(wanted, since):
         theirs = since[cluster.first : cluster.stop]
         if not theirs:
             free.append((cluster.ours[0], growth[cluster.first]))
             continue
         start = min(cluster.ours[0].start, theirs[0].start)
         end = max(cluster.ours[-1].end, theirs[-1].end)
-        if _made(cluster.ours, base, start, end) == _made(theirs, base, start, end):
+        place = Span(start + growth[cluster.first], end + growth[cluster.stop])
+        if splicing.apply_within(base, cluster.ours, start, end) == splicing.apply_within(base, theirs, start, end):
+            alike.append((cluster, place))
             made.update(range(cluster.first, cluster.stop))
         else:
-            conflicts.append(Span(start + growth[cluster.first], end + growth[cluster.stop]))
+            conflicts.append(place)
+    typed_words = _typed_words(since, made, base, fmt)
+    conflicts += [
+        place
+        for cluster, place in alike
+        if not typed_words[cluster.first].isdisjoint(_removed_words(cluster.ours, base, fmt))
+    ]
     unmade = [(change, growth[n]) for n, change in enumerate(since) if n not in made]
     typed = [
         Typed(change.start + shift, change.start + shift + len(change.new), change.start == change.end)
@@ -206,39 +216,28 @@ def _merged(
     return Rebased(splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade))
 
 
-def _clusters(ours: Sequence[Splice], theirs: Sequence[Splice]) -> Iterator[_Cluster]:
-    i = j = 0
-    while i < len(ours):
-        group, first = [ours[i]], j
-        while first < len(theirs) and theirs[first].end <= ours[i].start and not _meet(ours[i], theirs[first]):
-            first += 1
-        i, j = i + 1, first
-        while True:
-            if j < len(theirs) and _meet(group[-1], theirs[j]):
-                j += 1
-            elif i < len(ours) and j > first and _meet(ours[i], theirs[j - 1]):
-                group.append(ours[i])
-                i += 1
-            else:
-                break
-        yield _Cluster(tuple(group), first, j)
+def _typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: TextFormat) -> list[set[bytes]]:
+    """Return for each change what only the other side typed there, or beside it with only signs and blanks between.
+
+    A word there that both sides deleted was compared with another text: it is still there.
+    """
+    result: list[set[bytes]] = []
+    for n, change in enumerate(since):
+        if n == 0 or has_word(base, since[n - 1].end, change.start, fmt):
+            result.append(set())
+        else:
+            result.append(result[-1])
+        if n not in made:
+            result[-1].update(words_of(change.new, fmt))
+    return result
 
 
-def _meet(ours: Splice, theirs: Splice) -> bool:
-    """Return whether the splices overlap or both insert at one place. Neighbours do not meet."""
-    if ours.start == ours.end == theirs.start == theirs.end:
-        return True
-    return ours.start < theirs.end and theirs.start < ours.end
-
-
-def _made(splices: Sequence[Splice], base: bytes, start: int, end: int) -> bytes:
-    """Return the result of the splices on base[start:end]."""
-    pieces: list[bytes] = []
-    at = start
+def _removed_words(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> set[bytes]:
+    removed, kept = set[bytes](), set[bytes]()
     for splice in splices:
-        pieces += (base[at : splice.start], splice.new)
-        at = splice.end
-    return b"".join((*pieces, base[at:end]))
+        removed.update(words_of(base[splice.start : splice.end], fmt))
+        kept.update(words_of(splice.new, fmt))
+    return {word for word in removed - kept if is_of_word(word, 0, fmt)}
 
 
 def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[Span]:
