@@ -15,7 +15,7 @@ from fileops.attach.handshake import (
     attach_line,
     control_line,
     hints_of,
-    host_name,
+    host_of,
 )
 from fileops.attach.pump import STDIN, STDOUT, Bytes, DaemonLost, Pump
 from fileops.attach.starter import Attached, DaemonSilent, NoDaemon, NotAttached, ask, attach
@@ -59,7 +59,7 @@ def attachment_here(
 ) -> Attachment:
     """Describe this process. Args: host: the name of the agent's or editor's program; None to find it out."""
     return Attachment(
-        version=__version__, protocol=protocol, role=role, host=host_name(host or _host(role)), cwd=_working_folder(),
+        version=__version__, protocol=protocol, role=role, host=host_of(host or _host(role)), cwd=_working_folder(),
         roots=tuple(roots), session=session, hints=hints_of(os.environ), options=options or {}, pid=os.getpid(),
     )  # fmt: skip
 

@@ -6,11 +6,11 @@ docs/PROTOCOL.md, section "Attaching to a shared daemon", describes the lines fo
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from fileops import __version__
+from fileops.model.host_names import host_name
 
 ATTACH = 1  # counts incompatible changes of this handshake or of what follows it
 MAX_LINE_BYTES = 64 << 10
@@ -103,7 +103,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
         version=_text(request, "version"),
         protocol=_choice(request, "protocol", PROTOCOLS),
         role=_choice(request, "role", ROLES),
-        host=host_name(_text(request, "host")),
+        host=host_of(_text(request, "host")),
         cwd=_path(request.get("cwd"), "cwd"),
         roots=_paths(request.get("roots")),
         session=None if session is None else _text(request, "session"),
@@ -118,9 +118,9 @@ def hooked_session_of(request: ControlRequest) -> tuple[str, str]:
     return _text(request.params, "host"), _text(request.params, "session")
 
 
-def host_name(text: str) -> str:
+def host_of(program: str) -> str:
     """Reduce a program's name to the characters of a connection's name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-") or "client"
+    return host_name(program, max_chars=MAX_HOST_CHARS) or "client"
 
 
 def hints_of(environ: Mapping[str, str]) -> dict[str, object]:

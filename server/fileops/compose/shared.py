@@ -252,7 +252,8 @@ class LspConnection(ClientConnection):
         return session is not None and session.connection != self._name
 
     def _session_base(self, client_name: str | None) -> str:
-        from fileops.service.hub.names import MAX_ID_CHARS, host_name
+        from fileops.model.host_names import host_name
+        from fileops.service.hub.names import MAX_ID_CHARS
 
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from fileops.service.hub.names import MAX_ID_CHARS, host_name
+from fileops.model.host_names import host_name
+from fileops.service.hub.names import MAX_ID_CHARS
 
 UNKNOWN_HOST = "mcp"
 

@@ -96,7 +96,7 @@ def test_control_request_is_understood_in_any_attach_version() -> None:
     ],
 )
 def test_name_of_a_host_is_reduced_to_plain_characters(program: str, name: str) -> None:
-    assert handshake.host_name(program) == name
+    assert handshake.host_of(program) == name
 
 
 def test_nothing_of_the_environment_is_sent_but_the_hints() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fileops.model.events import DidRead
-from fileops.service.hub.names import MAX_HOST_CHARS, SharedSessionNames, host_name
+from fileops.model.host_names import MAX_HOST_CHARS, host_name
+from fileops.service.hub.names import SharedSessionNames
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of
 

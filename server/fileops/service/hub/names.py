@@ -4,12 +4,11 @@ In a private daemon both are the same. In a shared one a full name begins with t
 host gives it an id, else `HOST-N` for the connection, and `HOST-N/ID` for a `session_id` of a request.
 """
 
-import re
 from collections.abc import Callable
 
+from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.sessions import DEFAULT_SESSION
 
-MAX_HOST_CHARS = 24
 MAX_ID_CHARS = 200
 # As people write them; by `host_name` of what the editor calls itself.
 _EDITOR_NAMES = {
@@ -17,11 +16,6 @@ _EDITOR_NAMES = {
     "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
     "sublime-text-lsp": "Sublime Text",
 }  # fmt: skip
-
-
-def host_name(client_name: str) -> str:
-    """The name of a client's program as a part of names: `[a-z0-9]` and single hyphens, "" if nothing of it is left."""
-    return re.sub(r"[^a-z0-9]+", "-", client_name.lower()).strip("-")[:MAX_HOST_CHARS].rstrip("-")
 
 
 def editor_name(client_name: str) -> str:
