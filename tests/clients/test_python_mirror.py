@@ -12,9 +12,9 @@ import pytest
 from msgspec import inspect
 
 from fileops.api.requests import BASH, REQUESTS
-from fileops.model import events
+from fileops.model import events, statistics
 from fileops.model.errors import FAILURES
-from fileops.wire import commands, correction, sessions, stats
+from fileops.wire import commands, correction, sessions
 from fileops.wire import types as wire
 from fileops.wire.views import DescribeResult, RenderResult
 from fileops_client import callbacks, models, options
@@ -35,7 +35,7 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (callbacks.Question, wire.ConfirmEditParams),
     (callbacks.CommandQuestion, commands.ConfirmCommandParams),
     (callbacks.CorrectionRequest, correction.CorrectEditParams),
-    (client_sessions.CallStats, stats.StatsResult),
+    (client_sessions.CallStats, statistics.StatsResult),
     (client_sessions.Conflict, sessions.Conflict),
     (client_sessions.RecordedRead, sessions.RecordReadResult),
     (client_sessions.SessionFile, sessions.SessionFile),

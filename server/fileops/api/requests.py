@@ -120,9 +120,7 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> object:
-    from fileops.wire.stats import stats_result
-
-    return stats_result(await service.stats(params.session_id))
+    return await service.stats(params.session_id)
 
 
 REQUESTS: tuple[Request[Any], ...] = (
@@ -162,7 +160,6 @@ NOTIFICATIONS: tuple[str, ...] = (
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
-    "fileops.wire.stats",
     "fileops.wire.correction",
     "fileops.core.matching.nearest",
 )

@@ -23,6 +23,7 @@ from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, Und
 from fileops.model.results import AgentEditRange, EditResult, Notices, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import ApprovalMode, Settings
+from fileops.model.statistics import StatsResult
 from fileops.ports import (
     Approver,
     CommandApprover,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from fileops.service.commands import CommandRunner
     from fileops.service.hub.sessions import SessionRecord
     from fileops.service.notices import NoticeBoard
-    from fileops.telemetry.stats import StatsOutcome
 
 
 def _nothing() -> None: ...
@@ -322,13 +322,13 @@ class FileOps:
 
     # --- statistics ----------------------------------------------------------------------------------------
 
-    async def stats(self, session_id: str | None) -> "StatsOutcome":
+    async def stats(self, session_id: str | None) -> StatsResult:
         """Statistics of one session; None: of all sessions together, closed ones included."""
         edits = await self.history(HistoryRequest(session_id=session_id))
         since = self._stats.since_ns / 1e9
         n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
         named = None if session_id is None else self.names.resolve(session_id)
-        return replace(self._stats.outcome(named, n_undone), session_id=session_id)
+        return replace(self._stats.result(named, n_undone), session_id=session_id)
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 

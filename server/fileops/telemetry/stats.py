@@ -4,9 +4,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-
 from fileops.model.bounded import LruDict
+from fileops.model.statistics import EditStats, Latency, LineStats, StatsResult
 from fileops.telemetry.calls import CallRecord
 
 PER_OCTAVE = 8  # buckets per doubling: a percentile is at most 9 % too high
@@ -88,10 +87,10 @@ class Statistics:
             self._sessions.put(call.session_id, counters)
         counters.add(call)
 
-    def outcome(self, session_id: str | None, n_undone: int) -> "StatsOutcome":
+    def result(self, session_id: str | None, n_undone: int) -> StatsResult:
         """Statistics of one session, or (None) of all, closed ones included. n_undone: of the applied edits."""
         numbers = self.total if session_id is None else self._sessions.get(session_id) or Counters()
-        return outcome_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
+        return _result_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 
     def drop_session(self, session_id: str) -> None:
         self._sessions.drop(session_id)
@@ -100,54 +99,16 @@ class Statistics:
         pass
 
 
-class LatencyResult(Struct, frozen=True, kw_only=True):
-    """Milliseconds."""
-
-    n: int
-    p50: float
-    p90: float
-    p99: float
-    max: float
-
-
-class LinesResult(Struct, frozen=True, kw_only=True):
-    added: int
-    removed: int
-
-
-class AppliedResult(Struct, frozen=True, kw_only=True):
-    """Of applied edits; shares of `applied`, 0 where nothing was."""
-
-    applied: int
-    modified_by_user: int
-    undone: int
-    share_modified: float
-    share_undone: float
-
-
-class StatsOutcome(Struct, frozen=True, kw_only=True):
-    """The answer to `fileops/stats`. session_id: None for all. since: seconds since the epoch. matches: by tier."""
-
-    session_id: str | None
-    since: float
-    calls: dict[str, int]
-    outcomes: dict[str, int]
-    matches: dict[str, int]
-    lines: LinesResult
-    edits: AppliedResult
-    latency_ms: dict[str, LatencyResult]
-
-
-def outcome_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_undone: int) -> StatsOutcome:
+def _result_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_undone: int) -> StatsResult:
     n_applied = numbers.n_applied
-    return StatsOutcome(
+    return StatsResult(
         session_id=session_id,
         since=since_ns / 1e9,
         calls=dict(numbers.calls),
         outcomes=dict(numbers.outcomes),
         matches=dict(numbers.matches),
-        lines=LinesResult(added=numbers.n_added, removed=numbers.n_removed),
-        edits=AppliedResult(
+        lines=LineStats(added=numbers.n_added, removed=numbers.n_removed),
+        edits=EditStats(
             applied=n_applied,
             modified_by_user=numbers.n_modified,
             undone=n_undone,
@@ -158,6 +119,6 @@ def outcome_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_un
     )
 
 
-def _in_ms(latencies: Latencies) -> LatencyResult:
+def _in_ms(latencies: Latencies) -> Latency:
     p50, p90, p99 = (round(latencies.percentile_ns(share) / 1e6, 3) for share in (0.5, 0.9, 0.99))
-    return LatencyResult(n=latencies.n, p50=p50, p90=p90, p99=p99, max=round(latencies.max_ns / 1e6, 3))
+    return Latency(n=latencies.n, p50=p50, p90=p90, p99=p99, max=round(latencies.max_ns / 1e6, 3))

@@ -53,18 +53,18 @@ def test_sessions_are_counted_apart_and_closed_ones_stay_in_the_total(monkeypatc
     statistics = Statistics(since_ns=5 * 10**9)
     for session_id in ("a", "b", "a", "c"):
         statistics.record(call(session_id, code="no_match" if session_id == "c" else "ok"))
-    assert statistics.outcome("a", 0).calls == {"fileops/read": 2}
-    assert statistics.outcome("b", 0).calls == {}  # the longest silent one went
+    assert statistics.result("a", 0).calls == {"fileops/read": 2}
+    assert statistics.result("b", 0).calls == {}  # the longest silent one went
     statistics.drop_session("a")
-    assert statistics.outcome("a", 0).calls == {}
-    total = statistics.outcome(None, 0)
+    assert statistics.result("a", 0).calls == {}
+    total = statistics.result(None, 0)
     assert (total.calls, total.outcomes, total.since) == ({"fileops/read": 4}, {"ok": 3, "no_match": 1}, 5.0)
     assert total.latency_ms["fileops/read"].max == 1.0
 
 
 def test_shares_are_of_applied_edits() -> None:
     statistics = Statistics(0)
-    assert statistics.outcome(None, 0).edits.share_undone == 0
+    assert statistics.result(None, 0).edits.share_undone == 0
     for is_modified in (True, False, False, False):
         statistics.record(
             CallRecord(
@@ -72,7 +72,7 @@ def test_shares_are_of_applied_edits() -> None:
                 is_applied=True, is_modified_by_user=is_modified,
             )
         )  # fmt: skip
-    told = statistics.outcome("s", 2)
+    told = statistics.result("s", 2)
     assert (told.edits.applied, told.edits.share_modified, told.edits.share_undone) == (4, 0.25, 0.5)
     assert (told.matches, told.lines.added, told.lines.removed) == ({"exact": 4}, 8, 4)
 

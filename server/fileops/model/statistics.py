@@ -1,11 +1,9 @@
-"""Wire types of `fileops/stats`, and their translation."""
+"""Statistics of calls, as `fileops/stats` returns them."""
 
-import msgspec
-
-from fileops.wire.types import Stats
+from msgspec import Struct
 
 
-class Latency(msgspec.Struct, frozen=True, kw_only=True):
+class Latency(Struct, frozen=True, kw_only=True):
     """Milliseconds, without the time that the user or the client's model took to answer."""
 
     n: int
@@ -15,7 +13,12 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     max: float
 
 
-class EditStats(msgspec.Struct, frozen=True, kw_only=True):
+class LineStats(Struct, frozen=True, kw_only=True):
+    added: int
+    removed: int
+
+
+class EditStats(Struct, frozen=True, kw_only=True):
     """Shares are of the applied edits; 0 if there are none."""
 
     applied: int
@@ -25,17 +28,17 @@ class EditStats(msgspec.Struct, frozen=True, kw_only=True):
     share_undone: float
 
 
-class StatsResult(msgspec.Struct, frozen=True, kw_only=True):
+class StatsResult(Struct, frozen=True, kw_only=True):
+    """The statistics of a session, or of all together.
+
+    session_id: None for all. since: seconds since the epoch. matches: by tier.
+    """
+
     session_id: str | None
     since: float
     calls: dict[str, int]
     outcomes: dict[str, int]
     matches: dict[str, int]
-    lines: Stats
+    lines: LineStats
     edits: EditStats
     latency_ms: dict[str, Latency]
-
-
-def stats_result(outcome: object) -> StatsResult:
-    """Translate an object that has the attributes of StatsResult."""
-    return msgspec.convert(outcome, StatsResult, from_attributes=True)
