@@ -261,6 +261,19 @@ async def test_tracked_files_are_looked_at_afterwards(tmp_path: pathlib.Path) ->
         assert (await client.edit(tmp_path / "a.txt", "two", "x")).code == "modified_externally"
 
 
+async def test_result_says_what_the_command_changed_in_files_that_were_read(tmp_path: pathlib.Path) -> None:
+    """R-NOTE-1"""
+    (tmp_path / "a.txt").write_text("one\n")
+    async with FileOpsClient.start(root=tmp_path, initialization_options={**BASH, "notices": "output"}) as client:
+        await client.read(tmp_path / "a.txt")
+        ran = await client.bash("echo done; echo two > a.txt")
+        assert ran.output.startswith("done\n")
+        assert "-one" in ran.output
+        assert "+two" in ran.output
+        [notice] = ran.details.get("notices", [])
+        assert notice["file_path"] == str(tmp_path / "a.txt")
+
+
 @pytest.mark.parametrize(
     ("mode", "outcomes", "asked", "codes"),
     [

@@ -80,6 +80,31 @@ async def test_regex_with_empty_matches_in_a_dirty_document_cuts_no_character(ed
     assert editor.text(file) == "-é-漢-💥-\n-"
 
 
+async def test_unsaved_text_of_a_named_encoding_takes_what_the_encoding_has(tmp_path: Path, file: Path):
+    """R-ENC-5"""
+    file.write_bytes("\u524d key\r\n".encode("gbk"))
+    options = {"encodings": [{"glob": "*.txt", "encoding": "gbk"}]}
+    async with editor_client(tmp_path, APPLY, options=options) as editor:
+        editor.open(file, "\u524d key\r\n")
+        editor.type(file, "key", "typed key")
+        assert "\u524d typed key" in (await editor.client.read(file)).output
+        edit = await editor.client.edit(file, "typed key", "\u4e57")
+        assert (edit.code, edit.details.get("applied_to")) == (None, "buffer")
+        assert editor.text(file) == "\u524d \u4e57\r\n"
+        assert file.read_bytes() == "\u524d key\r\n".encode("gbk")
+        editor.save(file, "gbk")
+        saved = await editor.client.edit(file, "\u524d", "\u540e")
+        assert (saved.code, saved.details.get("applied_to")) == (None, "disk")
+        assert file.read_bytes() == "\u540e \u4e57\r\n".encode("gbk")
+        editor.set_text(file, "\u540e \u4e57 typed\r\n")
+        refused = await editor.client.edit(file, "\u4e57", "\u0e01")
+        assert refused.code == "modified_externally"
+        await editor.client.read(file)
+        refused = await editor.client.edit(file, "\u4e57", "\u0e01")  # Thai, which GBK has not
+        assert refused.code == "not_encodable"
+        assert editor.text(file) == "\u540e \u4e57 typed\r\n"
+
+
 async def test_the_editor_is_asked_for_a_minimal_versioned_edit(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "😀 un")

@@ -56,8 +56,8 @@ class EditorClient:
         document.version += 1
         self.client.did_change(path, text, version=document.version)
 
-    def save(self, path: Path) -> None:
-        path.write_bytes(self.documents[uri_of(path)].text.encode())
+    def save(self, path: Path, encoding: str = "utf-8") -> None:
+        path.write_bytes(self.documents[uri_of(path)].text.encode(encoding))
         self.client.did_save(path)
 
     def close(self, path: Path) -> None:

@@ -67,7 +67,8 @@ async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[s
         raise RuntimeError("commands are not served")
     from fileops.wire.commands import command_request, command_result
 
-    return command_result(await service.bash.run(command_request(params), say))
+    result = command_result(await service.bash.run(command_request(params), say))
+    return await with_notices(service, convert.session_of(params), result)
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
