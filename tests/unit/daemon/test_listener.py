@@ -1,0 +1,137 @@
+"""The listener: clients whose first line is late or too long, and a socket whose name leads elsewhere by then."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops.attach.address import Address, find_address
+from fileops.attach.handshake import MAX_LINE_BYTES, Attachment, attach_line
+from fileops.attach.starter import listening_socket
+from fileops.compose.daemon import SharedFileOps
+from fileops.daemon import listener as listener_module
+from fileops.daemon.listener import Listener
+from support.daemon_process import Place, place
+from support.patience import PATIENCE_S
+
+LINE = attach_line(Attachment(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
+
+
+class Running:
+    def __init__(self, here: Place, look_s: float) -> None:
+        self.here = here
+        self.address: Address = find_address(str(here.socket), {})
+        self.service = SharedFileOps(self.address.socket)
+        self.listener = Listener(
+            listening_socket(self.address), self.address, self.service, idle_s=600, log_file=None, look_s=look_s
+        )
+        self.task = asyncio.create_task(self.listener.run(lambda: None))
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(self.address.socket)
+
+    async def attach(self, line: bytes = LINE) -> tuple[dict[str, Any], asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await self.connect()
+        writer.write(line)
+        return json.loads(await answer_of(reader)), reader, writer
+
+
+async def answer_of(reader: asyncio.StreamReader) -> bytes:
+    """The daemon's line; b"" if it closes the connection."""
+    try:
+        return await asyncio.wait_for(reader.readline(), PATIENCE_S)
+    except ConnectionResetError:  # it has not received all of what was sent
+        return b""
+
+
+@contextlib.asynccontextmanager
+async def running(look_s: float = 600.0) -> AsyncGenerator[Running]:
+    with place() as here:
+        daemon = Running(here, look_s)
+        try:
+            yield daemon
+        finally:
+            daemon.listener.terminate()
+            await asyncio.wait_for(daemon.task, PATIENCE_S)
+            await asyncio.to_thread(daemon.service.close)
+
+
+@pytest.mark.parametrize("sent", [b"", b'{"fileops_attach": 1'])
+async def test_client_whose_line_does_not_come_in_time_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(listener_module, "LINE_S", 0.05)
+    async with running() as daemon:
+        reader, writer = await daemon.connect()
+        writer.write(sent)
+        assert await answer_of(reader) == b""
+        writer.close()
+
+
+async def test_line_that_arrives_in_pieces_is_one_line() -> None:
+    async with running() as daemon:
+        reader, writer = await daemon.connect()
+        for at in range(0, len(LINE), 40):
+            writer.write(LINE[at : at + 40])
+            await writer.drain()
+        assert json.loads(await answer_of(reader))["ok"] is True
+        writer.close()
+
+
+@pytest.mark.parametrize(("n_bytes", "is_taken"), [(MAX_LINE_BYTES, True), (MAX_LINE_BYTES + 1, False)])
+async def test_line_that_is_too_long_is_no_line(n_bytes: int, *, is_taken: bool) -> None:
+    fields = json.loads(LINE)
+    padding = n_bytes - len(json.dumps({**fields, "padding": ""})) - 1
+    line = json.dumps({**fields, "padding": "x" * padding}).encode() + b"\n"
+    assert len(line) == n_bytes
+    async with running() as daemon:
+        reader, writer = await daemon.connect()
+        writer.write(line)
+        answer = await answer_of(reader)
+        assert (json.loads(answer)["ok"] if is_taken else answer == b"") is True
+        writer.close()
+
+
+async def test_line_without_an_end_is_closed_when_it_is_too_long() -> None:
+    async with running() as daemon:
+        reader, writer = await daemon.connect()
+        writer.write(b"x" * (4 * MAX_LINE_BYTES))
+        assert await answer_of(reader) == b""
+        writer.close()
+
+
+@pytest.mark.parametrize("is_another", [False, True], ids=["gone", "of another daemon"])
+async def test_daemon_whose_socket_is_not_its_own_any_more_serves_those_it_has(
+    caplog: pytest.LogCaptureFixture, *, is_another: bool
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with running(look_s=0.02) as daemon:
+        answer, reader, writer = await daemon.attach()
+        assert answer["ok"] is True
+        waiting_reader, waiting = await daemon.connect()  # before the name is gone
+        os.unlink(daemon.address.socket)
+        other = listening_socket(daemon.address) if is_another else None
+        while "is gone, or another daemon's" not in caplog.text:  # noqa: ASYNC110 - a line of the log sets no event
+            await asyncio.sleep(0.01)
+        waiting.write(LINE)
+        assert json.loads(await answer_of(waiting_reader))["reason"] == "retiring"
+        assert not daemon.task.done()
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+        for each in (writer, waiting):
+            each.close()
+        await asyncio.wait_for(asyncio.shield(daemon.task), PATIENCE_S)
+        assert Path(daemon.address.socket).exists() is is_another
+        if other is not None:
+            assert socket_answers(daemon.address)
+            other.close()
+
+
+def socket_answers(address: Address) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(address.socket) == 0
