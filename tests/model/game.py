@@ -327,7 +327,7 @@ class Game:
         for daemon, msg_id, session, word, new in asked:
             code, result = self.peers[daemon].outcome(msg_id)
             self._note("batch", daemon, session, code, path, word, new)
-            mixed = {"not_encodable"} if mixes_encodings(before, word, new) else {"ok"}
+            mixed = {"not_encodable"} if mixes_encodings(before, word, new) else {"no_change" if word == new else "ok"}
             require(code in {*mixed, *CHANGED, "no_match", "multiple_matches"}, f"one edit of many: {code}")
             if code == "ok":
                 done.append((word, new))

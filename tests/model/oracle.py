@@ -130,9 +130,10 @@ class Oracle:
             require(count <= limit, f"{word!r} stands {count} times, of which nobody wrote more than {limit}: {change}")
         lost = [word for word in old if word not in new and word not in made]
         require(not lost, f"{lost} went, and was not the edit's: {change}")
+        kept = {word for word, count in old.items() if new[word] == count}
         require(
-            [word for word in words_of(shown(now)) if word in new]
-            == [word for word in words_of(shown(result)) if word in old],
+            [word for word in words_of(shown(now)) if word in kept]
+            == [word for word in words_of(shown(result)) if word in kept],
             f"words changed places: {change}",
         )
 
