@@ -230,3 +230,18 @@ def test_a_reload_of_a_file_that_nobody_read_is_not_taken_for_typing(file: Path)
         assert source == "disk"
         assert f"then {n}" in client.read(file)["output"]
         assert os.listdir(file.parent) == ["f.txt"]
+
+
+def test_change_on_disk_before_a_late_reload_of_an_edit_is_told_as_external(file: Path) -> None:
+    """R-DOC-8. An editor reports its reload of the edit when another program has already written the file again."""
+    with raw_client() as client:
+        client.initialize(EDITOR)
+        opened(client, file, file.read_text())
+        client.read(file)
+        assert client.result("fileops/edit", edit_of(file))["status"] == "success"
+        edited = file.read_text()
+        file.write_text(f"{edited}formatted\n")
+        changed(client, file, {"text": edited})
+        assert client.notification("fileops/didBecomeStale")["source"] == "external"
+        result = client.read(file)
+        assert (result["details"]["source"], "formatted" in result["output"]) == ("disk", True)

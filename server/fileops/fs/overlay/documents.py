@@ -23,15 +23,19 @@ from fileops.fs.overlay.state import (
     EffectiveDocument,
     Kind,
     OpenDocument,
+    after_changes,
     after_comparison,
     classify,
     comparable,
     facts_of,
     is_text,
+    text_digest,
+    with_file_text,
 )
 from fileops.fs.overlay.text_document import TextDocument
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute, PathMoved, Stale
+from fileops.model.files import Snapshot
 from fileops.ports import FileSystem
 
 Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known
@@ -87,7 +91,7 @@ class DocumentStore:
             document = self._named(key)
             if document is None:
                 return None
-            text, doubt = _after_changes(document, version, changes, self._encoding(key.editor))
+            text, doubt = after_changes(document, version, changes, self._encoding(key.editor))
             is_back = document.synced is not None and is_text(text, document.synced)
             is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
@@ -113,8 +117,9 @@ class DocumentStore:
                 return None
             path = self._place_of(document)
             document = replace(
-                document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text
-            )
+                document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text,
+                file_texts=(),
+            )  # fmt: skip
             self._put(document)
             self._table.locate(document.key, document.path, None)
         return path
@@ -172,6 +177,13 @@ class DocumentStore:
         if serials != (effective.serials if effective is not None else frozenset()):
             raise Stale(path=path)
 
+    def wrote(self, disk: Snapshot) -> None:
+        """Note that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
+        facts = facts_of(disk)
+        with self._state:
+            for document in self._table.at(disk.path):
+                self._table.update(document.key, document.serial, lambda now: with_file_text(now, facts.digest))
+
     def state_of(self, key: DocumentKey, path: str) -> Classified | None:
         """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
         while True:
@@ -187,16 +199,16 @@ class DocumentStore:
                 disk = cached.disk
             else:
                 disk = facts_of(self._disk.read(path))
-            is_same = disk.shows(document.text.text)
+            digest = text_digest(document.text.text)
             with self._state:
                 compared = self._table.update(
                     key,
                     document.serial,
-                    lambda now, disk=disk, is_same=is_same: after_comparison(now, disk, is_same=is_same),
+                    lambda now, disk=disk, digest=digest: after_comparison(now, disk, digest),
                 )
             if compared is None:
                 continue  # the document changed
-            state = classify(compared, disk, is_same=is_same)
+            state = classify(compared, disk, digest)
             with self._state:
                 if self._table.get(key) is compared:
                     self._classified[key] = state
@@ -319,23 +331,3 @@ class DocumentStore:
         ):
             pending.shown_by = document
         self._state.notify_all()
-
-
-def _after_changes(
-    document: OpenDocument, version: int, changes: Sequence[DocumentChange], encoding: PositionEncoding
-) -> tuple[TextDocument, Doubt | None]:
-    """Return the text and its doubt. A whole text ends every doubt. LSP allows versions to skip numbers."""
-    text = document.text
-    doubt = document.doubt if document.doubt is not None and document.doubt.is_lost else None
-    for change in changes:
-        if isinstance(change, str):
-            text, doubt = TextDocument(change), None
-        elif doubt is None:
-            start, end, new = change
-            if version <= document.version:
-                doubt = Doubt(reason="the editor reported a change with a version that it had passed")
-            elif not text.has_range(start, end):
-                doubt = Doubt(reason="the editor reported a change at a place that the text does not have")
-            else:
-                text = text.replaced(start, end, new, encoding)
-    return text, doubt

@@ -186,7 +186,7 @@ class OverlayFileSystem:
                 raise AlreadyExists
             with self._delegate.lock(path):
                 return self._editor_commit.replace(snapshot, splices, hooks)
-        guarded = _GuardedHooks(lambda: self._require_same(path, effective), hooks)
+        guarded = _GuardedHooks(lambda: self._require_same(path, effective), self._wrote, hooks)
         return self._delegate.replace(_disk_form(snapshot), splices, guarded)
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
@@ -194,7 +194,7 @@ class OverlayFileSystem:
         effective, state = self._effective(path)
         if state is not None and state.kind == "dirty":
             raise ApplyRefused(reason="the document has unsaved changes")
-        guarded = _GuardedHooks(lambda: self._require_same(path, effective), hooks)
+        guarded = _GuardedHooks(lambda: self._require_same(path, effective), self._wrote, hooks)
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
@@ -228,6 +228,10 @@ class OverlayFileSystem:
         except FileOpsError:
             return given_path == path
 
+    def _wrote(self, committed: Committed) -> None:
+        if self._documents is not None:
+            self._documents.wrote(committed.snapshot)
+
     def _require_same(self, path: str, effective: "EffectiveDocument | None") -> None:
         """Raises: Stale, DocumentUnknown."""
         if self._documents is not None:  # it may have been loaded since
@@ -239,8 +243,8 @@ class OverlayFileSystem:
 class _GuardedHooks:
     """CommitHooks of a commit to disk: its last precondition is that no document was opened or changed since."""
 
-    def __init__(self, require: Callable[[], None], hooks: CommitHooks) -> None:
-        self._require, self._hooks = require, hooks
+    def __init__(self, require: Callable[[], None], wrote: Callable[[Committed], None], hooks: CommitHooks) -> None:
+        self._require, self._wrote, self._hooks = require, wrote, hooks
 
     def prepare(self) -> None:
         self._hooks.prepare()
@@ -253,6 +257,7 @@ class _GuardedHooks:
         self._hooks.on_cancel(withdraw)
 
     def after(self, committed: Committed) -> None:
+        self._wrote(committed)  # before editors are notified and reload it
         self._hooks.after(committed)
 
 

@@ -8,6 +8,7 @@ Values and pure functions only: no lock, no disk, no client. docs/PROTOCOL.md, "
 - unknown: its text is in doubt. Neither its text nor the file is served.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -16,10 +17,11 @@ from msgspec.structs import replace
 from fileops.core import text as texts
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.model.digest import content_digest
-from fileops.model.documents import DocumentKey
+from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
 from fileops.model.files import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
+MAX_FILE_TEXTS = 16  # an agent's edits between a change of the file and the editor's report of its reload
 
 Kind = Literal["clean", "dirty", "superseded", "unknown"]
 
@@ -46,6 +48,7 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     changed_ns: int
     is_user_modified: bool | None = None  # since open or save; None until the first comparison with the file
     synced: str | None = None  # the text when it last read the same as the file
+    file_texts: tuple[bytes, ...] = ()  # digests of what the file has had since, as far as we know, oldest first
     is_foreign: bool = False  # the file is not text to us, so the editor decodes it in another encoding
     doubt: Doubt | None = None  # None while the text is known
 
@@ -68,9 +71,6 @@ class DiskFacts(Struct, frozen=True, kw_only=True):
     digest: bytes | None  # of the text; None if there is no file
     is_text: bool
     encoding: str | None  # see Snapshot
-
-    def shows(self, text: str) -> bool:
-        return self.digest is not None and _text_digest(text) == self.digest
 
 
 class DocumentState(Struct, frozen=True, kw_only=True):
@@ -103,27 +103,63 @@ def facts_of(disk: Snapshot) -> DiskFacts:
     fmt = texts.detect_format(disk.data)
     return DiskFacts(
         path=disk.path, stamp=disk.stamp, taken_ns=disk.taken_ns, format=fmt,
-        digest=_text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
+        digest=text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
         is_text=_is_text_file(disk.data, fmt), encoding=disk.encoding,
     )  # fmt: skip
 
 
-def after_comparison(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> OpenDocument:
-    """Return the document with what a comparison with its file says about it."""
-    if is_same:
-        return replace(document, is_user_modified=False, synced=document.text.text)
+def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> OpenDocument:
+    """Return the document with what a comparison with its file says about it. Args: digest: of the document's text.
+
+    An editor may report a reload when the file has changed again. So a text that the file has had is not the user's.
+    """
+    if digest == disk.digest:
+        return replace(document, is_user_modified=False, synced=document.text.text, file_texts=())
+    if digest in document.file_texts:
+        later = document.file_texts[document.file_texts.index(digest) + 1 :]
+        reloaded = replace(document, is_user_modified=False, synced=document.text.text, file_texts=later)
+        return with_file_text(reloaded, disk.digest)
     is_first = document.is_user_modified is None
-    return replace(
+    compared = replace(
         document,
         # A document that is opened with a text other than the file's contains changes of an earlier session.
         is_user_modified=is_first or document.is_user_modified,
         is_foreign=document.is_foreign or (is_first and disk.stamp is not None and not disk.is_text),
     )
+    return with_file_text(compared, disk.digest)
 
 
-def classify(document: OpenDocument, disk: DiskFacts, *, is_same: bool) -> DocumentState:
+def with_file_text(document: OpenDocument, digest: bytes | None) -> OpenDocument:
+    """Return the document with a text that its file has had since the document last read the same. None: no file."""
+    known = document.file_texts
+    if digest is None or known[-1:] == (digest,):
+        return document
+    return replace(document, file_texts=(*known, digest)[-MAX_FILE_TEXTS:])
+
+
+def after_changes(
+    document: OpenDocument, version: int, changes: Sequence[DocumentChange], encoding: PositionEncoding
+) -> tuple[TextDocument, Doubt | None]:
+    """Return the text and its doubt. A whole text ends every doubt. LSP allows versions to skip numbers."""
+    text = document.text
+    doubt = document.doubt if document.doubt is not None and document.doubt.is_lost else None
+    for change in changes:
+        if isinstance(change, str):
+            text, doubt = TextDocument(change), None
+        elif doubt is None:
+            start, end, new = change
+            if version <= document.version:
+                doubt = Doubt(reason="the editor reported a change with a version that it had passed")
+            elif not text.has_range(start, end):
+                doubt = Doubt(reason="the editor reported a change at a place that the text does not have")
+            else:
+                text = text.replaced(start, end, new, encoding)
+    return text, doubt
+
+
+def classify(document: OpenDocument, disk: DiskFacts, digest: bytes) -> DocumentState:
     """Classify a document that `after_comparison` returned."""
-    kind: Kind = "clean" if is_same else "dirty" if document.is_user_modified else "superseded"
+    kind: Kind = "clean" if digest == disk.digest else "dirty" if document.is_user_modified else "superseded"
     data = encode_document(document.text.text, disk.format) if kind == "dirty" else b""
     return DocumentState(serial=document.serial, kind=kind, disk=disk, data=data)
 
@@ -162,7 +198,7 @@ def _stamp_of(document: OpenDocument, state: DocumentState) -> Stamp:
     )
 
 
-def _text_digest(text: str) -> bytes:
+def text_digest(text: str) -> bytes:
     return content_digest(comparable(text).encode("utf-8", "surrogatepass"))
 
 

@@ -191,6 +191,62 @@ def test_a_reload_that_nobody_read_is_not_taken_for_typing(bench: Workbench):
     assert (bench.on_disk(), bench.editor.applied) == (b"AGAIN\n", [])
 
 
+def an_own_edit(bench: Workbench) -> None:
+    bench.edit(b"one", b"ONE")
+
+
+def a_change_that_was_seen(bench: Workbench) -> None:
+    bench.disk.put(PATH, b"ONE\ntwo\n")
+    assert bench.seen() == (b"ONE\ntwo\n", "disk")
+
+
+@pytest.mark.parametrize("change", [an_own_edit, a_change_that_was_seen])
+def test_reload_told_after_the_disk_changed_again_is_not_taken_for_typing(
+    bench: Workbench, change: Callable[[Workbench], None]
+):
+    """R-DOC-2, R-DOC-8: editors tell of a reload late (Neovim by 150 ms)."""
+    uri = bench.editor.open(PATH)
+    change(bench)
+    bench.disk.put(PATH, b"ONE\ntwo\nformatted\n")
+    bench.editor.set_text(uri, "ONE\ntwo\n")
+    assert bench.seen() == (b"ONE\ntwo\nformatted\n", "disk")
+    bench.edit(b"two", b"TWO")
+    assert (bench.on_disk(), bench.editor.applied) == (b"ONE\nTWO\nformatted\n", [])
+
+
+def test_each_of_several_late_reloads_is_not_taken_for_typing(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.edit(b"one", b"ONE")
+    bench.edit(b"two", b"TWO")
+    bench.disk.put(PATH, b"moved\n")
+    for text in ("ONE\ntwo\n", "ONE\nTWO\n"):
+        bench.editor.set_text(uri, text)
+        assert bench.seen() == (b"moved\n", "disk")
+
+
+def test_text_of_the_disk_taken_back_after_its_reload_is_the_persons(bench: Workbench):
+    """What the file had before the document agreed with it is no reload any more."""
+    uri = bench.editor.open(PATH)
+    bench.edit(b"one", b"ONE")
+    bench.edit(b"two", b"TWO")
+    bench.editor.reload(uri)
+    assert bench.seen() == (b"ONE\nTWO\n", "buffer")
+    bench.editor.set_text(uri, "ONE\ntwo\n")
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
+    assert bench.on_disk() == b"ONE\nTWO\n"
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"ONE\ntwo\n", "buffer")
+
+
+def test_typing_upon_a_late_reload_is_the_persons(bench: Workbench):
+    uri = bench.editor.open(PATH)
+    bench.edit(b"one", b"ONE")
+    bench.disk.put(PATH, b"moved\n")
+    bench.editor.set_text(uri, "ONE\ntwo\n")
+    bench.editor.type(uri, "two", "2")
+    assert bench.seen() == (b"ONE\n2\n", "buffer")
+
+
 def test_typing_that_nobody_read_is_not_taken_for_a_reload(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.disk.put(PATH, b"moved\n")
