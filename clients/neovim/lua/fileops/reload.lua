@@ -197,7 +197,7 @@ function M.reload(buf)
   for _ = 1, MAX_LOOKS do
     local data, identity = slurp(path)
     if not data then return nil, 'gone' end
-    take(buf, data)
+    require('fileops.client.sync').as_one_change(buf, function() take(buf, data) end)
     taken[buf] = identity
     local now = vim.uv.fs_stat(path)
     if not now or M.identity(now) == identity then break end

@@ -115,6 +115,7 @@
 ---@field pid fun(): integer
 ---@field stopped_by_us fun(): boolean whether its end was asked for
 ---@field ended fun(): { code: integer, signal: integer }? how the process ended
+---@field together fun(act: fun()) what `act` sends leaves at its end, changes of one document as one notification
 
 -- review/queue
 

@@ -51,6 +51,41 @@ t.it('an edit of unsaved text happens in the buffer, which stays unsaved', funct
   t.eq(t.contents(path), text_of(buf))
 end)
 
+--- The changes of documents that a daemon was told, as `tee` has seen them.
+---@param log string
+---@return integer[] how many places each has
+local function changes_in(log)
+  local told = {}
+  require('fileops.client.rpc').framing(function(body)
+    local message = vim.json.decode(body)
+    if message.method == 'textDocument/didChange' then told[#told + 1] = #message.params.contentChanges end
+  end)(t.contents(log))
+  return told
+end
+
+for _, case in ipairs({
+  { 'a reload', '', 'disk' },
+  { 'an edit in the buffer', '# typed', 'buffer' },
+}) do
+  t.it(('%s at two places is told in one change'):format(case[1]), function()
+    local log = t.folder() .. '/heard'
+    local heard = vim.list_extend({ 'sh', '-c', 'tee "$0" | "$@"', log }, assert(t.daemon()))
+    local path, agent, buf = world.new('one\ntwo\nthree\n', { cmd = heard })
+    if case[2] ~= '' then vim.api.nvim_buf_set_lines(buf, 1, 2, true, { case[2] }) end
+    t.async(function()
+      succeeded(agent:read({ file_path = path }))
+      local steps = { { old_string = 'one', new_string = '1' }, { old_string = 'three', new_string = '3' } }
+      local result = succeeded(agent:multi_edit({ file_path = path, edits = steps }))
+      t.eq(result.details.applied_to, case[3])
+      succeeded(agent:read({ file_path = path })) -- comes after the change, over the same pipe
+    end)
+    local middle = case[2] ~= '' and case[2] or 'two'
+    t.eq(text_of(buf), ('1\n%s\n3\n'):format(middle))
+    t.eq(changes_in(log), case[2] ~= '' and { 1, 2 } or { 2 })
+    vim.bo[buf].modified = false
+  end)
+end
+
 t.it('typing between the answer to an edit and its notice is no conflict', function()
   local path, agent, buf = world.new()
   t.async(function()

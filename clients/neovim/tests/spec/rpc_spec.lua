@@ -33,3 +33,35 @@ t.it('null members are absent, a lone surrogate does no harm', function()
   t.eq(rpc.decode([[{"p":"\udc80"}]]).p, '\239\191\189')
   t.eq((rpc.decode('{')), nil)
 end)
+
+t.it('changes that follow each other are one, of one document and with nothing in between', function()
+  local function change(uri, version, ...)
+    local params = { textDocument = { uri = uri, version = version }, contentChanges = { ... } }
+    return { method = 'textDocument/didChange', params = params }
+  end
+  local saved = { method = 'textDocument/didSave', params = {} }
+  local first = change('a', 1, 'x')
+  local merged =
+    rpc.merged({ first, change('a', 2, 'y', 'z'), change('b', 1, 'x'), saved, change('b', 2, 'y') })
+  t.eq(merged, { change('a', 2, 'x', 'y', 'z'), change('b', 1, 'x'), saved, change('b', 2, 'y') })
+end)
+
+t.it('what is sent together is sent once the function has returned, also where it fails', function()
+  local heard = {} ---@type string[]
+  local connection = rpc.start({ 'cat' }, { -- says what it hears
+    notification = function(method, params) heard[#heard + 1] = method .. ' ' .. params.at end,
+    server_request = function() end,
+    on_exit = function() end,
+    on_error = function(_, problem) error(problem) end,
+  })
+  local ok, problem = pcall(connection.together, function()
+    connection.notify('one', { at = #heard })
+    connection.together(function() connection.notify('two', { at = #heard }) end)
+    error('no more', 0)
+  end)
+  t.eq({ ok, problem }, { false, 'no more' })
+  connection.notify('three', { at = 3 })
+  t.wait(function() return #heard == 3 end, 'the echo')
+  t.eq(heard, { 'one 0', 'two 0', 'three 3' })
+  connection.terminate()
+end)

@@ -64,6 +64,32 @@ function M.encode(message)
   return ('Content-Length: %d\r\n\r\n%s'):format(#body, body)
 end
 
+--- Changes of one document that follow each other, as one notification.
+---@param messages table[]
+---@return table[]
+function M.merged(messages)
+  local kept = {} ---@type table[]
+  for _, message in ipairs(messages) do
+    local before = kept[#kept]
+    local continues = message.method == 'textDocument/didChange'
+      and before ~= nil
+      and before.method == message.method
+      and before.params.textDocument.uri == message.params.textDocument.uri
+    if continues then
+      before.params = {
+        textDocument = message.params.textDocument,
+        contentChanges = vim.list_extend(
+          vim.list_slice(before.params.contentChanges),
+          message.params.contentChanges
+        ),
+      }
+    else
+      kept[#kept + 1] = message
+    end
+  end
+  return kept
+end
+
 ---@param cmd string[]
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@param options? fileops.rpc.Options
@@ -76,7 +102,13 @@ function M.start(cmd, dispatchers, options)
   local waiting = {} ---@type table<integer|string, { method: string, callback: function, on_reply: function? }>
   local ended ---@type { code: integer, signal: integer }?
 
+  local held ---@type table[]? what waits for the end of `together`
+
   local function send(message)
+    if held then
+      held[#held + 1] = message
+      return true
+    end
     if closing or not process then return false end
     message.jsonrpc = '2.0'
     local ok = pcall(process.write, process, M.encode(message))
@@ -171,6 +203,19 @@ function M.start(cmd, dispatchers, options)
       return false
     end,
     notify = function(method, params) return send({ method = method, params = params }) end,
+    --- What `act` sends leaves when it has returned; its changes of a document are one notification.
+    ---@param act fun()
+    together = function(act)
+      if held then return act() end
+      held = {}
+      local ok, problem = pcall(act)
+      local messages = held
+      held = nil
+      for _, message in ipairs(M.merged(messages)) do
+        send(message)
+      end
+      if not ok then error(problem, 0) end
+    end,
     stopped_by_us = function() return asked_to_end end,
     ended = function() return ended end,
     pid = function() return process.pid end,

@@ -39,6 +39,17 @@ local function attach(buf, client_id)
   end
 end
 
+--- Tell the daemon of what `act` does to the buffer in one change. It would take a text in between, which has some of
+--- the places and not the others, for typing.
+---@param buf integer
+---@param act fun()
+function M.as_one_change(buf, act)
+  local client = vim.lsp.get_clients({ name = 'fileops', bufnr = buf })[1]
+  local together = client and client.rpc.together -- not of a transport that the person has set
+  if together then return together(act) end
+  act()
+end
+
 ---@param client_id integer
 function M.attach_all(client_id)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
