@@ -28,7 +28,7 @@ const workbench = await openWorkbench(name, {
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(90_000); // an agent's program starts in between
-const { tab, waiting, status, lens, row, titleButton, activity, palette, setWorkspace, click, shoot } = personAt(workbench, out, images);
+const { tab, waiting, status, lens, row, titleButton, activity, palette, setWorkspace, click, shoot, toast, toasts } = personAt(workbench, out, images);
 const disk = () => fs.readFileSync(path.join(workspace, 'prices.py'), 'utf8');
 
 async function story() {
@@ -63,9 +63,10 @@ async function story() {
 
   // The shared daemon's folder is open to others: the window says once that it has a daemon of its own.
   fs.chmodSync(path.dirname(socket), 0o755);
-  const notice = page.locator('.notification-toast', { hasText: /private daemon, because the shared one could not be used/ });
+  const notice = toast(/private daemon, because the shared one could not be used/);
   await palette('Fileops: Restart Daemon');
   await notice.waitFor();
+  assert.equal((await toasts()).length, 1, `told once: ${await toasts()}`);
   await page.locator('.pane-body', { hasText: /This window has a private daemon: / }).first().waitFor();
   await palette('Notifications: Clear All Notifications');
   await notice.waitFor({ state: 'detached' });

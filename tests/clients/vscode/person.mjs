@@ -15,6 +15,9 @@ export function personAt({ page, workspace }, out, images) {
   const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
   const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
+  const toast = text => page.locator('.notification-toast', { hasText: text });
+  /** What the notifications on the screen say. */
+  const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();
   const activity = label => page.locator('.activitybar .action-item', { has: page.locator(`.action-label[aria-label^="${label}"]`) }).first();
   const focused = () => page.evaluate(() => {
     const group = document.activeElement?.closest('.editor-group-container');
@@ -74,5 +77,5 @@ export function personAt({ page, workspace }, out, images) {
     }
   }
 
-  return { tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot };
+  return { tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts };
 }

@@ -64,10 +64,10 @@ const disk = basename => fs.readFileSync(file(basename), 'utf8');
 
 // --- the agent ------------------------------------------------------------------------------------------------
 
-/** One call of an agent; `.cancel()` takes it back. */
-function agent(session, method, params = {}) {
+/** One call of an agent; `.cancel()` takes it back. kill: a daemon that is killed just before. */
+function agent(session, method, params = {}, kill = undefined) {
   const abort = new AbortController();
-  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(120_000)]) })
+  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params, kill }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(120_000)]) })
     .then(response => response.json())
     .then(({ result, error }) => {
       if (error) throw new Error(`${method}: ${error.message}`);
@@ -83,7 +83,7 @@ const read = (session, basename) => agent(session, 'read', { file_path: file(bas
 
 const step = say;
 const {
-  tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot,
+  tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts,
 } = personAt(workbench, out, images);
 
 /** The daemons that run for a folder: they are started in it. */
@@ -325,7 +325,7 @@ async function story() {
   assert.equal(result.error.code, 'modified_externally');
   const mine = before.replace('def gross(basket, customer):', 'def gross(basket, customer):  # mine');
   await until(() => disk('prices.py') === mine, 'what the person typed is saved, and nothing else'); // the web saves by itself
-  const notice = page.locator('.notification-toast', { hasText: 'that you accepted was not written' });
+  const notice = toast('that you accepted was not written');
   await notice.getByRole('button', { name: 'Show Changes' }).click();
   await tab('prices.py: what changed meanwhile').waitFor();
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '# mine' }).waitFor();
@@ -379,11 +379,11 @@ async function story() {
   call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
   await waiting('stock.py').waitFor();
   const [killed] = daemonsIn(workspace);
-  process.kill(Number(killed), 'SIGKILL');
+  await agent('stock-bot', 'read', { file_path: file('stock.py') }, Number(killed)); // written to a pipe that is closed
   assert.equal((await call).error.code, 'connection_lost');
   await waiting('stock.py').waitFor({ state: 'detached' });
-  await page.locator('.notification-toast', { hasText: /ended unexpectedly.*The review of stock\.py ended with it/ }).waitFor();
-  assert.equal(await page.locator('.notification-toast', { hasText: 'Fileops' }).count(), 1);
+  await toast(/ended unexpectedly.*The review of stock\.py ended with it/).waitFor();
+  assert.equal((await toasts()).length, 1, `told once: ${await toasts()}`);
   await until(() => daemonsIn(workspace).some(pid => pid !== killed), 'another daemon runs');
 
   // The editor is closed while a review waits: nothing is written.

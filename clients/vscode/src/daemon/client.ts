@@ -34,8 +34,15 @@ export interface ClientHooks {
   notified<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
 }
 
+/** Says nothing to the user by itself: what the end of a daemon means is told once, by its owner (`notices.ts`). */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks: ClientHooks): LanguageClient {
-  const client: LanguageClient = new LanguageClient('fileops', 'Fileops', () => Promise.resolve(hooks.spawn()), {
+  const client: LanguageClient = new QuietClient('fileops', 'Fileops', () => Promise.resolve(hooks.spawn()), {
     documentSelector: [{ scheme: 'file' }],
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

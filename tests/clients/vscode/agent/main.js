@@ -1,18 +1,34 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
 // The test's program tells it over HTTP what to do: POST {session, method, params}; hanging up takes the call back.
+// With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
+const fs = require('node:fs');
 const http = require('node:http');
 const vscode = require('vscode');
+
+function killAndWait(pid) {
+  process.kill(pid, 'SIGKILL');
+  const isGone = () => {
+    try {
+      const hasEnded = / [ZX] /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+      return hasEnded && fs.readdirSync(`/proc/${pid}/task`).length === 1; // its last thread closes the pipes
+    } catch {
+      return true;
+    }
+  };
+  while (!isGone());
+}
 
 exports.activate = async context => {
   const fileops = await vscode.extensions.getExtension('fileops.fileops').activate();
   const server = http.createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    const { session, method, params } = JSON.parse(body);
+    const { session, method, params, kill } = JSON.parse(body);
     const cancel = new vscode.CancellationTokenSource();
     response.on('close', () => cancel.cancel());
     const target = session ? fileops.session(session) : fileops;
     try {
+      if (kill) killAndWait(kill);
       const result = method === 'state' ? fileops.state : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
