@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLIENT = (ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
 TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md")])
+EXAMPLES = [ROOT / "examples" / "README.md", ROOT / "clients" / "python" / "README.md"]
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md"), *EXAMPLES])
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -137,10 +137,7 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
         Raises: ValueError, if an agent has a reviewer, which would never be asked.
         """
         chosen = Setup(**setup)
-        if role == "agent":
-            for name, reviewer in (("confirm_edit", chosen.confirm_edit), ("confirm_command", chosen.confirm_command)):
-                if reviewer is not None:
-                    raise ValueError(f'{name} needs the role "editor": the users of editors decide on edits of agents')
+        chosen = chosen.of_agent() if role == "agent" else chosen.of_editor()
         launch = partial(
             _attached.launch,
             socket=None if socket is None else os.fspath(socket),

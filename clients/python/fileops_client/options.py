@@ -1,7 +1,7 @@
 """`initializationOptions` and the parameters that every kind of client takes, by name and type."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from fileops_client._connection import RequestHandler
@@ -102,6 +102,20 @@ class Setup:
     correct_edit: CorrectEdit | None = None
     confirm_command: ConfirmCommand | None = None
     timeout_s: float | None = 60.0
+
+    def of_agent(self) -> "Setup":
+        """Return the setup of an agent beside editors. Raises: ValueError, if it has a reviewer: it is never asked."""
+        for name, reviewer in (("confirm_edit", self.confirm_edit), ("confirm_command", self.confirm_command)):
+            if reviewer is not None:
+                raise ValueError(f'{name} needs the role "editor": the users of editors decide on edits of agents')
+        return self
+
+    def of_editor(self) -> "Setup":
+        """Return the setup of an editor, which is not asked about edits of agents if it has no means to answer."""
+        if self.confirm_edit is not None or "window/showMessageRequest" in (self.handlers or {}):
+            return self
+        options: Options = {"approval_fallback": "none", **(self.initialization_options or {})}
+        return replace(self, initialization_options=options)
 
     @property
     def folders(self) -> list[FilePath]:

@@ -14,6 +14,7 @@ from fileops_client import (
     AttachRefused,
     BecameStale,
     ConnectionLost,
+    DidEdit,
     FileOpsClient,
     Question,
     ServerMissing,
@@ -85,10 +86,9 @@ async def test_what_is_no_daemon_is_reported(shared: Place, said: bytes, refusal
 
 async def test_clients_share_a_daemon_and_what_happens_to_files(shared: Place, file: Path) -> None:
     async with (
-        FileOpsClient.attach(root=file.parent, role="editor", initialization_options={"approval_fallback": "none"})
-        as editor,
+        FileOpsClient.attach(root=file.parent, role="editor") as editor,
         FileOpsClient.attach(root=file.parent, host="planner") as agent,
-    ):  # fmt: skip
+    ):
         assert [editor.pid, agent.pid] == shared.daemons() * 2
         editor.did_open(file, "one\nunsaved\n")
         await editor.read(file)
@@ -103,6 +103,17 @@ async def test_clients_share_a_daemon_and_what_happens_to_files(shared: Place, f
         ]
         assert ("planner-1", "planner") in hosts
     assert len(shared.daemons()) == 1
+
+
+async def test_editor_without_a_reviewer_is_not_asked_about_edits_of_agents(shared: Place, file: Path) -> None:
+    async with (
+        FileOpsClient.attach(root=file.parent, role="editor") as editor,
+        FileOpsClient.attach(root=file.parent, host="planner") as agent,
+    ):
+        await agent.read(file)
+        with editor.events(DidEdit.METHOD) as edits:
+            assert (await agent.edit(file, "one", "1")).ok
+            assert (await edits.next(timeout_s=PATIENCE_S)).session_id == "planner-1"
 
 
 async def test_editor_decides_on_the_edit_of_an_agent(shared: Place, file: Path) -> None:
