@@ -9,17 +9,8 @@ from contract.recording import RecordingHooks
 from contract.worlds import FileSystemWorld
 from fileops.core.stamps import same_stamp
 from fileops.model.edits import Splice
-from fileops.model.errors import (
-    AlreadyExists,
-    Cancelled,
-    FileMissing,
-    FileOpsError,
-    IoFailure,
-    IsDirectory,
-    NotAbsolute,
-    PathMoved,
-    Stale,
-)
+from fileops.model.errors import AlreadyExists, FileMissing, FileOpsError, IoFailure, IsDirectory, NotAbsolute
+from fileops.model.internal_errors import Cancelled, PathMoved, Stale
 
 # --- resolve --------------------------------------------------------------------------------------------------
 

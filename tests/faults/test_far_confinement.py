@@ -20,8 +20,9 @@ from faults.swapping import swapping
 from fileops.fs.remote.filesystem import RemoteFileSystem
 from fileops.fs.remote.sftp_backend import SftpBackend
 from fileops.model.edits import Splice
-from fileops.model.errors import FileOpsError, PathMoved, Stale
+from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot
+from fileops.model.internal_errors import PathMoved, Stale
 from support import sftp_proxy
 from support.rawclient import raw_client
 from support.sshd import Sshd, running

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fileops.model.errors import Cancelled, IoFailure, PathMoved, Stale
+from fileops.model.errors import IoFailure
 from fileops.model.files import Committed
+from fileops.model.internal_errors import Cancelled, PathMoved, Stale
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from fileops.concurrency import deferred, shares
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.shares import LOCAL, PLUGIN, NeedsShare, Share
-from fileops.model.errors import Cancelled
+from fileops.model.internal_errors import Cancelled
 
 T = TypeVar("T")
 Turns = asyncio.Semaphore  # of one client: how many of its jobs may have or await a thread

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from fileops.core import splices, text
 from fileops.model.edits import Plan
-from fileops.model.errors import FileOpsError, PluginFailed, ValidationFailed
+from fileops.model.errors import FileOpsError, ValidationFailed
 from fileops.model.files import TextFormat
+from fileops.model.internal_errors import PluginFailed
 
 MAX_REASON_CHARS = 2000
 

@@ -16,17 +16,9 @@ from msgspec.structs import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
-from fileops.model.errors import (
-    AlreadyExists,
-    FileMissing,
-    IoFailure,
-    IsDirectory,
-    NotAbsolute,
-    PathMoved,
-    PermissionRefused,
-    Stale,
-)
+from fileops.model.errors import AlreadyExists, FileMissing, IoFailure, IsDirectory, NotAbsolute, PermissionRefused
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 

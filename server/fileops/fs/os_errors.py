@@ -12,9 +12,9 @@ from fileops.model.errors import (
     IoFailure,
     IsDirectory,
     NotRegularFile,
-    PathMoved,
     PermissionRefused,
 )
+from fileops.model.internal_errors import PathMoved
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}

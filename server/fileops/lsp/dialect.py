@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from fileops.lsp import methods
 from fileops.lsp.lifecycle import Lifecycle, State
 from fileops.lsp.params import CancelParams
-from fileops.model.errors import Cancelled
+from fileops.model.internal_errors import Cancelled
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause
 from fileops.rpc.decode import InvalidParams, decode

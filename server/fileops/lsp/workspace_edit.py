@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model.errors import ApplyRefused, Cancelled, DocumentUnknown
+from fileops.model.errors import ApplyRefused, DocumentUnknown
+from fileops.model.internal_errors import Cancelled
 
 if TYPE_CHECKING:
     from fileops.model.documents import BufferEdit

@@ -32,7 +32,8 @@ from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer, working_folder
 from fileops.mcp.session_names import SessionNames
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
-from fileops.model.errors import Cancelled, FileOpsError, OutsideRoots
+from fileops.model.errors import FileOpsError, OutsideRoots
+from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause

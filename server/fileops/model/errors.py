@@ -5,7 +5,7 @@ sentences. The `code` of each class is a string of the wire contract (docs/PROTO
 The dataclasses are not frozen because Python assigns `__traceback__` to a raised exception.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -287,45 +287,3 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
     CommandTimedOut, CommandNotStarted,
 )  # fmt: skip
-
-
-@dataclass(eq=False, kw_only=True)
-class Stale(Exception):
-    """A compare-and-swap failed: the file is no longer the one in the snapshot. It is retried, never returned."""
-
-    path: str
-
-
-@dataclass(eq=False, kw_only=True)
-class PathMoved(Exception):
-    """A canonical path contains a symlink, because a component of it was replaced. Resolve the path again."""
-
-    path: str
-
-
-@dataclass(eq=False, kw_only=True)
-class PluginFailed(Exception):
-    """A plugin failed. `reason` is a clause whose subject is the plugin, or the error that it raised."""
-
-    reason: str
-
-
-@dataclass(eq=False, kw_only=True)
-class Cancelled(Exception):
-    """The request was cancelled before its commit began."""
-
-    where: str = field(default="")
-
-
-@dataclass(eq=False, kw_only=True)
-class WatchError(Exception):
-    """A folder cannot be watched, so its files are only swept. `reason` is the operating system's message.
-
-    is_missing: the folder does not exist at present, which is not a fault of the watcher. is_full: the system allows
-    no more watches to this user.
-    """
-
-    folder: str
-    reason: str
-    is_missing: bool = False
-    is_full: bool = False

@@ -10,9 +10,10 @@ from msgspec import Struct
 from fileops.core import text
 from fileops.core.merge.undo import current_ranges
 from fileops.history.journal import History
-from fileops.model.errors import FileOpsError, PathMoved
+from fileops.model.errors import FileOpsError
 from fileops.model.files import TextFormat
 from fileops.model.history import AppliedEdit
+from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import HistoryRequest
 from fileops.model.results import AgentEditRange
 from fileops.ports import FileSystem

@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots
-from fileops.model.errors import FileMissing, NotAbsolute, PathMoved
+from fileops.model.errors import FileMissing, NotAbsolute
+from fileops.model.internal_errors import PathMoved
 from fileops.ports import FileSystem
 
 T = TypeVar("T")

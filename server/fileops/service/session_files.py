@@ -14,8 +14,9 @@ from fileops.core.matching.exact import find, lines_of
 from fileops.core.roots import Roots
 from fileops.core.text import detect_format, is_binary
 from fileops.model.digest import CHUNK_BYTES, Hasher
-from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, PathMoved
+from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
 from fileops.model.files import Text
+from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ReadResult
 from fileops.ports import FileSystem

@@ -18,9 +18,10 @@ from fileops.core.presentation import outputs
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.edits import Change, Plan, Splice
-from fileops.model.errors import BinaryFile, FileOpsError, PathMoved, UndoConflict
+from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
+from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION

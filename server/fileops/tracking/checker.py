@@ -20,8 +20,9 @@ from fileops.core.tracker import (
     verdict_on,
 )
 from fileops.model.digest import Hasher
-from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
+from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile
 from fileops.model.files import Snapshot, StaleReason, Stamp
+from fileops.model.internal_errors import PathMoved
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
 from fileops.tracking.registry import TrackerRegistry, Verdicts

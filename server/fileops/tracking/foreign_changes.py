@@ -6,8 +6,9 @@ Reads the files, so it is called in worker threads. Which files changed is found
 from msgspec.structs import replace
 
 from fileops.core.tracker import ReadRecord
-from fileops.model.errors import FileOpsError, PathMoved
+from fileops.model.errors import FileOpsError
 from fileops.model.files import Stamp
+from fileops.model.internal_errors import PathMoved
 from fileops.model.results import ForeignChange
 from fileops.ports import FileSystem
 from fileops.tracking.content_cache import diff_between

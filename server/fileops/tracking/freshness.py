@@ -14,9 +14,10 @@ from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
-from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead, PathMoved, Stale
+from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead
 from fileops.model.events import DidConflict
 from fileops.model.files import Base, Committed, Snapshot, Source, StaleReason, Stamp
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, moved_by_stat, reason_of

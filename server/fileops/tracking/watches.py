@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from fileops.model.errors import WatchError
+from fileops.model.internal_errors import WatchError
 from fileops.ports import DirectoryWatch
 
 OnHint = Callable[[str, str], None]

@@ -2,7 +2,7 @@
 
 import sys
 
-from fileops.model.errors import WatchError
+from fileops.model.internal_errors import WatchError
 from fileops.ports import DirectoryWatch
 from fileops.watch.inotify import InotifyWatch, OnHint, OnLost
 from fileops.watch.observer import ObserverWatch

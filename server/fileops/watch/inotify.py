@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fileops.model.errors import WatchError
+from fileops.model.internal_errors import WatchError
 from fileops.watch.limits import max_inotify_folders
 from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 

@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from fileops.model.errors import WatchError
+from fileops.model.internal_errors import WatchError
 from fileops.watch.inotify import OnHint, OnLost
 from fileops.watch.limits import MAX_EMITTERS
 from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was

@@ -4,8 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile, PathMoved
+from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile
 from fileops.model.files import Stamp
+from fileops.model.internal_errors import PathMoved
 
 POLL_S = 5.0
 PATIENCE_SHARE = 0.1  # of the time; a slow server is polled less often

@@ -5,8 +5,8 @@ import os
 import stat
 from collections.abc import Iterable
 
-from fileops.model.errors import WatchError
 from fileops.model.files import Stamp
+from fileops.model.internal_errors import WatchError
 
 Identity = tuple[int, int]  # device and inode
 

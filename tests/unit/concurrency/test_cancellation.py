@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from fileops.concurrency.cancellation import CancelToken, retry_while_stale
-from fileops.model.errors import Cancelled, Stale
+from fileops.model.internal_errors import Cancelled, Stale
 
 
 def test_a_cancel_in_time_stops_the_commit() -> None:

@@ -9,7 +9,8 @@ import pytest
 from fileops.concurrency import deferred, shares
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import N_OF_A_CLIENT, N_OF_A_SHARE, N_SHARED, SharedWorkers, WorkerPool
-from fileops.model.errors import ApplyRefused, Cancelled
+from fileops.model.errors import ApplyRefused
+from fileops.model.internal_errors import Cancelled
 
 
 async def test_results_and_failures_come_back() -> None:

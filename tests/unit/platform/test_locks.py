@@ -14,7 +14,8 @@ from contract.recording import RecordingHooks
 from fileops.concurrency import deferred
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
-from fileops.model.errors import AlreadyExists, Stale
+from fileops.model.errors import AlreadyExists
+from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors
 from fileops.platform.locks import LockTable, lock_between_processes, try_lock
 from support.children import as_root, in_child, mount, own_mounts

@@ -13,8 +13,9 @@ from fileops.core.matching.strategies import MAX_PLACES, FinderStrategy, Place
 from fileops.core.pausing import N_BETWEEN
 from fileops.core.text import detect_format
 from fileops.model.edits import Edit
-from fileops.model.errors import Cancelled, StrategyFailed
+from fileops.model.errors import StrategyFailed
 from fileops.model.files import Snapshot
+from fileops.model.internal_errors import Cancelled
 from fileops.model.requests import EditRequest
 from support.core_models import LIMITS, snapshot_of
 from support.in_process import Workbench

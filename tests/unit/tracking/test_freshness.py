@@ -9,8 +9,9 @@ from msgspec.structs import replace as with_changes
 
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.digest import content_digest
-from fileops.model.errors import FileMissing, ModifiedExternally, NotRead, Stale
+from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.events import DidConflict
+from fileops.model.internal_errors import Stale
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock

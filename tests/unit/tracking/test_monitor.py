@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from fileops.model.errors import WatchError
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
+from fileops.model.internal_errors import WatchError
 from fileops.tracking.monitor import FileMonitor
 from support.patience import PATIENCE_S
 

@@ -12,7 +12,7 @@ from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.nofollow import stamp_of
 from fileops.model.edits import Splice
-from fileops.model.errors import WatchError
+from fileops.model.internal_errors import WatchError
 from fileops.ports import DirectoryWatch
 from fileops.watch.factory import open_directory_watch
 from fileops.watch.inotify import InotifyWatch

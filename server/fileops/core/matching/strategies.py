@@ -19,16 +19,9 @@ from fileops.core.matching.replacement import LineEnds, replacement_at
 from fileops.core.pausing import Check, checked, unchecked
 from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.model.edits import Edit, Splice
-from fileops.model.errors import (
-    CountMismatch,
-    FileOpsError,
-    InvalidPattern,
-    MultipleMatches,
-    NoMatch,
-    PluginFailed,
-    StrategyFailed,
-)
+from fileops.model.errors import CountMismatch, FileOpsError, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
 from fileops.model.files import Text
+from fileops.model.internal_errors import PluginFailed
 
 MAX_PLACES = 1_000_000  # of one edit; an endless plugin must not exhaust memory
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton

@@ -16,8 +16,8 @@ from fileops.core import legacy_text
 from fileops.core.globs import Glob
 from fileops.core.text import SNIFF_BYTES, detect_format
 from fileops.model.edits import Splice
-from fileops.model.errors import Stale
 from fileops.model.files import Committed, Snapshot, Source, Stamp
+from fileops.model.internal_errors import Stale
 from fileops.model.settings import EncodingRule
 from fileops.ports import CommitHooks, ContentStream, FileSystem
 

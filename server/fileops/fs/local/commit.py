@@ -18,8 +18,9 @@ from fileops.fs.local.in_place import NO_PLACE
 from fileops.fs.local.metadata import carry_flags, copy_metadata
 from fileops.fs.local.temp_file import NEW_FILE, TempFile, make_temp
 from fileops.fs.local.write_target import Target
-from fileops.model.errors import AlreadyExists, Stale
+from fileops.model.errors import AlreadyExists
 from fileops.model.files import CommitReport
+from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors, sync, syscalls
 
 # A mount point, a file of another user in a sticky folder, an append-only folder.

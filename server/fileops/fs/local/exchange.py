@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 
 from fileops.fs.local.write_target import Target, inode_of
-from fileops.model.errors import Stale
+from fileops.model.internal_errors import Stale
 from fileops.platform import sync, syscalls
 
 _MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of larger files only time and size

@@ -27,8 +27,9 @@ from fileops.fs.local.write_target import Target, WriteTargets, inode_of
 from fileops.fs.os_errors import translate
 from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
-from fileops.model.errors import FileMissing, FileOpsError, PathMoved, Stale
+from fileops.model.errors import FileMissing, FileOpsError
 from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import wait_for_writers
 from fileops.ports import CommitHooks, ContentStream

@@ -10,8 +10,9 @@ import stat
 import time
 from collections.abc import Callable
 
-from fileops.model.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile, PathMoved
+from fileops.model.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile
 from fileops.model.files import Stamp
+from fileops.model.internal_errors import PathMoved
 from fileops.platform import descriptors, syscalls
 
 LEASE_WAIT_S = 5.0

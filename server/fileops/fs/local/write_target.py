@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fileops.fs.local import nofollow
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
-from fileops.model.errors import Stale
+from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors
 from fileops.platform.locks import LockTable, lock_between_processes
 

@@ -34,8 +34,9 @@ from fileops.fs.overlay.state import (
 )
 from fileops.fs.overlay.text_document import TextDocument
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
-from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute, PathMoved, Stale
+from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
 from fileops.model.files import Snapshot
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.ports import FileSystem
 
 Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known

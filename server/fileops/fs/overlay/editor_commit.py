@@ -15,8 +15,9 @@ from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
 from fileops.model.documents import BufferEdit
 from fileops.model.edits import Splice
-from fileops.model.errors import ApplyRefused, Cancelled, DocumentUnknown, Stale
+from fileops.model.errors import ApplyRefused, DocumentUnknown
 from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.internal_errors import Cancelled, Stale
 from fileops.ports import CommitHooks, Editor
 
 

@@ -30,10 +30,9 @@ from fileops.model.errors import (
     NotAbsolute,
     NotRegularFile,
     OutsideRoots,
-    PathMoved,
-    Stale,
 )
 from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 

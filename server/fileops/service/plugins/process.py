@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from fileops.model.errors import PluginFailed
+from fileops.model.internal_errors import PluginFailed
 from fileops.service.plugins.host import LENGTH, MAX_ANSWER_BYTES
 
 START_S = 30.0  # for the interpreter to start; what a plugin imports is its own time

@@ -15,7 +15,8 @@ from fileops.core.matching import strategies
 from fileops.core.matching.exact import BUILT_IN, STRATEGIES
 from fileops.core.matching.strategies import MAX_PLACES, StrategyPlugin
 from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
-from fileops.model.errors import FileOpsError, PluginFailed, StrategyFailed, ValidationFailed
+from fileops.model.errors import FileOpsError, StrategyFailed, ValidationFailed
+from fileops.model.internal_errors import PluginFailed
 from fileops.service.plugins import installed
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from contract.recording import RecordingHooks
 from fileops.core.stamps import same_stamp
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
-from fileops.model.errors import AlreadyExists, FileMissing, Stale
+from fileops.model.errors import AlreadyExists, FileMissing
+from fileops.model.internal_errors import Stale
 from fileops.platform import sync, syscalls
 
 

@@ -22,9 +22,9 @@ from fileops.model.errors import (
     IoFailure,
     IsDirectory,
     NotRegularFile,
-    PathMoved,
     PermissionRefused,
 )
+from fileops.model.internal_errors import PathMoved
 from fileops.platform import syscalls
 from support.children import as_root, in_child, mount, own_mounts
 

@@ -12,7 +12,8 @@ import xxhash
 from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
-from fileops.model.errors import DiskFull, IoFailure, Stale
+from fileops.model.errors import DiskFull, IoFailure
+from fileops.model.internal_errors import Stale
 from support.children import NOBODY, as_root, in_child, killed_at
 
 OLD = b"".join(b"line %05d\n" % i for i in range(2000))

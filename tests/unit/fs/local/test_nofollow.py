@@ -16,7 +16,8 @@ from fileops.core.roots import Roots
 from fileops.fs.local import nofollow
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
-from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots, PathMoved, Stale
+from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots
+from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import syscalls
 from support.children import as_root, in_child
 

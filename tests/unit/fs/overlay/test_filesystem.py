@@ -11,8 +11,9 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.model.documents import Position
 from fileops.model.edits import Splice
-from fileops.model.errors import AlreadyExists, ApplyRefused, Cancelled, DocumentUnknown, Stale
+from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown
 from fileops.model.files import Committed, Snapshot
+from fileops.model.internal_errors import Cancelled, Stale
 from fileops.ports import CommitHooks
 from support.fake_editor import FakeEditor
 

@@ -10,7 +10,8 @@ from fileops.fs.remote.filesystem import RemoteFileSystem
 from fileops.fs.remote.fsspec_backend import FsspecBackend, folder_in, label_of
 from fileops.fs.remote.sftp_backend import SftpBackend
 from fileops.model.edits import Splice
-from fileops.model.errors import Cancelled, ConnectionFailed, OutsideRoots, PathMoved
+from fileops.model.errors import ConnectionFailed, OutsideRoots
+from fileops.model.internal_errors import Cancelled, PathMoved
 from support.sshd import Sshd, wait_until
 
 
