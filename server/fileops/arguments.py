@@ -67,6 +67,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_mcp_options(mcp)
     _add_daemon_commands(commands.add_parser)
+    schema = commands.add_parser(
+        "schema",
+        help="print the protocol as JSON Schema",
+        description="Print the schema of every message, in both directions: JSON Schema 2020-12.",
+    )
+    schema.add_argument("--openrpc", action="store_true", help="an OpenRPC document instead")
     return main
 
 

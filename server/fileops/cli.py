@@ -28,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_demo(options.directory)
     if options.command == "mcp" and options.mcp_command is not None:
         return _run_mcp_command(options)
+    if options.command == "schema":
+        return _print_schema(as_openrpc=options.openrpc)
     if options.command in {"status", "stop"}:
         return _control_daemon(options)
     if options.command == "daemon":
@@ -42,6 +44,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     from fileops.compose.private import serve
 
     return serve()
+
+
+def _print_schema(*, as_openrpc: bool) -> int:
+    import msgspec
+
+    from fileops.schema import json_schema, openrpc
+
+    document = (openrpc if as_openrpc else json_schema).document()
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    return 0
 
 
 def _control_daemon(options: argparse.Namespace) -> int:

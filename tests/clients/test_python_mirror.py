@@ -11,7 +11,7 @@ from typing import Any, cast, get_args, get_type_hints
 import pytest
 from msgspec import inspect
 
-from fileops.api.requests import BASH, REQUESTS
+from fileops.api.requests import REQUESTS
 from fileops.model import events, statistics
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, correction, sessions
@@ -72,9 +72,9 @@ def test_codes_are_those_of_the_server() -> None:
 
 
 def test_requests_without_a_session_are_known() -> None:
-    without = {request.method for request in (*REQUESTS, BASH) if "session_id" not in request.params.__struct_fields__}
+    without = {request.method for request in REQUESTS if "session_id" not in request.params.__struct_fields__}
     assert without <= WITHOUT_SESSION
-    assert not {request.method for request in (*REQUESTS, BASH)} - without & WITHOUT_SESSION
+    assert not {request.method for request in REQUESTS} - without & WITHOUT_SESSION
 
 
 def misfits(value: inspect.Type, sent: inspect.Type, where: str) -> Iterator[str]:

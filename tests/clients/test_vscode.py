@@ -18,8 +18,7 @@ import msgspec
 import pytest
 
 from clients.places import PREFIX, missing
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, SESSIONS
-from fileops.lsp.server import DID_CHANGE_SESSIONS
+from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, correction, sessions, stats, views
 from fileops.wire import types as wire
@@ -193,7 +192,7 @@ def protocol_ts(declared: dict[str, Any]) -> dict[str, dict[str, bool]]:
 
 
 def test_mirror_has_the_methods_and_codes_of_the_server(declared: dict[str, Any]) -> None:
-    requests = {request.method for request in (*REQUESTS, BASH, SESSIONS)}
+    requests = {request.method for request in REQUESTS}
     assert set(declared["methods"]) == requests | set(NOTIFICATIONS) | {DID_CHANGE_SESSIONS}
     assert set(declared["codes"]) == {failure.code for failure in FAILURES}
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fileops_client
-from fileops.api.requests import BASH, REQUESTS
+from fileops.api.requests import REQUESTS
 from support.patience import PATIENCE_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -79,7 +79,7 @@ async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.Captur
     assert "fileops/multiEdit" in printed
 
 
-@pytest.mark.parametrize("method", [request.method for request in (*REQUESTS, BASH)])
+@pytest.mark.parametrize("method", [request.method for request in REQUESTS if request.needs != "editor"])
 def test_every_request_is_a_method_of_the_client_and_shown(method: str) -> None:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", method.removeprefix("fileops/")).lower()
     assert inspect.iscoroutinefunction(getattr(fileops_client.FileOpsClient, name))

@@ -118,3 +118,32 @@ def test_options_on_the_page_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
     table = page.split("### initializationOptions")[1].split("##")[0]
     assert set(re.findall(r"^\| `([a-z_]+)`", table, flags=re.MULTILINE)) == set(Options.__struct_fields__)
+
+
+def schema_name(schema: Any) -> str:
+    """A type as the table of messages shows it."""
+    if schema is None or schema == {"type": "null"}:
+        return "–"
+    if schema.get("type") == "array":
+        return f"{schema_name(schema['items'])}[]"
+    if "anyOf" in schema:
+        names = [schema_name(option) for option in schema["anyOf"]]
+        return " or ".join("`null`" if name == "–" else name for name in names)
+    return f"`{schema['$ref'].rpartition('/')[2]}`"
+
+
+def table_of_messages() -> list[str]:
+    """The rows as they have to be on the page."""
+    from fileops.schema import json_schema
+
+    rows = ["| message | sender | params | result | needs |", "|---|---|---|---|---|"]
+    for message in json_schema.document()["messages"]:
+        result = schema_name(message["result"]) if message["kind"] == "request" else "*notification*"
+        params = schema_name(message["params"])
+        rows.append(f"| `{message['method']}` | {message['sender']} | {params} | {result} | {message['needs']} |")
+    return rows
+
+
+def test_table_of_messages_is_that_of_the_code() -> None:
+    section = PAGE.read_text(encoding="utf-8").split("## All messages")[1].split("\n## ")[0]
+    assert [line for line in section.splitlines() if line.startswith("|")] == table_of_messages()

@@ -1,6 +1,7 @@
 """`fileops-server` as a person or an editor starts it."""
 
 import importlib.metadata
+import json
 import os
 import pty
 import re
@@ -46,9 +47,17 @@ def test_version_is_the_package_version() -> None:
     assert run("--version").stdout.decode() == f"fileops-server {__version__}\n"
 
 
+def test_schema_is_printed_as_json_schema_and_as_openrpc() -> None:
+    """R-SCHEMA-1"""
+    printed = json.loads(run("schema").stdout)
+    assert {"$schema", "version", "protocol_version", "messages", "$defs"} <= printed.keys()
+    openrpc = json.loads(run("schema", "--openrpc").stdout)
+    assert len(openrpc["methods"]) == len(printed["messages"]) > 40
+
+
 def test_help_names_the_commands_and_options() -> None:
     text = run("--help").stdout.decode()
-    for word in ("demo", "--log-file", "--log-level", "--version"):
+    for word in ("demo", "schema", "--log-file", "--log-level", "--version"):
         assert word in text
 
 

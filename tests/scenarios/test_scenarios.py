@@ -20,7 +20,7 @@ from fileops.model.events import Event
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.json import dumps
 from fileops.service.fileops import FileOps
-from fileops.wire.convert import notification_of
+from fileops.wire.events import notification_of
 from fileops.wire.options import decode_options
 from fileops_client import FileOpsClient, Notification, Options, ResponseError
 from scenarios.stage import Door, Refused, Stage

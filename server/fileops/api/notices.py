@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.model.results import Notice
-from fileops.wire.types import JsonObject, ToolResult
+from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
+    from fileops.wire.details import Notice as NoticeDetails
 
 
 async def with_notices(
@@ -42,7 +43,7 @@ def was_rebased(result: ToolResult) -> bool:
     return "rebased" in result.details and not result.details.get("dry_run")
 
 
-def _wire(notice: Notice) -> JsonObject:
+def _wire(notice: Notice) -> "NoticeDetails":
     return {
         "file_path": notice.file_path,
         "changed_by": notice.changed_by,

@@ -1,24 +1,28 @@
 """The table of `fileops/*` requests: method, params, handler. A new request is one line of it.
 
-The server announces these tables at `initialize`.
+The server registers and announces what is in this table, and the schema (`fileops-server schema`) is made from it. The
+type of a result is that which the handler is annotated to return.
 """
 
 import importlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from fileops.api import sessions, views
 from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
+from fileops.wire.events import EVENT_METHODS
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.views import DescribeParams, RenderParams
 
 if TYPE_CHECKING:
+    from fileops.model.statistics import StatsResult
     from fileops.service.fileops import FileOps
 
+Need = Literal["bash", "editor"]  # the option `bash`; an editor of a shared daemon
 P = TypeVar("P", bound=wire.Params)
 
 
@@ -33,6 +37,9 @@ class Request(Generic[P]):
     streams_output: bool = False
     # Called first, on the event loop. Returns None, without any effect, if it would have to wait.
     try_sync: "Callable[[FileOps, P], object | None] | None" = None
+    needs: Need | None = None  # what it is served for; None: always
+    details: str | None = None  # of a ToolResult: the name of the shape of its `details`, in wire/details.py
+    since: str = "0.1.0"  # the version of the server in which it appeared
 
 
 def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
@@ -120,15 +127,15 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
     )
 
 
-async def stats(service: "FileOps", params: wire.SessionParams) -> object:
+async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult":
     return await service.stats(params.session_id)
 
 
 REQUESTS: tuple[Request[Any], ...] = (
-    Request("fileops/read", wire.ReadParams, read, try_sync=try_read),
-    Request("fileops/edit", wire.EditParams, edit),
-    Request("fileops/multiEdit", wire.MultiEditParams, multi_edit),
-    Request("fileops/write", wire.WriteParams, write),
+    Request("fileops/read", wire.ReadParams, read, try_sync=try_read, details="ReadDetails"),
+    Request("fileops/edit", wire.EditParams, edit, details="EditDetails"),
+    Request("fileops/multiEdit", wire.MultiEditParams, multi_edit, details="EditDetails"),
+    Request("fileops/write", wire.WriteParams, write, details="EditDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
@@ -143,18 +150,12 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/describe", DescribeParams, views.describe),
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
-    Request("fileops/undo", wire.UndoParams, undo),
+    Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
+    Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
+    Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
 )
-SESSIONS = Request("fileops/sessions", wire.Params, sessions.list_sessions)  # of a shared daemon, for editors
-BASH = Request("fileops/bash", commands.BashParams, bash, streams_output=True)  # served if the client asks for it
-NOTIFICATIONS: tuple[str, ...] = (
-    "fileops/didBecomeStale",
-    "fileops/didRead",
-    "fileops/didEdit",
-    "fileops/didConflict",
-    "fileops/watcherHealth",
-    "fileops/approvalMode",
-)
+NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
+DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
 
 
 # Loaded by the requests that need them, and all of them after the first answer.

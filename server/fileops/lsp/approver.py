@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CONFIRM_EDIT = "fileops/confirmEdit"
 APPLY = "Apply"
-CONFIRM_COMMAND = "fileops/confirmCommand"
 RUN = "Run"
 _APPROVALS = ("proceed_once", "proceed_always", "modify")  # a tuple, because an outcome may be unhashable
 _BY_OUTCOME: dict[str, Decision] = {"proceed_once": Once(), "proceed_always": Always()}
@@ -58,7 +56,7 @@ class LspApprover:
         question = replace(question, session_id=self._local_name(question.session_id))
         hunk_ids = [hunk.id for hunk in question.change.hunks]
         return await self._prompt.ask(
-            CONFIRM_EDIT, confirm_params(question), lambda answer: decision_of(answer, hunk_ids)
+            methods.CONFIRM_EDIT, confirm_params(question), lambda answer: decision_of(answer, hunk_ids)
         )
 
 
@@ -81,7 +79,7 @@ class AgentApprover:
 
         if self._confirms:
             about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
-            method, params = CONFIRM_EDIT, confirm_params(question, about)
+            method, params = methods.CONFIRM_EDIT, confirm_params(question, about)
         else:
             message = f"{session.label}: {question.title}\n{question.description}"
             method, params = methods.WINDOW_SHOW_MESSAGE_REQUEST, message_params(message, yes=APPLY)
@@ -159,7 +157,7 @@ class LspCommandApprover:
         params = ConfirmCommandParams(
             command=request.command, cwd=cwd, session_id=request.session_id, description=request.description
         )
-        return await self._prompt.ask(CONFIRM_COMMAND, params, _command_decision_of)
+        return await self._prompt.ask(methods.CONFIRM_COMMAND, params, _command_decision_of)
 
 
 def _command_decision_of(answer: object) -> Decision:

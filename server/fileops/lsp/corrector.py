@@ -5,12 +5,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import Correction, CorrectionRequest
 
 log = logging.getLogger(__name__)
-
-CORRECT_EDIT = "fileops/correctEdit"
 
 
 class LspCorrector:
@@ -30,7 +29,8 @@ class LspCorrector:
 
         request = replace(request, session_id=self._local_name(request.session_id))
         try:
-            answer = await self._client.ask(CORRECT_EDIT, correct_edit_params(request), timeout_s=self._timeout_s)
+            params = correct_edit_params(request)
+            answer = await self._client.ask(methods.CORRECT_EDIT, params, timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
             return None
         except ClientRefused as refusal:

@@ -1,6 +1,6 @@
-"""Names and numbers of LSP that are needed without loading lsprotocol.
+"""Names and numbers of LSP that are needed without loading lsprotocol, and names of the server's own requests.
 
-tests/unit/lsp/test_methods.py compares them with lsprotocol's.
+tests/unit/lsp/test_methods.py compares LSP's with lsprotocol's.
 """
 
 INITIALIZE = "initialize"
@@ -24,6 +24,9 @@ TEXT_DOCUMENT_DID_SAVE = "textDocument/didSave"
 TEXT_DOCUMENT_DID_CLOSE = "textDocument/didClose"
 TEXT_DOCUMENT_CODE_ACTION = "textDocument/codeAction"
 TEXT_DOCUMENT_CODE_LENS = "textDocument/codeLens"
+CONFIRM_EDIT = "fileops/confirmEdit"  # requests of the server, as the two below
+CONFIRM_COMMAND = "fileops/confirmCommand"
+CORRECT_EDIT = "fileops/correctEdit"
 
 # Notifications that are handled without pygls. If one were lost, the server's state would differ from the client's, so
 # they must not depend on a module that may fail to load.

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import BASH, NOTIFICATIONS, REQUESTS, SESSIONS, Request, load_deferred
+from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS, Need, Request, load_deferred
 from fileops.api.sessions import sessions_result
-from fileops.core.uris import path_of, scheme_of
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
@@ -26,23 +25,24 @@ from fileops.lsp.dialect import LspDialect, StandardHandler
 from fileops.lsp.notifications import NotificationQueue
 from fileops.lsp.params import STANDARD_PARAMS, DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
+from fileops.lsp.workspace_folders import folder_at, folders_of
 from fileops.model.events import Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.service.catalog import strategy_names, validator_names
-from fileops.wire.convert import notification_of
+from fileops.wire.events import notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
+    from fileops.wire.capabilities import FileopsCapabilities, SharedCapability
 
 log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
-DID_CHANGE_SESSIONS = "fileops/didChangeSessions"
 LOAD_DEFERRED_AFTER_S = 0.1  # a client's first requests come together, and share no interpreter with the imports
 
 
@@ -85,10 +85,11 @@ class LspServer:
         self._folders: dict[str, str] = {}
         self._has_deferred = True  # modules that are neither loaded nor being loaded
         self.view_of_event: Callable[[Event], Event | None] = lambda event: event  # as it is sent, or None
-        self.shared: dict[str, object] | None = None  # this connection to a shared daemon
+        self.shared: SharedCapability | None = None  # this connection to a shared daemon
         self.requests: list[str] = []
         for request in REQUESTS:
-            self.add_request(request)
+            if request.needs is None:
+                self.add_request(request)
         self.add_standard(
             methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed, on_lost=self._folders_not_changed
         )
@@ -155,17 +156,16 @@ class LspServer:
         decoded = decode_options(checked.initialization_options)
         if checked.process_id is not None and checked.process_id < 1:
             raise InvalidParams("must be a process id", ".processId")
-        self._folders = _folders_of(checked)
+        self._folders = folders_of(checked)
         self.client.begin(checked.capabilities)
         self.close_service()
         self._listeners.clear()
         self._events = NotificationQueue(asyncio.get_running_loop(), self._notify_all)
         client_name = None if checked.client_info is None else checked.client_info.name
         self.service = self._build(self._context(decoded, self._events, client_name))
-        if self.service.bash is not None:
-            self.add_request(BASH)
-        if self._lists_sessions:
-            self.add_request(SESSIONS)
+        for request in REQUESTS:
+            if request.needs is not None and self._has(request.needs):
+                self.add_request(request)
         self._warn_of(decoded.ignored if self._notice is None else (self._notice, *decoded.ignored))
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
@@ -212,7 +212,7 @@ class LspServer:
             self.client.notify(methods.WINDOW_SHOW_MESSAGE, {"type": methods.WARNING, "message": text})
 
     def _experimental_capabilities(self) -> dict[str, object]:
-        block = {
+        block: FileopsCapabilities = {
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
             "notifications": [*NOTIFICATIONS, DID_CHANGE_SESSIONS] if self._lists_sessions else list(NOTIFICATIONS),
@@ -221,6 +221,11 @@ class LspServer:
             "shared": self.shared,
         }
         return {"fileops": block}
+
+    def _has(self, need: Need) -> bool:
+        if need == "bash":
+            return self._ready().bash is not None
+        return self._lists_sessions
 
     @property
     def _lists_sessions(self) -> bool:
@@ -259,7 +264,7 @@ class LspServer:
             self._folders.pop(folder.uri, None)
         for n, folder in enumerate(params.event.added):
             try:
-                path = _folder_at(folder.uri, f".event.added[{n}].uri")
+                path = folder_at(folder.uri, f".event.added[{n}].uri")
             except InvalidParams as fault:
                 self._warn_of((f"a workspace folder was not added: {fault.path} {fault.reason}",))
                 continue
@@ -312,28 +317,3 @@ def _guarded(
             on_lost(raw, reason)
 
     return take
-
-
-def _folders_of(params: InitializeParams) -> dict[str, str]:
-    """Map the URIs of the local folders to paths. LSP's older root keys count if there is no folder list.
-
-    Raises: InvalidParams, for a local folder without a usable path: without any folder nothing would be confined.
-    """
-    if params.workspace_folders is not None:
-        uris = [(folder.uri, f".workspaceFolders[{n}].uri") for n, folder in enumerate(params.workspace_folders)]
-    elif params.root_uri is not None:
-        uris = [(params.root_uri, ".rootUri")]
-    elif params.root_path:
-        if not params.root_path.startswith("/"):
-            raise InvalidParams("must be an absolute path", ".rootPath")
-        return {params.root_path: params.root_path}
-    else:
-        uris = []
-    return {uri: path for uri, place in uris if (path := _folder_at(uri, place)) is not None}
-
-
-def _folder_at(uri: str, place: str) -> str | None:
-    path = path_of(uri)
-    if path is None and uri and scheme_of(uri) in {None, "file"}:
-        raise InvalidParams("must be a URI of this machine, as file:///home/you/project", place)
-    return path

@@ -1,6 +1,6 @@
 """Wire types of shell commands and their translation, see docs/PROTOCOL.md, "fileops/bash"."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -10,6 +10,9 @@ from fileops.model.results import CommandResult
 from fileops.wire import types as wire
 from fileops.wire.convert import session_of, tool_result
 from fileops.wire.types import SessionParams
+
+if TYPE_CHECKING:
+    from fileops.wire.details import BashDetails
 
 
 class BashParams(SessionParams, frozen=True, kw_only=True):
@@ -37,7 +40,7 @@ def command_request(params: BashParams) -> CommandRequest:
 
 
 def command_result(outcome: CommandResult) -> wire.ToolResult:
-    details: wire.JsonObject = {
+    details: BashDetails = {
         "exit_code": outcome.exit_code,
         "cwd": outcome.cwd,
         "duration_s": outcome.duration_s,

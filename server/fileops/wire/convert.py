@@ -1,10 +1,10 @@
-"""Translation between wire and model: params to requests, results to wire results, events to notifications.
+"""Translation between wire and model: params to requests, results to wire results.
 
 Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
 """
 
-from collections.abc import Iterable
-from typing import assert_never
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +13,6 @@ from fileops.core.presentation import outputs
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit, Hunk, LineRange, Rebased
-from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
 from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
@@ -21,6 +20,16 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import ApprovalMode
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
+
+if TYPE_CHECKING:
+    from fileops.wire.details import (
+        CommitDetails,
+        EditDetails,
+        FailureDetails,
+        ReadDetails,
+        RebasedDetails,
+        StepDetails,
+    )
 
 ORIGINAL_LABEL, PROPOSED_LABEL = "Current", "Proposed"  # of the two sides of a question, as specified
 
@@ -94,7 +103,7 @@ def _strategy(name: str | None, path: str) -> str:
 def read_result(outcome: ReadResult) -> wire.ToolResult:
     if outcome.picture is not None:
         return _image_result(outcome, outcome.picture)
-    details = {} if outcome.window is None else _read_details(outcome)
+    details: ReadDetails = {} if outcome.window is None else _read_details(outcome)
     return tool_result(outcome.output, outcome.error, None, details)
 
 
@@ -102,7 +111,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
     attachment = wire.Attachment(
         mime_type=picture.mime_type, data=picture.data, width=picture.width, height=picture.height
     )
-    details: wire.JsonObject = {
+    details: ReadDetails = {
         "mime_type": picture.file_type,
         "width": picture.file_width,
         "height": picture.file_height,
@@ -117,7 +126,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     """Translate the result of an edit. Args: file_path: as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
-    details = _edit_details(outcome) if outcome.error is None else failure_details(outcome.error)
+    details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
     if outcome.error is not None and outcome.modified_by_user:
@@ -126,7 +135,7 @@ def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
 
 
 def tool_result(
-    output: str, error: errors.FileOpsError | None, ui_extra: wire.UiExtra | None, details: wire.JsonObject
+    output: str, error: errors.FileOpsError | None, ui_extra: wire.UiExtra | None, details: Mapping[str, object]
 ) -> wire.ToolResult:
     if error is None:
         return wire.ToolResult(status="success", output=output, error=None, ui_extra=ui_extra, details=details)
@@ -139,10 +148,10 @@ def failure_result(error: errors.FileOpsError, tool: outputs.Tool, file_path: st
     return tool_result(outputs.failure_text(error, tool, file_path), error, None, failure_details(error))
 
 
-def _read_details(outcome: ReadResult) -> wire.JsonObject:
+def _read_details(outcome: ReadResult) -> "ReadDetails":
     window, fmt = outcome.window, outcome.format
     assert window is not None and fmt is not None
-    return {
+    details: ReadDetails = {
         "start_line": window.start_line,
         "end_line": window.end_line,
         "total_lines": window.total_lines,
@@ -154,13 +163,16 @@ def _read_details(outcome: ReadResult) -> wire.JsonObject:
         "size_bytes": outcome.size_bytes,
         "mtime": _seconds(outcome.mtime_ns),
         "source": outcome.source,
-        **({} if outcome.document_version is None else {"document_version": outcome.document_version}),
-        **({"text": window.text} if outcome.is_raw else {}),
     }
+    if outcome.document_version is not None:
+        details["document_version"] = outcome.document_version
+    if outcome.is_raw:
+        details["text"] = window.text
+    return details
 
 
-def _edit_details(outcome: EditResult) -> wire.JsonObject:
-    details: wire.JsonObject = {
+def _edit_details(outcome: EditResult) -> "EditDetails":
+    details: EditDetails = {
         "replacements": sum(outcome.n_replaced),
         "created": outcome.created,
         "applied_to": outcome.applied_to,
@@ -181,11 +193,11 @@ def _edit_details(outcome: EditResult) -> wire.JsonObject:
     if outcome.rebased is not None:
         details["rebased"] = _rebased(outcome.rebased)
     if outcome.texts is not None:
-        details |= {"original_text": outcome.texts.original, "proposed_text": outcome.texts.proposed}
+        details["original_text"], details["proposed_text"] = outcome.texts.original, outcome.texts.proposed
     return details
 
 
-def _step_results(outcome: EditResult) -> list[wire.JsonObject]:
+def _step_results(outcome: EditResult) -> "list[StepDetails]":
     """Return the outcome of each step of a multi edit. After a failure none was applied, also if it is `ok`."""
     if outcome.error is None:
         steps = zip(outcome.n_replaced, outcome.matches, outcome.match_lines, strict=True)
@@ -205,12 +217,12 @@ def _match(matches: tuple[str, ...]) -> str | None:
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
-def _commit(report: CommitReport) -> wire.JsonObject:
+def _commit(report: CommitReport) -> "CommitDetails":
     return {"method": report.method, "durability": report.durability, "reason": report.reason}
 
 
-def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
-    details: wire.JsonObject = {}
+def failure_details(error: errors.FileOpsError) -> "FailureDetails":
+    details: FailureDetails = {}
     index = getattr(error, "edit_index", None)
     if isinstance(index, int):
         details["edit_index"] = index
@@ -229,7 +241,7 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
             if relevance is not None:
                 details["relevance"] = {"reason": relevance.reason, "ranges": _ranges(relevance.ranges)}
         case errors.ValidationFailed(validator=validator, reason=reason):
-            details |= {"validator": validator, "reason": reason}
+            details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(ranges=ranges):
             details["ranges"] = _ranges(ranges)
         case _:
@@ -237,7 +249,7 @@ def failure_details(error: errors.FileOpsError) -> wire.JsonObject:
     return details
 
 
-def _rebased(rebased: Rebased) -> wire.JsonObject:
+def _rebased(rebased: Rebased) -> "RebasedDetails":
     return {
         "changed_by": rebased.changed_by,
         "n_foreign_hunks": len(rebased.ranges),
@@ -246,7 +258,7 @@ def _rebased(rebased: Rebased) -> wire.JsonObject:
     }
 
 
-def _ranges(ranges: Iterable[LineRange]) -> list[object]:
+def _ranges(ranges: Iterable[LineRange]) -> list[LineRange]:
     return [msgspec.to_builtins(line_range) for line_range in ranges]
 
 
@@ -277,7 +289,7 @@ def confirm_params(
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
         proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,
         session=session,
-        rebased=msgspec.UNSET if question.rebased is None else _rebased(question.rebased),
+        rebased=msgspec.UNSET if question.rebased is None else {**_rebased(question.rebased)},
     )  # fmt: skip
 
 
@@ -295,29 +307,3 @@ def tracked_result(files: Iterable[object]) -> wire.TrackedResult:
 
 def _seconds(ns: int | None) -> float | None:
     return None if ns is None else ns / 1e9
-
-
-# --- events → notifications --------------------------------------------------------------------------------------
-
-
-def notification_of(event: Event) -> tuple[str, Event]:
-    """Return (method, params). The fields of an event are the keys on the wire."""
-    return _method_of(event), event
-
-
-def _method_of(event: Event) -> str:
-    match event:
-        case BecameStale():
-            return "fileops/didBecomeStale"
-        case DidRead():
-            return "fileops/didRead"
-        case DidEdit():
-            return "fileops/didEdit"
-        case DidConflict():
-            return "fileops/didConflict"
-        case WatcherHealth():
-            return "fileops/watcherHealth"
-        case ApprovalModeChanged():
-            return "fileops/approvalMode"
-        case _:
-            assert_never(event)

@@ -1,6 +1,7 @@
 """Translation of `fileops/history` and `fileops/undo`. Loaded at their first use."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,6 +12,10 @@ from fileops.model.results import UndoneFile, UndoResult
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.convert import failure_details, session_of, tool_result, ui_extra_of
+
+if TYPE_CHECKING:
+    from fileops.wire.details import UndoDetails
+    from fileops.wire.details import UndoneFile as UndoneFileDetails
 
 
 def history_request(params: wire.HistoryParams) -> HistoryRequest:
@@ -40,30 +45,28 @@ def undo_result(outcome: UndoResult) -> wire.ToolResult:
     """Translate the result of an undo. After a failure, `details` names the file, and what remains undone."""
     files = outcome.files
     ui_extras = [ui_extra_of(file.change, file.file_path) for file in files]
-    report: wire.JsonObject = {
-        "undone": [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user],
-        "files": [_file_undo(file, ui_extra) for file, ui_extra in zip(files, ui_extras, strict=True)],
-    }
+    undone = [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user]
+    undone_files = [_file_undo(file, ui_extra) for file, ui_extra in zip(files, ui_extras, strict=True)]
     if outcome.error is not None:
-        details = failure_details(outcome.error)
+        failed: UndoDetails = {**failure_details(outcome.error)}
         if outcome.file_path is not None:
-            details |= {"file_path": outcome.file_path, **report}
-        result = tool_result(outcome.output, outcome.error, None, details)
+            failed["file_path"], failed["undone"], failed["files"] = outcome.file_path, undone, undone_files
+        result = tool_result(outcome.output, outcome.error, None, failed)
         message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
         return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
     whole = msgspec.structs.replace(ui_extras[0], diff="".join(ui_extra.diff for ui_extra in ui_extras))
-    details: wire.JsonObject = {
-        "undone": report["undone"],
+    details: UndoDetails = {
+        "undone": undone,
         "edit_id": files[0].edit_id if len(files) == 1 else None,
         "applied_to": files[0].applied_to,
         "modified_by_user": any(file.modified_by_user for file in files),
         "dry_run": outcome.dry_run,
-        "files": report["files"],
+        "files": undone_files,
     }
     return tool_result(outcome.output, None, whole, details)
 
 
-def _file_undo(file: UndoneFile, ui_extra: wire.UiExtra) -> wire.JsonObject:
+def _file_undo(file: UndoneFile, ui_extra: wire.UiExtra) -> "UndoneFileDetails":
     return {
         "file_path": file.file_path,
         "undone": [] if file.modified_by_user else list(file.edit_ids),

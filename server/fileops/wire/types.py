@@ -4,6 +4,7 @@ Key order is the order on the wire. A key with a default may be absent or null. 
 from the model with `convert.py` and the modules beside it.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -205,7 +206,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     error: ErrorInfo | None
     ui_extra: UiExtra | None
-    details: JsonObject
+    details: Mapping[str, object]
     attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET  # absent if there are none
 
 

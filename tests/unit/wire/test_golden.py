@@ -20,6 +20,7 @@ from fileops.model.results import EditResult, ReadResult, Window
 from fileops.rpc.json import dumps
 from fileops.wire import convert
 from fileops.wire import types as wire
+from fileops.wire.events import notification_of
 from fileops.wire.tools import ALL_TOOLS, general_guidelines, tool_definitions
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -106,7 +107,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
     ),
     "tools": lambda: wire.ToolsResult(tools=tool_definitions(), guidelines=general_guidelines(ALL_TOOLS)),
     "notifications": lambda: [
-        convert.notification_of(event)
+        notification_of(event)
         for event in (
             BecameStale(file_path=PATH, session_id="s", reason="modified", source="session:t", timestamp=1.5),
             DidRead(file_path=PATH, session_id="s", timestamp=1.5, size=3, modified=1.25),

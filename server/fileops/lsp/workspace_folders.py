@@ -1,0 +1,30 @@
+"""Workspace folders as a client names them: URIs, and the paths that they lead to."""
+
+from fileops.core.uris import path_of, scheme_of
+from fileops.lsp.params import InitializeParams
+from fileops.rpc.decode import InvalidParams
+
+
+def folders_of(params: InitializeParams) -> dict[str, str]:
+    """Map the URIs of the local folders to paths. LSP's older root keys count if there is no folder list.
+
+    Raises: InvalidParams, for a local folder without a usable path: without any folder nothing would be confined.
+    """
+    if params.workspace_folders is not None:
+        uris = [(folder.uri, f".workspaceFolders[{n}].uri") for n, folder in enumerate(params.workspace_folders)]
+    elif params.root_uri is not None:
+        uris = [(params.root_uri, ".rootUri")]
+    elif params.root_path:
+        if not params.root_path.startswith("/"):
+            raise InvalidParams("must be an absolute path", ".rootPath")
+        return {params.root_path: params.root_path}
+    else:
+        uris = []
+    return {uri: path for uri, place in uris if (path := folder_at(uri, place)) is not None}
+
+
+def folder_at(uri: str, place: str) -> str | None:
+    path = path_of(uri)
+    if path is None and uri and scheme_of(uri) in {None, "file"}:
+        raise InvalidParams("must be a URI of this machine, as file:///home/you/project", place)
+    return path

@@ -1,0 +1,146 @@
+"""The protocol as one JSON Schema document (2020-12): the table of messages, and a definition of each type."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+
+from fileops import __version__
+from fileops.lsp.server import PROTOCOL_VERSION
+from fileops.model import errors, events
+from fileops.model.edits import Nearest
+from fileops.schema.descriptions import FIELDS, TYPES
+from fileops.schema.messages import Message, messages
+from fileops.wire import details
+from fileops.wire import types as wire
+
+Json = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+REF = "#/$defs/{name}"
+
+_ARGUMENTS = (wire.UndoEditArgument, wire.UndoSessionArgument)  # of commands, in an array that holds anything
+
+# What a type is called in the protocol, if the server calls it otherwise.
+PUBLIC_NAMES = {
+    events.BecameStale.__name__: "DidBecomeStaleParams",
+    events.DidRead.__name__: "DidReadParams",
+    events.DidEdit.__name__: "DidEditParams",
+    events.DidConflict.__name__: "DidConflictParams",
+    events.WatcherHealth.__name__: "WatcherHealthParams",
+    events.ApprovalModeChanged.__name__: "ApprovalModeParams",
+    wire.Params.__name__: "SessionsParams",
+    wire.ErrorInfo.__name__: "ToolError",
+    wire.Options.__name__: "InitializationOptions",
+}
+# Fields that hold any object for the server's decoder, and what they hold in the protocol.
+REFINED: dict[tuple[str, str], Any] = {
+    ("InitializeParams", "initializationOptions"): wire.Options | None,
+    ("HistoryEntry", "rebased"): details.RebasedEntry,
+    ("ConfirmEditParams", "rebased"): details.RebasedDetails,
+    ("CorrectEditParams", "nearest"): Nearest | None,
+}
+_TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")  # unknown keys are warned of, and ignored
+
+
+_ANYTHING = {"x-any": True}  # msgspec takes no empty schema from its hook
+
+
+def document() -> Json:
+    """Return the schema: `messages`, in which types are references, and `$defs`."""
+    table = messages()
+    defs = definitions(table)
+    return {
+        "$schema": DIALECT,
+        "title": "fileops-server",
+        "description": "The messages of fileops-server beside JSON-RPC's envelope. See docs/PROTOCOL.md.",
+        "version": __version__,
+        "protocol_version": PROTOCOL_VERSION,
+        "messages": [_entry(message) for message in table],
+        "$defs": defs,
+    }
+
+
+def definitions(table: Iterable[Message]) -> Json:
+    """Return the definition of each type in the table, by its name in the protocol, in alphabetical order."""
+    shapes = [shape for message in table for shape in (message.params, message.result, message.details)]
+    listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS) if shape is not None]
+    _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
+    defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
+    for (name, key), shape in REFINED.items():
+        defs[name]["properties"][key] = schema_of(shape)
+    for name in _TOLERANT:
+        del defs[name]["additionalProperties"]
+    defs["ErrorCode"] = {"enum": sorted({failure.code for failure in errors.FAILURES})}
+    defs["ToolError"]["properties"]["code"] = {"$ref": REF.format(name="ErrorCode")}
+    for message in table:
+        if message.details is not None:
+            defs[result_name(message)] = _tool_result(defs["ToolResult"], message.details)
+    for name, schema in defs.items():
+        schema["title"] = name
+        _describe(name, schema)
+    return dict(sorted(defs.items()))
+
+
+def schema_of(shape: Any) -> Json:
+    """Return the schema of a type, with references into `$defs`."""
+    if shape is None:
+        return {"type": "null"}
+    (schema,), _ = msgspec.json.schema_components([shape], schema_hook=_any, ref_template=REF)
+    return _renamed(schema)
+
+
+def result_schema(message: Message) -> Json:
+    return schema_of(message.result) if message.details is None else {"$ref": REF.format(name=result_name(message))}
+
+
+def result_name(message: Message) -> str:
+    """`EditResult` for a ToolResult with `EditDetails`."""
+    return cast("str", message.details.__name__).removesuffix("Details") + "Result"
+
+
+def _any(shape: type) -> Json:
+    """Return the schema of a type that msgspec leaves to us. Raises: NotImplementedError."""
+    if shape is object:
+        return _ANYTHING
+    raise NotImplementedError
+
+
+def _entry(message: Message) -> Json:
+    entry: Json = {
+        "method": message.method,
+        "sender": message.sender,
+        "kind": message.kind,
+        "params": None if message.params is None else schema_of(message.params),
+    }
+    if message.kind == "request":
+        entry["result"] = result_schema(message)
+    return {**entry, "needs": message.needs, "since": message.since}
+
+
+def _tool_result(general: Json, shape: Any) -> Json:
+    properties = {**general["properties"], "details": schema_of(shape)}
+    return {**general, "properties": properties}
+
+
+def _renamed(schema: Any) -> Any:
+    """Return a copy in which references have the names of the protocol."""
+    if isinstance(schema, list):
+        return [_renamed(item) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    if schema == _ANYTHING:
+        return {}
+    copy = {key: _renamed(value) for key, value in cast("Json", schema).items()}
+    prefix, _, name = str(copy.get("$ref", "")).rpartition("/")
+    if name in PUBLIC_NAMES:
+        copy["$ref"] = f"{prefix}/{PUBLIC_NAMES[name]}"
+    return copy
+
+
+def _describe(name: str, schema: Json) -> None:
+    """Put in what descriptions.py says, and take out docstrings, which speak of the server's own classes."""
+    schema.pop("description", None)
+    if name in TYPES:
+        schema["description"] = TYPES[name]
+    for key, text in FIELDS.get(name, {}).items():
+        schema["properties"][key] = {**schema["properties"][key], "description": text}

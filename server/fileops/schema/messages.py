@@ -1,0 +1,156 @@
+"""The table of all messages between a client and the server, in both directions.
+
+Requests of `fileops/*` come from `api/requests.py`, the table that the server registers; notifications from the table
+of events. The standard messages are listed here; the tests hold them against what the server handles.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from fileops.api.requests import DID_CHANGE_SESSIONS, REQUESTS, Request
+from fileops.lsp import methods
+from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
+from fileops.model.statistics import StatsResult
+from fileops.schema import standard
+from fileops.wire import commands, correction, details, sessions
+from fileops.wire import types as wire
+from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
+from fileops.wire.events import EVENT_METHODS
+
+Shape: TypeAlias = Any  # a type that msgspec knows
+Sender = Literal["client", "server"]
+Kind = Literal["request", "notification"]
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A message, with the types of its params and, for a request, of its result; None if there is none.
+
+    details: the type of a ToolResult's `details`. needs: what it depends on, in words; "" if it is always there.
+    since: the version of the server in which it appeared.
+    """
+
+    method: str
+    sender: Sender
+    kind: Kind
+    params: Shape = None
+    result: Shape = None
+    details: Shape = None
+    needs: str = ""
+    since: str = "0.1.0"
+
+
+NEEDS = {
+    None: "",
+    "bash": "the option `bash`",
+    "editor": "a shared daemon and the role `editor`",
+}
+_RESULTS_LOADED_LATER = {"StatsResult": StatsResult}  # their annotations are strings
+
+
+def messages() -> tuple[Message, ...]:
+    return (*_standard_of_client(), *map(_served, REQUESTS), *_standard_of_server(), *_questions(), *_events())
+
+
+def _served(request: Request[Any]) -> Message:
+    result = request.handle.__annotations__["return"]
+    return Message(
+        method=request.method, sender="client", kind="request", params=request.params,
+        result=_RESULTS_LOADED_LATER[result] if isinstance(result, str) else result,
+        details=None if request.details is None else getattr(details, request.details),
+        needs=NEEDS[request.needs], since=request.since,
+    )  # fmt: skip
+
+
+_RESULTS: dict[str, Shape] = {
+    methods.WORKSPACE_EXECUTE_COMMAND: wire.ToolResult,
+    methods.TEXT_DOCUMENT_CODE_ACTION: list[standard.CodeAction],
+    methods.TEXT_DOCUMENT_CODE_LENS: list[standard.CodeLens],
+}  # of the standard requests beyond the lifecycle
+
+
+def _standard_of_client() -> list[Message]:
+    listed = [
+        _request(methods.INITIALIZE, InitializeParams, standard.InitializeResult),
+        _notification(methods.INITIALIZED, standard.InitializedParams),
+        _request(methods.SHUTDOWN, None, None),
+        _notification(methods.EXIT, None),
+        _notification(methods.CANCEL_REQUEST, CancelParams),
+    ]
+    for method, params in STANDARD_PARAMS.items():
+        if method in _RESULTS:
+            undo = details.UndoDetails if method == methods.WORKSPACE_EXECUTE_COMMAND else None
+            needs = "the option `code_lens`" if method == methods.TEXT_DOCUMENT_CODE_LENS else ""
+            listed.append(_request(method, params, _RESULTS[method], details=undo, needs=needs))
+        else:
+            listed.append(_notification(method, params))
+    return listed
+
+
+def _request(method: str, params: Shape, result: Shape, **more: Any) -> Message:
+    return Message(method=method, sender="client", kind="request", params=params, result=result, **more)
+
+
+def _notification(method: str, params: Shape) -> Message:
+    return Message(method=method, sender="client", kind="notification", params=params)
+
+
+def _standard_of_server() -> list[Message]:
+    return [
+        Message(
+            method=methods.WINDOW_SHOW_MESSAGE_REQUEST, sender="server", kind="request",
+            params=standard.ShowMessageRequestParams, result=standard.MessageAction | None,
+            needs="the option `approval_fallback`",
+        ),
+        Message(
+            method=methods.WINDOW_WORK_DONE_PROGRESS_CREATE, sender="server", kind="request",
+            params=standard.WorkDoneProgressCreateParams, needs="the capability `window.workDoneProgress`",
+        ),
+        Message(
+            method=methods.WORKSPACE_APPLY_EDIT, sender="server", kind="request",
+            params=standard.ApplyWorkspaceEditParams, result=standard.ApplyWorkspaceEditResult,
+            needs="the capability `workspace.applyEdit`",
+        ),
+        Message(
+            method=methods.WORKSPACE_CODE_LENS_REFRESH, sender="server", kind="request",
+            needs="the option `code_lens`, the capability `workspace.codeLens.refreshSupport`",
+        ),
+        Message(
+            method=methods.WINDOW_SHOW_MESSAGE, sender="server", kind="notification", params=standard.ShowMessageParams
+        ),
+        Message(
+            method=methods.PROGRESS, sender="server", kind="notification", params=standard.ProgressParams,
+            needs="a `workDoneToken`, or the capability `window.workDoneProgress`",
+        ),
+        Message(method=methods.CANCEL_REQUEST, sender="server", kind="notification", params=CancelParams),
+    ]  # fmt: skip
+
+
+def _questions() -> list[Message]:
+    capability = "the capability `experimental.fileops."
+    return [
+        Message(
+            method=methods.CONFIRM_EDIT, sender="server", kind="request", params=wire.ConfirmEditParams,
+            result=ConfirmEditResult, needs=f"{capability}confirm_edit`",
+        ),
+        Message(
+            method=methods.CONFIRM_COMMAND, sender="server", kind="request", params=commands.ConfirmCommandParams,
+            result=ConfirmCommandResult, needs=f"{capability}confirm_command`",
+        ),
+        Message(
+            method=methods.CORRECT_EDIT, sender="server", kind="request", params=correction.CorrectEditParams,
+            result=Correction | None, needs=f"the option `correction`, {capability}correct_edit`",
+        ),
+    ]  # fmt: skip
+
+
+def _events() -> list[Message]:
+    told = [
+        Message(method=method, sender="server", kind="notification", params=event)
+        for event, method in EVENT_METHODS.items()
+    ]
+    changed = Message(
+        method=DID_CHANGE_SESSIONS, sender="server", kind="notification", params=sessions.SessionsResult,
+        needs=NEEDS["editor"],
+    )  # fmt: skip
+    return [*told, changed]

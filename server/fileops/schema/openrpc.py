@@ -1,0 +1,82 @@
+"""The protocol as an OpenRPC document (1.3), for generators and explorers that read OpenRPC.
+
+OpenRPC knows one direction and no names for options. `x-sender` says who sends a method, `x-needs` what it depends on,
+`x-since` the first version; a method without a result is a notification. Params are an object, by name.
+"""
+
+from typing import Any
+
+from fileops import __version__
+from fileops.rpc import errors
+from fileops.schema.json_schema import definitions, result_schema, schema_of
+from fileops.schema.messages import Message, messages
+
+Json = dict[str, Any]
+OPENRPC = "1.3.2"
+_REF = "#/components/schemas/"
+
+ERRORS = {
+    errors.PARSE_ERROR: "Parse error",
+    errors.INVALID_REQUEST: "Invalid request",
+    errors.METHOD_NOT_FOUND: "Method not found",
+    errors.INVALID_PARAMS: "Invalid params",
+    errors.INTERNAL_ERROR: "Internal error",
+    errors.SERVER_NOT_INITIALIZED: "Server not initialized",
+    errors.REQUEST_CANCELLED: "Request cancelled",
+}
+
+
+def document() -> Json:
+    table = messages()
+    defs = definitions(table)
+    return _moved({
+        "openrpc": OPENRPC,
+        "info": {
+            "title": "fileops-server",
+            "version": __version__,
+            "description": "JSON-RPC 2.0 in LSP frames, in both directions. See docs/PROTOCOL.md.",
+        },
+        "methods": [_method(message, defs) for message in table],
+        "components": {
+            "schemas": defs,
+            "errors": {str(code): {"code": code, "message": text} for code, text in ERRORS.items()},
+        },
+    })  # fmt: skip
+
+
+def _method(message: Message, defs: Json) -> Json:
+    method: Json = {
+        "name": message.method,
+        "paramStructure": "by-name",
+        "params": _params(message, defs),
+        "x-sender": message.sender,
+        "x-since": message.since,
+    }
+    if message.needs:
+        method["x-needs"] = message.needs
+    if message.kind == "request":
+        method["result"] = {"name": "result", "schema": result_schema(message)}
+        method["errors"] = [{"$ref": f"#/components/errors/{code}"} for code in ERRORS]
+    return method
+
+
+def _params(message: Message, defs: Json) -> list[Json]:
+    """Return a descriptor of each key, the required ones first, as OpenRPC wants them."""
+    if message.params is None:
+        return []
+    schema = defs[schema_of(message.params)["$ref"].rpartition("/")[2]]
+    required = schema.get("required", [])
+    listed = [{"name": name, "required": name in required, "schema": key} for name, key in schema["properties"].items()]
+    return sorted(listed, key=lambda key: not key["required"])
+
+
+def _moved(value: Any) -> Any:
+    """Return a copy whose references lead to OpenRPC's place for schemas."""
+    if isinstance(value, list):
+        return [_moved(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, dict):
+        return value
+    moved: Json = {str(key): _moved(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(moved.get("$ref"), str):
+        moved["$ref"] = moved["$ref"].replace("#/$defs/", _REF)
+    return moved

@@ -1,0 +1,25 @@
+"""Shapes of the client's answers to the daemon's `fileops/*` requests.
+
+They are decoded leniently (lsp/approver.py, correction.py): an answer of another shape is a refusal, never an error.
+"""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class ConfirmEditResult(TypedDict):
+    """A user's decision about an edit. `text` goes with "modify"; `hunk_ids` with the approvals."""
+
+    outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
+    text: NotRequired[str | None]
+    hunk_ids: NotRequired[list[str] | None]
+
+
+class ConfirmCommandResult(TypedDict):
+    outcome: Literal["proceed_once", "proceed_always", "cancel"]
+
+
+class Correction(TypedDict):
+    """The proposal of the client's model. `old_string` must occur in the file exactly."""
+
+    old_string: str
+    new_string: str

@@ -1,0 +1,23 @@
+"""Shape of `capabilities.experimental.fileops`, in which the server says at `initialize` what it serves."""
+
+from typing import Literal, TypedDict
+
+
+class SharedCapability(TypedDict):
+    """The client's connection to a shared daemon."""
+
+    connection: str
+    role: Literal["editor", "agent"]
+    version: str
+    socket: str
+
+
+class FileopsCapabilities(TypedDict):
+    """`validators` are the installed ones. `shared` is null in a private daemon."""
+
+    protocol_version: int
+    requests: list[str]
+    notifications: list[str]
+    strategies: list[str]
+    validators: list[str]
+    shared: SharedCapability | None

@@ -1,0 +1,17 @@
+"""Events as notifications. The fields of an event are the keys on the wire."""
+
+from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
+
+EVENT_METHODS: dict[type[Event], str] = {
+    BecameStale: "fileops/didBecomeStale",
+    DidRead: "fileops/didRead",
+    DidEdit: "fileops/didEdit",
+    DidConflict: "fileops/didConflict",
+    WatcherHealth: "fileops/watcherHealth",
+    ApprovalModeChanged: "fileops/approvalMode",
+}
+
+
+def notification_of(event: Event) -> tuple[str, Event]:
+    """Return (method, params)."""
+    return EVENT_METHODS[type(event)], event

@@ -1,0 +1,140 @@
+"""The schema may grow, and nothing that a client relies on may go. Requirements: R-COMPAT-* of docs/PROTOCOL.md.
+
+protocol-1.json has the messages and types of protocol version 1. What is added joins it at a release:
+`FILEOPS_RECORD_PROTOCOL=1 pytest tests/unit/schema/test_compatibility.py`.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops.schema import json_schema
+
+Json = dict[str, Any]
+RECORD = Path(__file__).parent / f"protocol-{json_schema.PROTOCOL_VERSION}.json"
+SCHEMA = json_schema.document()
+REFERENCE = re.compile(r'"#/\$defs/(\w+)"')
+
+
+def outline(schema: Json) -> Json:
+    """What counts for compatibility: methods, keys, which are required, and their types."""
+    return {
+        "messages": {
+            f"{message['sender']} {message['method']}": {
+                key: message[key] for key in ("kind", "params", "result") if key in message
+            }
+            for message in schema["messages"]
+        },
+        "types": {name: type_outline(definition) for name, definition in schema["$defs"].items()},
+    }
+
+
+def type_outline(definition: Json) -> Json:
+    if "enum" in definition:
+        return {"enum": definition["enum"]}
+    keys = {
+        key: {name: value for name, value in schema.items() if name not in {"description", "default"}}
+        for key, schema in definition["properties"].items()
+    }
+    return {"required": sorted(definition.get("required", [])), "keys": keys}
+
+
+def received_by_clients() -> set[str]:
+    """The types that clients receive, which may gain required keys and lose none; of others it is the reverse."""
+    defs = SCHEMA["$defs"]
+    below = {name: set(REFERENCE.findall(json.dumps(schema))) for name, schema in defs.items()}
+    parts = [message.get("params" if message["sender"] == "server" else "result") for message in SCHEMA["messages"]]
+    found: set[str] = set()
+    waiting = {"ToolResult", *REFERENCE.findall(json.dumps(parts))}
+    while waiting:
+        found |= waiting
+        waiting = {other for name in waiting for other in below[name]} - found
+    return found
+
+
+RECEIVED = received_by_clients()
+
+
+def losses(old: Json, new: Json) -> list[str]:
+    """What a client of `old` would miss in `new`."""
+    found = [f"{name}: changed or gone" for name, m in old["messages"].items() if new["messages"].get(name) != m]
+    for name, was in old["types"].items():
+        now = new["types"].get(name)
+        if now is None:
+            found.append(f"{name}: gone")
+        elif "enum" in was:
+            found += [f"{name}: {value} is gone" for value in was["enum"] if value not in now["enum"]]
+        else:
+            found += [f"{name}.{key}: {fault}" for key in was["keys"] if (fault := key_fault(was, now, key))]
+            more, less = set(now["required"]) - set(was["required"]), set(was["required"]) - set(now["required"])
+            changed = less if name in RECEIVED else more
+            found += [f"{name}.{key}: whether it is required has changed" for key in sorted(changed)]
+    return found
+
+
+def key_fault(was: Json, now: Json, key: str) -> str | None:
+    old, new = was["keys"][key], now["keys"].get(key)
+    if new is None:
+        return "gone"
+    if set(old) == {"enum"} == set(new):
+        return None if set(old["enum"]) <= set(new["enum"]) else "a value is gone"
+    return None if old == new else "has another type"
+
+
+def test_schema_keeps_what_clients_rely_on() -> None:
+    """R-COMPAT-1"""
+    now = outline(SCHEMA)
+    if os.environ.get("FILEOPS_RECORD_PROTOCOL"):
+        RECORD.write_text(json.dumps(now, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    assert losses(json.loads(RECORD.read_text("utf-8")), now) == []
+
+
+def without_message(new: Json) -> None:
+    del new["messages"]["client fileops/undo"]
+
+
+def without_key(new: Json) -> None:
+    del new["types"]["UiExtra"]["keys"]["exact"]
+
+
+def with_a_required_param(new: Json) -> None:
+    new["types"]["ReadParams"]["required"].append("limit")
+
+
+def with_an_optional_result(new: Json) -> None:
+    new["types"]["ToolResult"]["required"].remove("output")
+
+
+def with_another_type(new: Json) -> None:
+    new["types"]["Stats"]["keys"]["added"] = {"type": "string"}
+
+
+def without_code(new: Json) -> None:
+    new["types"]["ErrorCode"]["enum"].remove("no_match")
+
+
+CHANGES = [
+    without_message, without_key, with_a_required_param, with_an_optional_result, with_another_type, without_code,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_incompatible_change_would_be_noticed(change: Any) -> None:
+    new = json.loads(json.dumps(outline(SCHEMA)))
+    change(new)
+    assert len(losses(outline(SCHEMA), new)) == 1
+
+
+def test_additions_are_compatible() -> None:
+    """R-COMPAT-1, R-RESULT-2"""
+    new = json.loads(json.dumps(outline(SCHEMA)))
+    new["messages"]["client fileops/new"] = {"kind": "request", "params": None, "result": {}}
+    new["types"]["ReadParams"]["keys"]["extra"] = {"type": "string"}
+    new["types"]["ToolResult"]["keys"]["extra"] = {"type": "string"}
+    new["types"]["ToolResult"]["required"].append("extra")
+    new["types"]["ErrorCode"]["enum"].append("new_code")
+    assert losses(outline(SCHEMA), new) == []
