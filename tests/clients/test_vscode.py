@@ -19,8 +19,9 @@ import pytest
 
 from clients.places import PREFIX, missing
 from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS
+from fileops.model import statistics
 from fileops.model.errors import FAILURES
-from fileops.wire import commands, correction, sessions, stats, views
+from fileops.wire import commands, correction, sessions, views
 from fileops.wire import types as wire
 from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
@@ -208,13 +209,13 @@ UNMIRRORED = {
     "FilesystemOptions",
     "GivenResult",
 }
-RENAMED = {"ErrorInfo": "ToolError"}
+RENAMED = {"ErrorInfo": "ToolError", "LineStats": "Stats"}
 
 
 def server_types() -> list[type[msgspec.Struct]]:
     return [
         found
-        for module in (wire, sessions, stats, views, commands, correction)
+        for module in (wire, sessions, statistics, views, commands, correction)
         for found in vars(module).values()
         if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
         if found.__struct_fields__ and found.__name__ not in UNMIRRORED
