@@ -47,7 +47,12 @@ RETIRED = {
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
     "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
-MESSAGES = ("fileops/core/presentation/outputs.py", "fileops/model/errors.py", "fileops/cli.py")
+MESSAGES = (
+    "fileops/core/presentation/outputs.py",
+    "fileops/core/presentation/failures.py",
+    "fileops/model/errors.py",
+    "fileops/cli.py",
+)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
 DOCUMENTS = sorted(
     path

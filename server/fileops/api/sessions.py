@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fileops.core.presentation.outputs import failure_message
+from fileops.core.presentation.failures import failure_message
 from fileops.model.requests import ReadRequest
 from fileops.wire import sessions as wire
 from fileops.wire.convert import session_of

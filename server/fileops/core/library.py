@@ -7,7 +7,7 @@ A `str` is edited as UTF-8 without a byte order mark; `bytes` are edited as the 
 from typing import overload
 
 from fileops.core import plan
-from fileops.core.presentation.outputs import failure_text
+from fileops.core.presentation.failures import failure_text
 from fileops.core.text import detect_format
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Text, TextFormat

@@ -17,7 +17,8 @@ from fileops.attach.address import Address, AddressRefused, find_address, requir
 from fileops.attach.handshake import ATTACH
 from fileops.attach.starter import BACKLOG, LISTENING, LOCK_S, is_served, listening_socket, try_lock
 from fileops.daemon.connections import MAX_CONNECTIONS
-from fileops.daemon.listener import Listener, SharedService
+from fileops.daemon.listener import Listener
+from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN, Signals
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from fileops import __version__
 from fileops.attach.address import Address
@@ -32,7 +32,8 @@ from fileops.attach.handshake import (
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
 from fileops.daemon.lines import client_closed, is_closed, received_line, send
 from fileops.daemon.peer import Peer, peer_of, refusal_of
-from fileops.rpc.standard_io import BROKEN, Session
+from fileops.daemon.shared_service import SharedService
+from fileops.rpc.standard_io import BROKEN
 
 log = logging.getLogger(__name__)
 
@@ -47,34 +48,6 @@ _MESSAGES: dict[Reason, str] = {
     "full": f"{MAX_CONNECTIONS} clients are connected with the shared daemon. Close one of them.",
     "retiring": "The shared daemon is ending.",
 }
-
-
-class SharedService(Protocol):
-    """What the clients share. Belongs to the event loop, except `close`."""
-
-    def open_session(self, attachment: Attachment, name: str, for_reading: int, for_writing: int) -> Session:
-        """Make what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
-        ...
-
-    def leave(self, name: str) -> None:
-        """Forget a client, the session of which has ended."""
-        ...
-
-    def describe(self) -> Sequence[Mapping[str, object]]:
-        """Describe the clients: `name`, the `roots` in force, and `sessions`, their ids."""
-        ...
-
-    async def notices(self, host: str, own_id: str) -> Sequence[str]:
-        """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
-        ...
-
-    def reset(self, host: str, own_id: str) -> None:
-        """Forget what a session has read."""
-        ...
-
-    def close(self) -> None:
-        """Finish what is being committed. Blocks."""
-        ...
 
 
 class Listener:

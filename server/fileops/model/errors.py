@@ -1,6 +1,6 @@
 """The failures of all operations, one exception class per failure.
 
-A failure carries the fields that a caller can act on, and no sentence: `core/presentation/outputs.py` makes the
+A failure carries the fields that a caller can act on, and no sentence: `core/presentation/failures.py` makes the
 sentences. The `code` of each class is a string of the wire contract (docs/PROTOCOL.md, "Error codes").
 The dataclasses are not frozen because Python assigns `__traceback__` to a raised exception.
 """

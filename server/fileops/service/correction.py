@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.matching.exact import EXACT
-from fileops.core.presentation.outputs import failure_message
+from fileops.core.presentation.failures import failure_message
 from fileops.model.approval import Correction, CorrectionRequest
 from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest

@@ -19,6 +19,7 @@ from fileops.core import splices, text, validation
 from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of
 from fileops.core.presentation import outputs
+from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.edits import Plan, Rebased, Relevance
@@ -80,7 +81,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
         reported = original_error(request, error)
         return EditResult(
-            output=outputs.failure_text(reported, request.tool, request.file_path, self.settings.texts),
+            output=failure_text(reported, request.tool, request.file_path, self.settings.texts),
             error=reported,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.presentation import outputs
+from fileops.core.presentation.failures import failure_text
 from fileops.core.raw_window import RawReader
 from fileops.core.roots import Roots
 from fileops.core.text import newline_of, rfind_aligned
@@ -235,7 +236,7 @@ class ReadOperation:
 
 
 def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResult:
-    return ReadResult(output=outputs.failure_text(error, "read", request.file_path, texts), error=error)
+    return ReadResult(output=failure_text(error, "read", request.file_path, texts), error=error)
 
 
 def _require_fits(output: str, max_output_bytes: int | None) -> None:

@@ -15,6 +15,7 @@ from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import undo_edits
 from fileops.core.presentation import outputs
+from fileops.core.presentation.failures import failure_text
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.edits import Change, Plan, Splice
@@ -90,13 +91,13 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         except UndoFailed as failure:
             path, left = failure.file_path, [file.file_path for file in failure.left]
             note = outputs.undo_failure_note(path, left) if failure.n_files > 1 else ""
-            output = outputs.failure_text(failure.error, "edit", path)
+            output = failure_text(failure.error, "edit", path)
             return UndoResult(
                 output=f"{output}\n{note}" if note else output, error=failure.error, file_path=path,
                 files=failure.left, note=note, dry_run=request.dry_run,
             )  # fmt: skip
         except FileOpsError as error:
-            output = outputs.failure_text(error, "edit", request.file_path or "")
+            output = failure_text(error, "edit", request.file_path or "")
             return UndoResult(output=output, error=error, dry_run=request.dry_run)
 
     # --- which edits -------------------------------------------------------------------------------------------

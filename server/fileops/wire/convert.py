@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fileops.core.matching.exact import EXACT, fault_of_strategy
-from fileops.core.presentation import outputs
+from fileops.core.presentation.failures import Tool, failure_message, failure_text
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit, Hunk, LineRange, Rebased
@@ -139,13 +139,13 @@ def tool_result(
 ) -> wire.ToolResult:
     if error is None:
         return wire.ToolResult(status="success", output=output, error=None, ui_extra=ui_extra, details=details)
-    failure = wire.ErrorInfo(code=error.code, message=outputs.failure_message(error))
+    failure = wire.ErrorInfo(code=error.code, message=failure_message(error))
     return wire.ToolResult(status="error", output=output, error=failure, ui_extra=None, details=details)
 
 
-def failure_result(error: errors.FileOpsError, tool: outputs.Tool, file_path: str) -> wire.ToolResult:
+def failure_result(error: errors.FileOpsError, tool: Tool, file_path: str) -> wire.ToolResult:
     """A failure that happened before the service was asked."""
-    return tool_result(outputs.failure_text(error, tool, file_path), error, None, failure_details(error))
+    return tool_result(failure_text(error, tool, file_path), error, None, failure_details(error))
 
 
 def _read_details(outcome: ReadResult) -> "ReadDetails":

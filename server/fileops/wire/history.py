@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fileops.core.presentation import outputs
+from fileops.core.presentation.failures import failure_message
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
@@ -52,7 +52,7 @@ def undo_result(outcome: UndoResult) -> wire.ToolResult:
         if outcome.file_path is not None:
             failed["file_path"], failed["undone"], failed["files"] = outcome.file_path, undone, undone_files
         result = tool_result(outcome.output, outcome.error, None, failed)
-        message = " ".join(filter(None, (outputs.failure_message(outcome.error), outcome.note)))
+        message = " ".join(filter(None, (failure_message(outcome.error), outcome.note)))
         return msgspec.structs.replace(result, error=wire.ErrorInfo(code=outcome.error.code, message=message))
     whole = msgspec.structs.replace(ui_extras[0], diff="".join(ui_extra.diff for ui_extra in ui_extras))
     details: UndoDetails = {

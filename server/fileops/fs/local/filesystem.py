@@ -23,12 +23,13 @@ from fileops.fs.local.journal import Region, default_state_folder
 from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.local.recovery import Recovery
+from fileops.fs.local.stream import LocalStream
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of
 from fileops.fs.os_errors import translate
 from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError
-from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import wait_for_writers
@@ -36,40 +37,6 @@ from fileops.ports import CommitHooks, ContentStream
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
 _MAX_TRIES = 8  # of steps that fail only if the file is replaced at that moment
-
-
-class LocalStream:
-    """See ports.ContentStream."""
-
-    source: Source = "disk"
-    version: int | None = None
-    encoding: str | None = None
-
-    def __init__(self, path: str, fd: int, stamp: Stamp, taken_ns: int) -> None:
-        self._path = path
-        self._fd = fd
-        self.stamp = stamp
-        self.taken_ns = taken_ns
-
-    def read(self, max_bytes: int) -> bytes:
-        try:
-            return os.read(self._fd, max_bytes)
-        except OSError as error:
-            raise translate(error, self._path) from error
-
-    def seek(self, offset_bytes: int) -> None:
-        os.lseek(self._fd, offset_bytes, os.SEEK_SET)
-
-    def close(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            descriptors.close(fd)
-
-    def __enter__(self) -> "LocalStream":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 class LocalFileSystem:

@@ -3,7 +3,7 @@
 import pytest
 
 from fileops.core.presentation import outputs
-from fileops.core.presentation.outputs import Tool
+from fileops.core.presentation.failures import Tool, failure_message, failure_text
 from fileops.model import errors
 from fileops.model.edits import Edit, LineRange
 from fileops.model.errors import FAILURES, FileOpsError
@@ -89,7 +89,7 @@ TAGGED = "<tool_use_error>{}</tool_use_error>"
     ids=lambda value: type(value).__name__ if isinstance(value, FileOpsError) else None,
 )
 def test_failure_has_its_ordered_text(failure: FileOpsError, tool: Tool, text: str) -> None:
-    assert outputs.failure_text(failure, tool, P) == text
+    assert failure_text(failure, tool, P) == text
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_failure_has_its_ordered_text(failure: FileOpsError, tool: Tool, text: s
     ],
 )
 def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
-    text = outputs.failure_text(failure, "edit", P)
+    text = failure_text(failure, "edit", P)
     assert text.startswith("<tool_use_error>")
     assert text.endswith("</tool_use_error>")
     assert "try again" in text.lower() or "choose another place" in text
@@ -127,13 +127,13 @@ def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
     ],
 )
 def test_a_model_is_told_what_to_do_next(failure: FileOpsError, advice: str) -> None:
-    assert advice in outputs.failure_text(failure, "edit", P)
-    assert advice not in outputs.failure_message(failure)
+    assert advice in failure_text(failure, "edit", P)
+    assert advice not in failure_message(failure)
 
 
 def test_an_undo_of_nothing_is_no_conflict_with_later_changes() -> None:
     unknown = errors.UndoConflict(reason="the history holds no such edit")
-    assert outputs.failure_message(unknown) == "The edit cannot be undone: the history holds no such edit."
+    assert failure_message(unknown) == "The edit cannot be undone: the history holds no such edit."
 
 
 def _made(failure: type[FileOpsError]) -> FileOpsError:
@@ -149,12 +149,12 @@ def _made(failure: type[FileOpsError]) -> FileOpsError:
 @pytest.mark.parametrize("failure", FAILURES)
 def test_every_failure_has_one_sentence_for_a_person_and_a_text_for_the_model(failure: type[FileOpsError]) -> None:
     made = _made(failure)
-    sentence = outputs.failure_message(made)
+    sentence = failure_message(made)
     assert sentence[0].isupper()
     assert sentence.endswith(".")
     assert "\n" not in sentence
     sentence.encode()  # nothing that JSON cannot carry
-    assert outputs.failure_text(made, "edit", P)
+    assert failure_text(made, "edit", P)
 
 
 def test_read_ends_in_the_reminder_without_a_newline() -> None:

@@ -1,0 +1,81 @@
+"""An agent's host that speaks MCP with the shared daemon. Part of the composition root.
+
+Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
+"""
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from fileops.compose import parts
+from fileops.compose.client_connection import ClientConnection
+
+if TYPE_CHECKING:
+    from fileops.mcp.elicitation import McpApprover
+    from fileops.mcp.options import McpOptions
+    from fileops.mcp.server import McpServer
+    from fileops.rpc.session import StreamSession
+    from fileops.service.fileops import FileOps
+
+log = logging.getLogger(__name__)
+
+
+class McpConnection(ClientConnection):
+    _server: "McpServer | None" = None
+    _options: "McpOptions | None" = None
+
+    @property
+    def _has_notices(self) -> bool:
+        return self._options is not None and self._options.notices == "on"
+
+    @property
+    def host(self) -> str:
+        return self._host if self._server is None else self._server.host or self._host
+
+    def serve(self, for_reading: int, for_writing: int) -> "StreamSession":
+        import msgspec
+
+        from fileops.mcp.options import McpOptions
+        from fileops.mcp.server import McpServer
+        from fileops.rpc.line_framing import LineParser, line_frame
+        from fileops.rpc.session import StreamSession
+
+        of = self._attachment
+        given = {"session": of.session, "roots": of.roots, **of.options}
+        self._options = options = msgspec.convert(given, McpOptions)
+
+        def recover() -> None:
+            parts.recover_in_background(self._world.disk.recover_all, server.service.folders)
+
+        def unnamed_session(host: str) -> str:
+            return self._world.session_base(host, self._name)
+
+        environ = {"HOME": os.environ.get("HOME", "")}
+        for name, hint in (("CLAUDE_CODE_SESSION_ID", "session"), ("CLAUDE_PROJECT_DIR", "project")):
+            if isinstance(value := of.hints.get(hint), str):
+                environ[name] = value
+        self._server = server = McpServer(
+            lambda approver: self._build(options, approver), options, environ, recover, of.cwd, unnamed_session
+        )
+        return StreamSession(
+            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
+        )
+
+    def _build(self, options: "McpOptions", approver: "McpApprover") -> "FileOps":
+        from fileops.service.fileops import ClientAdapters, FileOps
+
+        shared = self._world.shared(None, log.warning)
+        routed = self._routed(
+            shared.workspace, approver, approve=options.approve, timeout_s=options.settings.approval_timeout_s,
+            on_wait=approver.wait_elsewhere,
+        )  # fmt: skip
+        adapters = ClientAdapters(
+            approver=routed,
+            mode_at=routed.mode_at,
+            events=self._events(),
+            on_closed=self._leave,
+            is_agent=True,
+            sinks=shared.sinks,
+        )
+        self._service = FileOps(shared.workspace, adapters, options.settings)
+        return self._service

@@ -1,0 +1,203 @@
+"""Sentences of failures: for the model the text of the failed tool, for the user a message.
+
+The texts of the tools for the model are specified character for character and never localised.
+"""
+
+from typing import Literal
+
+from fileops.core.presentation.phrases import counted, lines_named
+from fileops.model import errors
+from fileops.model.errors import FileOpsError
+from fileops.model.settings import Texts
+
+Tool = Literal["read", "edit", "multi_edit", "write"]
+
+_USE_PARTS = (
+    "Please use offset and limit parameters to read specific portions of the file, or use the `rg` command to "
+    "search for specific content."
+)
+_USE_NOTEBOOK_EDIT = "Use NotebookEdit tool instead."
+SPECIFIED = Texts()
+
+# Advice for a failure of the operating system without a hint.
+_ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
+_FREE_SPACE = "Free some space, then try again."
+_CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
+
+
+def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
+    """Return the text of a failed tool for the model."""
+    advice = _USE_PARTS if texts.read_advice is None else texts.read_advice
+    match error:
+        case errors.NotRead(is_partial=True):
+            return "Only a part of the file has been read. Read the whole file before writing to it, or use Edit."
+        case errors.NotRead():
+            return "File has not been read yet. Read it first before writing to it."
+        case errors.ModifiedExternally():
+            return "File has been modified externally. Either by user or a linter. Read it first before writing to it."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"File content ({size / 1024:.1f}KB) exceeds maximum allowed size ({max_kb}KB). {advice}".rstrip()
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"File content ({n} chars) exceeds maximum allowed tokens ({max_chars}). {advice}".rstrip()
+        case _:
+            return f"<tool_use_error>{error_text(error, tool, path, texts)}</tool_use_error>"
+
+
+def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
+    match error:
+        case errors.FileMissing():
+            return "File does not exist."
+        case errors.IsDirectory():
+            return f"Illegal operation on a directory. {tool}"
+        case errors.NoMatch(old_string=old):
+            return f"String to replace not found in file.\nString: {old}"
+        case errors.NoChange():
+            return "No changes to make: old_string and new_string are exactly the same."
+        case errors.AlreadyExists():
+            return "Cannot create new file - file already exists."
+        case errors.MultipleMatches(n_matches=n, old_string=old):
+            return (
+                f"Found {n} matches of the string to replace, but replace_all is false. To replace all occurrences, "
+                "set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
+                f"identify the instance.\nString: {old}"
+            )
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"Failed to edit, expected {expected} occurrence(s) but found {found}."
+        case errors.NotAbsolute():
+            return f"File path must be absolute: {path}"
+        case errors.OutsideRoots():
+            return f"File path must be within the root directory: {path}"
+        case errors.BinaryFile():
+            return f"Cannot {'read' if tool == 'read' else 'edit'} binary files."
+        case errors.NotebookFile():
+            advice = _USE_NOTEBOOK_EDIT if texts.notebook_advice is None else texts.notebook_advice
+            return f"File is a Jupyter Notebook. {advice}".rstrip()
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
+        case _:
+            return " ".join(filter(None, (failure_message(error), _advice(error))))
+
+
+def _advice(error: FileOpsError) -> str:
+    """Return what the model should do next, if the failure's own sentence does not say it."""
+    match error:
+        case errors.NotRegularFile():
+            return "Only regular files can be read and edited."
+        case errors.NotEncodable(fault="mixed"):
+            return (
+                "Nothing was written. Use ASCII characters only, or ask the user to name the file's encoding in the "
+                "option `encodings` (over MCP: --encoding GLOB=NAME)."
+            )
+        case errors.NotEncodable(fault="bytes"):
+            return "Nothing was written. Edit a smaller place, which leaves these characters out."
+        case errors.NotEncodable(fault="state"):
+            return "Nothing was written. Edit whole lines."
+        case errors.NotEncodable():
+            return "Nothing was written. Use characters that the encoding has."
+        case errors.InvalidPattern():
+            return "The syntax is RE2's, without lookaround and without backreferences in the pattern."
+        case errors.StrategyFailed():
+            return "Nothing was written. Use another strategy, or the exact text."
+        case errors.Rejected(what="command"):
+            return "It was not run. Do not retry the same command; ask the user what they want instead."
+        case errors.Rejected():
+            return "Nothing was written. Do not retry the same edit; ask the user what they want instead."
+        case errors.ApprovalTimedOut(what="command"):
+            return "It was not run. Try again when the user is available."
+        case errors.ApprovalTimedOut():
+            return "Nothing was written. Try again when the user is available."
+        case errors.ApplyRefused():
+            return "Read the file again before you retry, or ask the user to save it."
+        case errors.DocumentUnknown():
+            return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
+        case errors.UndoConflict(ranges=ranges) if ranges:
+            return f"Read {lines_named(ranges)} and edit the text that should change."
+        case _:
+            return ""
+
+
+def failure_message(error: FileOpsError) -> str:
+    """Return one sentence for the user, with advice if there is any."""
+    match error:
+        case errors.FileMissing():
+            return "The file does not exist."
+        case errors.IsDirectory():
+            return "The path is a directory."
+        case errors.NotAbsolute():
+            return "The path is not absolute."
+        case errors.OutsideRoots():
+            return "The path is outside the workspace folders."
+        case errors.PermissionRefused(reason=reason, hint=hint):
+            return f"The operating system refused access: {reason}. {hint or _ASK_FOR_PERMISSION}"
+        case errors.NotRegularFile(kind=kind):
+            return f"Not a regular file but a {kind}."
+        case errors.BinaryFile():
+            return "The file is binary."
+        case errors.ImageUnreadable(reason=reason):
+            return f"The image cannot be read: {reason}."
+        case errors.NotebookFile():
+            return "The file is a Jupyter notebook, which is not edited as text."
+        case errors.TooLarge(size_bytes=size, max_kb=max_kb):
+            return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
+        case errors.TooManyChars(n_chars=n, max_chars=max_chars):
+            return f"The selected lines have {n} characters; {max_chars} may be read at once."
+        case errors.NotRead(is_partial=True):
+            return "Only a part of the file was read in this session before the whole was to be written."
+        case errors.NotRead():
+            return "The file was not read in this session before the edit."
+        case errors.ModifiedExternally():
+            return "The file changed since it was read."
+        case errors.NoMatch():
+            return "The text to replace was not found in the file."
+        case errors.MultipleMatches(n_matches=n):
+            return f"The text to replace occurs {n} times."
+        case errors.CountMismatch(n_expected=expected, n_found=found):
+            return f"The text to replace occurs {counted(found, 'time')}, not {expected} as expected."
+        case errors.NoChange(same_strings=True):
+            return "The old and the new text are the same."
+        case errors.NoChange():
+            return "The edit would not change any byte."
+        case errors.AlreadyExists():
+            return "The file already exists."
+        case errors.NotEncodable(fault="mixed", characters=characters):
+            return f"The file is not valid UTF-8, and {characters!a} would mix UTF-8 into its own encoding."
+        case errors.NotEncodable(fault="bytes", encoding=encoding, characters=characters):
+            return f"The codec {encoding} would write {characters!a} with other bytes than the file has."
+        case errors.NotEncodable(fault="state", encoding=encoding):
+            return f"The codec {encoding} cannot write this change without changing other bytes."
+        case errors.NotEncodable(encoding=encoding, characters=characters):
+            return f"The file's encoding {encoding} cannot hold {characters!a}."
+        case errors.InvalidPattern(reason=reason):
+            return f"The pattern cannot be used: {reason}."
+        case errors.StrategyFailed(strategy=strategy, reason=reason):
+            return f"The strategy {strategy} failed: {reason}."
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
+        case errors.Rejected(what=what):
+            return f"The proposed {what} was rejected."
+        case errors.CommandTimedOut(timeout_s=timeout_s):
+            return f"The command and its child processes were terminated after {timeout_s:g} seconds."
+        case errors.CommandNotStarted(reason=reason):
+            return f"The command could not be started: {reason}."
+        case errors.ApprovalTimedOut(timeout_s=timeout_s, what=what):
+            return f"The proposed {what} was not answered within {timeout_s:g} seconds."
+        case errors.ApplyRefused(reason=reason):
+            return f"The editor did not apply the edit: {reason}."
+        case errors.DocumentUnknown(reason=reason):
+            return f"The text that the editor shows for the file is not known: {reason}."
+        case errors.UndoConflict(reason=reason, ranges=ranges):
+            loss = " without losing later changes" if ranges else ""
+            return f"The edit cannot be undone{loss}{_after_colon(reason)}."
+        case errors.DiskFull(reason=reason, hint=hint):
+            return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
+        case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):
+            advice = "It is not known whether the edit was made: read the file again." if is_unsure else "Try again."
+            return f"There is no connection to {where}: {reason}. {advice}"
+        case errors.IoFailure(reason=reason, hint=hint):
+            return f"The file could not be read or written: {reason}. {hint or _CHECK_DISK}"
+        case _:
+            raise TypeError(type(error).__name__)
+
+
+def _after_colon(reason: str) -> str:
+    return f": {reason}" if reason else ""

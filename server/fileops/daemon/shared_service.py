@@ -1,0 +1,37 @@
+"""Port of the daemon: what its clients share, and what serves one of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from fileops.attach.handshake import (
+    Attachment,
+)
+from fileops.rpc.standard_io import Session
+
+
+class SharedService(Protocol):
+    """What the clients share. Belongs to the event loop, except `close`."""
+
+    def open_session(self, attachment: Attachment, name: str, for_reading: int, for_writing: int) -> Session:
+        """Make what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
+        ...
+
+    def leave(self, name: str) -> None:
+        """Forget a client, the session of which has ended."""
+        ...
+
+    def describe(self) -> Sequence[Mapping[str, object]]:
+        """Describe the clients: `name`, the `roots` in force, and `sessions`, their ids."""
+        ...
+
+    async def notices(self, host: str, own_id: str) -> Sequence[str]:
+        """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
+        ...
+
+    def reset(self, host: str, own_id: str) -> None:
+        """Forget what a session has read."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is being committed. Blocks."""
+        ...
