@@ -387,6 +387,21 @@ async def test_an_untouched_buffer_beside_a_moved_disk_is_modified_externally(ed
     assert file.read_text() == "moved\n2\n"
 
 
+async def test_file_that_the_editor_has_reloaded_is_modified_by_its_writer(editor: EditorClient, file: Path):
+    """R-DOC-8. An edit of another session, then a change of another program; the document shows each."""
+    editor.open(file)
+    await editor.client.read(file, session_id="reader")
+    await editor.client.read(file, session_id="writer")
+    assert (await editor.client.edit(file, "one", "1", session_id="writer")).ok
+    editor.set_text(file, file.read_text())
+    result = await editor.client.edit(file, "two", "2", session_id="reader")
+    assert (result.error and result.error.code, result.details.get("changed_by")) == ("modified_externally", "writer")
+    file.write_text("moved\ntwo\n")
+    editor.set_text(file, file.read_text())
+    result = await editor.client.edit(file, "two", "2", session_id="writer")
+    assert (result.error and result.error.code, result.details.get("changed_by")) == ("modified_externally", "external")
+
+
 async def test_an_own_edit_of_a_buffer_does_not_make_stale(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")

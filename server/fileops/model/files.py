@@ -52,7 +52,8 @@ class Snapshot:
 
     path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to recognise a stamp that
     is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None. encoding: the one
-    that a client has named for the file; `data` then is its text as UTF-8.
+    that a client has named for the file; `data` then is its text as UTF-8. is_loaded: whether the text of a buffer came
+    from the file; else the user typed it, saved or not.
     """
 
     path: str
@@ -62,11 +63,16 @@ class Snapshot:
     source: Source = "disk"
     version: int | None = None
     encoding: str | None = None
+    is_loaded: bool = False
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def exists(self) -> bool:
         return self.stamp is not None or self.source == "buffer"
+
+    @property
+    def is_typed(self) -> bool:
+        return self.source == "buffer" and not self.is_loaded
 
     @property
     def digest(self) -> bytes:

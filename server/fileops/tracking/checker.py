@@ -84,7 +84,7 @@ class FreshnessChecker:
 
     def _apply(self, path: str, records: dict[str, ReadRecord], observation: Observation) -> None:
         snapshot = observation.snapshot
-        source = "buffer" if snapshot is not None and snapshot.source == "buffer" else "external"
+        source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
         verdicts: Verdicts = {
             session_id: (record, self._fault(record, observation)) for session_id, record in records.items()
         }

@@ -275,7 +275,7 @@ class Freshness:
             raise FileMissing
 
     def _last_changed_by(self, snapshot: Snapshot) -> str:
-        if snapshot.source == "buffer":
+        if snapshot.is_typed:
             return "buffer"
         return self._registry.writer(snapshot.path, snapshot.stamp) or "external"
 

@@ -407,6 +407,23 @@ def test_typed_buffer_is_stale_by_the_buffer(world: TrackerWorld) -> None:
     assert world.notices.stale() == [("a", "/w/f", "modified", "buffer")]
 
 
+def test_reloaded_buffer_is_stale_by_the_writer_of_its_file(world: TrackerWorld) -> None:
+    """R-DOC-8: an editor may reload a file before it is checked."""
+    world.open_documents.add("/w/f")
+    world.a.read("/w/f")
+    world.b.read("/w/f")
+    world.b.write("/w/f", b"theirs\n")
+    loaded = replace(world.fs.read("/w/f"), source="buffer", version=2, is_loaded=True)
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.freshness.require_fresh("a", loaded)
+    assert refusal.value.changed_by == "b"
+    world.fs.put("/w/f", b"moved\n")
+    loaded = replace(world.fs.read("/w/f"), source="buffer", version=3, is_loaded=True)
+    with pytest.raises(ModifiedExternally) as refusal:
+        world.freshness.require_fresh("b", loaded)
+    assert refusal.value.changed_by == "external"
+
+
 def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: TrackerWorld) -> None:
     world.fs.put("/w/f", b"\xef\xbb\xbfone\r\ntwo\n")
     on_disk = world.fs.read("/w/f")

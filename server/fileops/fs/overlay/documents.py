@@ -97,7 +97,7 @@ class DocumentStore:
             is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
                 document, version=version, text=text, serial=self._next_serial(), changed_ns=time.time_ns(),
-                is_user_modified=is_user_modified, doubt=doubt,
+                is_user_modified=is_user_modified, is_saved=False, doubt=doubt,
             )  # fmt: skip
             self._put(document)
             return self._place_of(document)
@@ -119,7 +119,7 @@ class DocumentStore:
             path = self._place_of(document)
             document = replace(
                 document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text,
-                file_texts=(),
+                is_saved=True, file_texts=(),
             )  # fmt: skip
             self._put(document)
             self._table.locate(document.key, document.path, None)

@@ -175,7 +175,8 @@ class OverlayFileSystem:
             if effective is None or state is None or state.kind == "superseded":
                 return disk
             if disk.stamp == state.disk.stamp:
-                return replace(disk, source="buffer", version=effective.document.version)
+                document = effective.document
+                return replace(disk, source="buffer", version=document.version, is_loaded=not document.is_saved)
             # The file changed after the document was classified: classify it again.
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
@@ -266,4 +267,4 @@ _NOT_KEPT = "a part of the server could not be loaded when the editor opened it"
 
 def _disk_form(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot as the delegate compares it: by content, without the document's version."""
-    return snapshot if snapshot.source == "disk" else replace(snapshot, source="disk", version=None)
+    return snapshot if snapshot.source == "disk" else replace(snapshot, source="disk", version=None, is_loaded=False)

@@ -49,6 +49,7 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     is_user_modified: bool | None = None  # since open or save; None until the first comparison with the file
     synced: str | None = None  # the text when it last read the same as the file
     file_texts: tuple[bytes, ...] = ()  # digests of what the file has had since, as far as we know, oldest first
+    is_saved: bool = False  # the editor wrote this text to the file, so the user made it
     is_foreign: bool = False  # the file is not text to us, so the editor decodes it in another encoding
     doubt: Doubt | None = None  # None while the text is known
 

@@ -215,6 +215,23 @@ def test_reload_told_after_the_disk_changed_again_is_not_taken_for_typing(
     assert (bench.on_disk(), bench.editor.applied) == (b"ONE\nTWO\nformatted\n", [])
 
 
+def test_clean_document_is_loaded_until_the_user_saves_what_they_typed(bench: Workbench):
+    def is_typed() -> bool:
+        snapshot = bench.fs.read(PATH)
+        assert snapshot.source == "buffer"
+        return snapshot.is_typed
+
+    uri = bench.editor.open(PATH)
+    assert not is_typed()
+    bench.editor.type(uri, "one", "ONE")
+    assert is_typed()
+    bench.editor.save(uri)
+    assert is_typed()
+    bench.disk.put(PATH, b"moved\n")
+    bench.editor.reload(uri)
+    assert not is_typed()
+
+
 def test_each_of_several_late_reloads_is_not_taken_for_typing(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
