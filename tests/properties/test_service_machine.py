@@ -24,7 +24,8 @@ from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
-from fileops.service.fileops import ClientAdapters, FileOps
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan

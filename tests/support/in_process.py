@@ -11,7 +11,8 @@ from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
-from fileops.service.fileops import ClientAdapters, FileOps
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
@@ -97,4 +98,4 @@ class Workbench:
             edit_id=edit_id, session_id=session_id, file_path=path, by_session=session_id or DEFAULT_SESSION,
             dry_run=dry_run,
         )  # fmt: skip
-        return await self.service.undo(request)
+        return await self.service.edits.undo(request)

@@ -116,19 +116,19 @@ async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModePara
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
     from fileops.wire.history import history_request, history_result
 
-    return history_result(await service.history(history_request(params)))
+    return history_result(await service.edits.history(history_request(params)))
 
 
 async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
     from fileops.wire.history import undo_request, undo_result
 
     return await with_notices(
-        service, convert.session_of(params), undo_result(await service.undo(undo_request(params)))
+        service, convert.session_of(params), undo_result(await service.edits.undo(undo_request(params)))
     )
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult":
-    return await service.stats(params.session_id)
+    return await service.edits.stats(params.session_id)
 
 
 REQUESTS: tuple[Request[Any], ...] = (

@@ -16,7 +16,8 @@ from fileops.compose.world import SharedParts
 if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
     from fileops.rpc.session import StreamSession
-    from fileops.service.fileops import ClientAdapters, FileOps
+    from fileops.service.client.adapters import ClientAdapters
+    from fileops.service.fileops import FileOps
 
 
 class LspConnection(ClientConnection):
@@ -37,7 +38,8 @@ class LspConnection(ClientConnection):
 
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
-        from fileops.service.fileops import ClientAdapters, FileOps
+        from fileops.service.client.adapters import ClientAdapters
+        from fileops.service.fileops import FileOps
         from fileops.service.hub.approvals import UnaskedApprover
         from fileops.service.hub.names import SharedSessionNames
         from fileops.service.hub.routing import EventView

@@ -62,7 +62,8 @@ class McpConnection(ClientConnection):
         )
 
     def _build(self, options: "McpOptions", approver: "McpApprover") -> "FileOps":
-        from fileops.service.fileops import ClientAdapters, FileOps
+        from fileops.service.client.adapters import ClientAdapters
+        from fileops.service.fileops import FileOps
 
         shared = self._world.shared(None, log.warning)
         routed = self._routed(

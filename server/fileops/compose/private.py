@@ -166,7 +166,8 @@ def compose(
     Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
     build_workspace.
     """
-    from fileops.service.fileops import ClientAdapters, FileOps
+    from fileops.service.client.adapters import ClientAdapters
+    from fileops.service.fileops import FileOps
 
     check_validators(settings.validators)
     workspace = build_workspace(

@@ -43,7 +43,7 @@ class UndoActions:
         from fileops.wire.history import undo_result
 
         with self._progress.reporting(params.work_done_token, "fileops/undo"):
-            outcome = await self._service.undo(request)
+            outcome = await self._service.edits.undo(request)
         result = undo_result(outcome)
         if result.error is not None:
             message = {"type": methods.ERROR, "message": f"fileops: {result.error.message}"}
@@ -77,7 +77,7 @@ class UndoActions:
 
     async def _ranges(self, uri: str) -> tuple[AgentEditRange, ...]:
         path = path_of(uri)
-        return () if path is None else await self._service.agent_ranges(path)
+        return () if path is None else await self._service.edits.agent_ranges(path)
 
 
 class LensRefresh:

@@ -160,13 +160,13 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolResult:
     if (path := arguments.file_path) is not None:
         if not path.startswith("/"):
             return convert.failure_result(NotAbsolute(path=path), "edit", path)
-        edits = await service.history(HistoryRequest(file_path=path, session_id=session_id))
+        edits = await service.edits.history(HistoryRequest(file_path=path, session_id=session_id))
         edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
         if edit_id is None:  # the service says so
             request = UndoRequest(session_id=session_id, file_path=path, by_session=session_id)
         else:
             request = UndoRequest(edit_id=edit_id, by_session=session_id)
-    return undo_result(await service.undo(request))
+    return undo_result(await service.edits.undo(request))
 
 
 TOOLS: dict[str, Tool] = {

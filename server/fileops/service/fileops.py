@@ -10,38 +10,26 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots
-from fileops.model.approval import Always, ApprovalRequest, Decision, SomeHunks
 from fileops.model.errors import ModifiedExternally
-from fileops.model.events import ApprovalModeChanged, DidRead
-from fileops.model.history import AppliedEdit
-from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
-from fileops.model.results import AgentEditRange, EditResult, Notices, ReadResult, UndoResult
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.events import DidRead
+from fileops.model.requests import EditRequest, ReadRequest
+from fileops.model.results import EditResult, Notices, ReadResult
 from fileops.model.settings import ApprovalMode, Settings
-from fileops.model.statistics import StatsResult
-from fileops.ports import (
-    Approver,
-    CommandApprover,
-    Corrector,
-    EventSink,
-    ExecutorChoice,
-)
+from fileops.service.client.adapters import ClientAdapters, nothing
+from fileops.service.client.approval import ClientApproval
+from fileops.service.client.edits import ClientEdits
+from fileops.service.client.folders import WorkspaceFolders
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
-from fileops.service.folders import WorkspaceFolders
-from fileops.service.hub.names import SessionNames
-from fileops.service.policy import Policy
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
 from fileops.service.sessions import OpenSession
-from fileops.service.undo import PendingUndo, UndoOperation
 from fileops.service.workspace import Workspace
-from fileops.telemetry.calls import Calls, Sink, excluded, note_outcome
+from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import TrackedFile
 
@@ -49,25 +37,6 @@ if TYPE_CHECKING:
     from fileops.service.commands import CommandRunner
     from fileops.service.hub.sessions import SessionRecord
     from fileops.service.notices import NoticeBoard
-
-
-def _nothing() -> None: ...
-
-
-class ClientAdapters(Struct, frozen=True, kw_only=True):
-    """The adapters of one client. on_closed: called once the client's part has been closed."""
-
-    approver: Approver
-    events: EventSink
-    corrector: Corrector | None = None
-    sinks: tuple[Sink, ...] = ()  # of measured calls
-    executor_at: ExecutorChoice | None = None
-    command_approver: CommandApprover | None = None
-    on_closed: Callable[[], None] = _nothing
-    names: SessionNames = SessionNames()
-    all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
-    mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
-    is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
 
 
 class FileOps:
@@ -92,20 +61,21 @@ class FileOps:
         fs, freshness = workspace.fs, workspace.freshness
         self._reader = ReadOperation(fs, freshness, settings)
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
-        self._undoer = UndoOperation(
-            fs=fs, freshness=freshness, events=client.events, committer=workspace.committer, settings=settings,
-            history=workspace.history, may_undo=self._may_undo,
-        )  # fmt: skip
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
         self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client()
-        self._modes, self._sessions = workspace.modes, workspace.sessions
+        self._sessions = workspace.sessions
         self.files = SessionFiles(
             fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
         )
         self._folders = WorkspaceFolders(fs, self._workers)
+        self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
+        self.edits = ClientEdits(
+            workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
+            stats=self._stats,
+        )  # fmt: skip
         self.set_folders(workspace_folders)
-        self._on_work_waits: Callable[[], None] = _nothing
+        self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
 
     def _new_command_runner(self) -> "CommandRunner | None":
@@ -170,12 +140,12 @@ class FileOps:
         await self._folders.resolve_above(request.file_path)
         step = partial(self._editor.start, request)
         while True:
-            policy = self._policy(request.session_id, session)
+            policy = self._approval.policy(request.session_id, session)
             async with self._path_locks.acquire(request.file_path, shared=False):
                 result = await self._workers.run(token, partial(step, policy, token), request.file_path)
             match result:
                 case Proposal():
-                    decision = await self._ask(result.question, request.session_id, session)
+                    decision = await self._approval.ask(result.question, request.session_id, session)
                     step = partial(self._editor.resume, request, proposal=result, decision=decision)
                 case NeedsCorrection():
                     corrected = await self._corrected(request, result)
@@ -215,14 +185,6 @@ class FileOps:
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
-    async def _ask(self, question: ApprovalRequest, session_id: str | None, session: OpenSession) -> Decision:
-        """The user's decision. If it approves the rest too, the session is asked no more."""
-        with excluded():
-            decision = await self._client.approver.decide(question)
-        if _approves_rest(decision) and session_id is not None and not session.is_closed:
-            self._stop_asking(session_id)
-        return decision
-
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""
         session_id = self.names.resolve(session_id)
@@ -261,108 +223,19 @@ class FileOps:
     async def find_line(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """The line of the first occurrence, in a file that the session has read and may edit."""
         await self._folders.resolve_above(file_path)
-        return await self.files.find_line(self.names.full(session_id), file_path, old_string, self._edit_roots)
-
-    # --- history -------------------------------------------------------------------------------------------
-
-    async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Newest first. An agent is shown its own edits only."""
-        of = request.session_id
-        if of is not None:
-            request = replace(request, session_id=self.names.resolve(of))
-        limit = request.limit
-        if self._client.is_agent:
-            request = replace(request, limit=None)
-        edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
-        if self._client.is_agent:
-            edits = tuple(edit for edit in edits if self.names.is_own(edit.session_id))[:limit]
-        return tuple(replace(edit, session_id=self.names.local(edit.session_id)) for edit in edits)
-
-    async def undo(self, request: UndoRequest) -> UndoResult:
-        request = self._with_full_names(request)
-        by_session = request.by_session
-        token, session = CancelToken(), self._sessions.get(by_session or "")
-        step, approves_rest = partial(self._undoer.start, request), False
-        while True:
-            policy = self._policy(by_session or "", session)
-            if approves_rest and policy.mode == "default":
-                policy = replace(policy, mode="auto_edit")
-            result = await self._workers.run_apart(token, partial(step, policy, token))
-            if not isinstance(result, PendingUndo):
-                break
-            decision = await self._ask(result.question, by_session, session)
-            approves_rest = approves_rest or _approves_rest(decision)
-            step = partial(self._undoer.resume, request, pending=result, decision=decision)
-        note_outcome(result)
-        if session.is_closed and by_session is not None:
-            for file in result.files:
-                self.files.unsee(by_session, file.file_path)
-        return result
-
-    def _may_undo(self, full_name: str) -> bool:
-        return not self._client.is_agent or self.names.is_own(full_name)
-
-    def _with_full_names(self, request: UndoRequest) -> UndoRequest:
-        of, by = request.session_id, request.by_session
-        if self._client.is_agent:  # it cannot approve anything itself
-            request, by = replace(request, is_approved=False), by or DEFAULT_SESSION
-        return replace(
-            request,
-            session_id=None if of is None else self.names.resolve(of),
-            by_session=None if by is None else self.names.full(by),
-        )
-
-    async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
-        """The present line ranges that agents have written, newest edit first."""
-        ranges = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
-        return tuple(
-            replace(written, edit=replace(written.edit, session_id=self.names.local(written.edit.session_id)))
-            for written in ranges
-        )
-
-    # --- statistics ----------------------------------------------------------------------------------------
-
-    async def stats(self, session_id: str | None) -> StatsResult:
-        """Statistics of one session; None: of all sessions together, closed ones included."""
-        edits = await self.history(HistoryRequest(session_id=session_id))
-        since = self._stats.since_ns / 1e9
-        n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
-        named = None if session_id is None else self.names.resolve(session_id)
-        return replace(self._stats.result(named, n_undone), session_id=session_id)
+        return await self.files.find_line(self.names.full(session_id), file_path, old_string, self._approval.edit_roots)
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
     def approval_mode(self, session_id: str) -> ApprovalMode:
-        return self._mode(self.names.resolve(session_id))
+        return self._approval.mode(self.names.resolve(session_id))
 
     def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
-        self._set_mode(self.names.resolve(session_id), mode)
+        self._approval.set_mode(self.names.resolve(session_id), mode)
 
     def may_set_mode(self, session_id: str, mode: ApprovalMode) -> bool:
         """An agent may only demand more questions."""
-        full_name = self.names.resolve(session_id)
-        from fileops.service.hub.approvals import STRICTNESS
-
-        return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self._mode(full_name)]
-
-    def _mode(self, full_name: str) -> ApprovalMode:
-        if (mode := self._modes.get(full_name)) is not None:
-            return mode
-        return (
-            self.settings.approval_mode if self.names.is_own(full_name) else self.settings.agents_approval or "default"
-        )
-
-    def _set_mode(self, full_name: str, mode: ApprovalMode) -> None:
-        before = self._mode(full_name)
-        self._modes[full_name] = mode
-        if mode != before:
-            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
-
-    def _stop_asking(self, full_name: str) -> None:
-        unset: ApprovalMode = self.settings.approval_mode if self._client.mode_at is None else "default"
-        if self._modes.get(full_name, unset) == "default":
-            self._modes[full_name] = "auto_edit"
-            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode="auto_edit"))
+        return self._approval.may_set_mode(self.names.resolve(session_id), mode)
 
     def close_session(self, session_id: str) -> None:
         """Forget what this session has read and was granted; requests in progress leave no trace of it either."""
@@ -412,24 +285,6 @@ class FileOps:
     @property
     def _read_roots(self) -> Roots | None:
         return self._folders.roots if self.settings.confine == "all" else None
-
-    @property
-    def _edit_roots(self) -> Roots | None:
-        return None if self.settings.confine == "off" else self._folders.roots
-
-    def _policy(self, session_id: str, session: OpenSession) -> Policy:
-        corrector, mode_at = self._client.corrector, self._client.mode_at
-        return Policy(
-            mode_at=None if mode_at is None else partial(mode_at, session_id),
-            roots=self._edit_roots,
-            mode=self.settings.approval_mode if session.is_closed else self._mode(session_id),
-            can_ask=self._client.approver.can_ask,
-            can_correct=self.settings.correction and corrector is not None and corrector.can_ask,
-        )
-
-
-def _approves_rest(decision: Decision) -> bool:
-    return isinstance(decision, Always) or (isinstance(decision, SomeHunks) and decision.is_always)
 
 
 def _own_folder() -> str:

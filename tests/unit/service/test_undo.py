@@ -213,7 +213,7 @@ async def test_what_cannot_be_put_back_is_named(bench: Workbench):
     assert "/w/g remains undone and could not be restored." in outcome.output
     texts = {document.path: document.text for document in bench.editor.documents.values()}
     assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "aleph\ngamma\n"}
-    standing = [edit for edit in await bench.service.history(HistoryRequest()) if edit.undone_by is None]
+    standing = [edit for edit in await bench.service.edits.history(HistoryRequest()) if edit.undone_by is None]
     assert {edit.path for edit in standing if not edit.undoes} == {PATH}
 
 
@@ -419,7 +419,7 @@ async def test_a_person_who_says_always_is_asked_once_for_all_files(bench: Workb
         return Always()
 
     bench.person.can_ask, bench.person.answer = True, always
-    assert (await bench.service.undo(UndoRequest(session_id="a"))).error is None
+    assert (await bench.service.edits.undo(UndoRequest(session_id="a"))).error is None
     assert [question.file_path for question in bench.person.questions] == ["/w/g", "/w/.env"]
     assert bench.on_disk(PATH) == b"one\ntwo\nthree\n"
     assert bench.service.approval_mode("a") == "default"
@@ -467,22 +467,24 @@ async def test_history_is_newest_first_and_knows_what_stands(bench: Workbench):
     first = await bench.applied(PATH, "two", "TWO", "a")
     second = await bench.applied(PATH, "one", "ONE", "b")
     undo_id = (await bench.undo(first, session_id="a")).files[0].edit_id
-    edits = await bench.service.history(HistoryRequest())
+    edits = await bench.service.edits.history(HistoryRequest())
     assert [edit.edit_id for edit in edits] == [undo_id, second, first]
     assert [edit.undone_by for edit in edits] == [None, None, undo_id]
     assert edits[0].undoes == (first,)
     assert "ONE" in edits[1].summary
-    assert [edit.edit_id for edit in await bench.service.history(HistoryRequest(session_id="b"))] == [second]
-    assert [edit.edit_id for edit in await bench.service.history(HistoryRequest(file_path=PATH, limit=1))] == [undo_id]
-    assert await bench.service.history(HistoryRequest(file_path="/w/other")) == ()
+    assert [edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(session_id="b"))] == [second]
+    assert [edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(file_path=PATH, limit=1))] == [
+        undo_id
+    ]
+    assert await bench.service.edits.history(HistoryRequest(file_path="/w/other")) == ()
 
 
 async def test_places_of_agents_follow_later_typing(bench: Workbench):
     await bench.applied(PATH, "two", "TWO\nMORE")
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "zero\nhalf\none")
-    (place,) = await bench.service.agent_ranges(PATH)
+    (place,) = await bench.service.edits.agent_ranges(PATH)
     assert (place.first_line, place.last_line) == (3, 4)
     bench.editor.type(uri, "MORE", "EVEN\nMORE")
-    (place,) = await bench.service.agent_ranges(PATH)
+    (place,) = await bench.service.edits.agent_ranges(PATH)
     assert (place.first_line, place.last_line) == (3, 5)

@@ -14,7 +14,8 @@ from fileops.model.events import ApprovalModeChanged, BecameStale, DidEdit, DidR
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
-from fileops.service.fileops import ClientAdapters, FileOps
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
@@ -108,9 +109,9 @@ async def test_edit_of_one_client_is_approved_by_the_user_of_the_other(clients: 
 async def test_edit_of_one_client_is_in_the_history_of_the_other_and_can_be_undone_there(clients: TwoClients) -> None:
     await clients.agent.read("theirs")
     edit_id = (await clients.agent.edit("theirs", "a", "A")).edit_id
-    (edit,) = await clients.editor.ops.history(HistoryRequest(session_id="theirs"))
+    (edit,) = await clients.editor.ops.edits.history(HistoryRequest(session_id="theirs"))
     assert edit.edit_id == edit_id
-    assert (await clients.editor.ops.undo(UndoRequest(edit_id=edit_id))).error is None
+    assert (await clients.editor.ops.edits.undo(UndoRequest(edit_id=edit_id))).error is None
     assert clients.disk.read(FILE).data == b"a b\n"
 
 

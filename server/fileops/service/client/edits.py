@@ -1,0 +1,108 @@
+"""The applied edits, as one client may see and undo them: under its names of sessions, an agent only its own.
+
+Belongs to the event loop; worker threads do the work.
+"""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import SharedWorkers
+from fileops.model.history import AppliedEdit
+from fileops.model.requests import HistoryRequest, UndoRequest
+from fileops.model.results import AgentEditRange, UndoResult
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.settings import Settings
+from fileops.model.statistics import StatsResult
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.client.approval import ClientApproval, approves_rest
+from fileops.service.session_files import SessionFiles
+from fileops.service.undo import PendingUndo, UndoOperation
+from fileops.service.workspace import Workspace
+from fileops.telemetry.calls import note_outcome
+from fileops.telemetry.stats import Statistics
+
+
+class ClientEdits:
+    def __init__(
+        self,
+        workspace: Workspace,
+        client: ClientAdapters,
+        settings: Settings,
+        *,
+        approval: ClientApproval,
+        files: SessionFiles,
+        workers: SharedWorkers,
+        stats: Statistics,
+    ) -> None:
+        """Args: stats: of the calls that this client may see."""
+        self._workspace, self._names, self._is_agent = workspace, client.names, client.is_agent
+        self._approval, self._files, self._workers, self._stats = approval, files, workers, stats
+        self._undoer = UndoOperation(
+            fs=workspace.fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
+            settings=settings, history=workspace.history, may_undo=self._may_undo,
+        )  # fmt: skip
+
+    async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
+        """Newest first. An agent is shown its own edits only."""
+        of = request.session_id
+        if of is not None:
+            request = replace(request, session_id=self._names.resolve(of))
+        limit = request.limit
+        if self._is_agent:
+            request = replace(request, limit=None)
+        edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
+        if self._is_agent:
+            edits = tuple(edit for edit in edits if self._names.is_own(edit.session_id))[:limit]
+        return tuple(replace(edit, session_id=self._names.local(edit.session_id)) for edit in edits)
+
+    async def undo(self, request: UndoRequest) -> UndoResult:
+        request = self._with_full_names(request)
+        by_session = request.by_session
+        token, session = CancelToken(), self._workspace.sessions.get(by_session or "")
+        step, is_rest_approved = partial(self._undoer.start, request), False
+        while True:
+            policy = self._approval.policy(by_session or "", session)
+            if is_rest_approved and policy.mode == "default":
+                policy = replace(policy, mode="auto_edit")
+            result = await self._workers.run_apart(token, partial(step, policy, token))
+            if not isinstance(result, PendingUndo):
+                break
+            decision = await self._approval.ask(result.question, by_session, session)
+            is_rest_approved = is_rest_approved or approves_rest(decision)
+            step = partial(self._undoer.resume, request, pending=result, decision=decision)
+        note_outcome(result)
+        if session.is_closed and by_session is not None:
+            for file in result.files:
+                self._files.unsee(by_session, file.file_path)
+        return result
+
+    def _may_undo(self, full_name: str) -> bool:
+        return not self._is_agent or self._names.is_own(full_name)
+
+    def _with_full_names(self, request: UndoRequest) -> UndoRequest:
+        of, by = request.session_id, request.by_session
+        if self._is_agent:  # it cannot approve anything itself
+            request, by = replace(request, is_approved=False), by or DEFAULT_SESSION
+        return replace(
+            request,
+            session_id=None if of is None else self._names.resolve(of),
+            by_session=None if by is None else self._names.full(by),
+        )
+
+    async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
+        """The present line ranges that agents have written, newest edit first."""
+        ranges = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
+        return tuple(
+            replace(written, edit=replace(written.edit, session_id=self._names.local(written.edit.session_id)))
+            for written in ranges
+        )
+
+    async def stats(self, session_id: str | None) -> StatsResult:
+        """Statistics of one session; None: of all sessions together, closed ones included."""
+        edits = await self.history(HistoryRequest(session_id=session_id))
+        since = self._stats.since_ns / 1e9
+        n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
+        named = None if session_id is None else self._names.resolve(session_id)
+        return replace(self._stats.result(named, n_undone), session_id=session_id)
