@@ -14,15 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from clients.places import PREFIX, missing
-from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS
-from fileops.model import statistics
-from fileops.model.errors import FAILURES
-from fileops.wire import commands, correction, sessions, views
-from fileops.wire import types as wire
+from clients.protocol_types import TYPESCRIPT, typescript_types
+from fileops.schema import json_schema
 from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
@@ -180,62 +176,9 @@ def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path
 # --- one protocol ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def declared(editors: None) -> dict[str, Any]:
-    done = node("fields.mjs")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module")
-def protocol_ts(declared: dict[str, Any]) -> dict[str, dict[str, bool]]:
-    return declared["interfaces"]
-
-
-def test_mirror_has_the_methods_and_codes_of_the_server(declared: dict[str, Any]) -> None:
-    requests = {request.method for request in REQUESTS}
-    assert set(declared["methods"]) == requests | set(NOTIFICATIONS) | {DID_CHANGE_SESSIONS}
-    assert set(declared["codes"]) == {failure.code for failure in FAILURES}
-
-
-TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own; the language client adds them
-# The extension does not send these; arguments of the server's own commands are handed back as they came.
-UNMIRRORED = {
-    "Params",
-    "UndoEditArgument",
-    "UndoSessionArgument",
-    "LimitOptions",
-    "TextOptions",
-    "FilesystemOptions",
-    "GivenResult",
-}
-RENAMED = {"ErrorInfo": "ToolError", "LineStats": "Stats"}
-
-
-def server_types() -> list[type[msgspec.Struct]]:
-    return [
-        found
-        for module in (wire, sessions, statistics, views, commands, correction)
-        for found in vars(module).values()
-        if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
-        if found.__struct_fields__ and found.__name__ not in UNMIRRORED
-    ]
-
-
-@pytest.mark.parametrize("server_type", server_types(), ids=lambda t: t.__name__)
-def test_mirror_has_the_fields_of_the_server(
-    server_type: type[msgspec.Struct], protocol_ts: dict[str, dict[str, bool]]
-) -> None:
-    name = RENAMED.get(server_type.__name__, server_type.__name__)
-    theirs = {field.encode_name for field in msgspec.structs.fields(server_type)} - TOKENS
-    if name == "Options":  # each is optional; the extension sends those that it has a setting for
-        assert set(protocol_ts["InitializationOptions"]) <= theirs
-        return
-    assert set(protocol_ts[name]) == theirs
-    is_params = name.endswith("Params") or name == "EditStep"
-    for field in msgspec.structs.fields(server_type):
-        if is_params and field.encode_name not in TOKENS:
-            assert protocol_ts[name][field.encode_name] == (not field.required), field.encode_name
+def test_types_are_those_of_the_schema(editors: None) -> None:
+    generated = typescript_types(json_schema.document(), str(NODE))
+    assert TYPESCRIPT.read_text("utf-8") == generated, "run: python clients/scripts/protocol_types.py"
 
 
 def golden_messages() -> list[dict[str, Any]]:
@@ -259,7 +202,7 @@ def golden_messages() -> list[dict[str, Any]]:
     return messages
 
 
-def test_mirror_decodes_the_golden_messages(editors: None, tmp_path: Path) -> None:
+def test_types_hold_the_golden_messages(editors: None, tmp_path: Path) -> None:
     messages = golden_messages()
     assert len(messages) > 10
     (tmp_path / "golden.json").write_text(json.dumps(messages), "utf-8")
@@ -267,14 +210,10 @@ def test_mirror_decodes_the_golden_messages(editors: None, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_mirror_refuses_a_spoiled_golden_message(editors: None, tmp_path: Path) -> None:
+def test_types_refuse_a_spoiled_golden_message(editors: None, tmp_path: Path) -> None:
     spoiled = [m for m in golden_messages() if m["name"] == "edit"]
     spoiled[0]["message"] |= {"unknown": 1}
     (tmp_path / "golden.json").write_text(json.dumps(spoiled), "utf-8")
     done = node("fields.mjs", tmp_path / "golden.json")
     assert done.returncode == 1
     assert "unknown" in done.stdout
-
-
-def test_an_unmirrored_field_would_be_noticed(protocol_ts: dict[str, dict[str, bool]]) -> None:
-    assert set(protocol_ts["UiExtra"]) != {f.encode_name for f in msgspec.structs.fields(wire.ToolResult)}

@@ -46,9 +46,9 @@ function M.new(text, settings)
   return path, fileops.session('s' .. n_sessions), vim.api.nvim_get_current_buf()
 end
 
----@param result fileops.ToolResult
+---@param result fileops.wire.ToolResult
 ---@param err? fileops.RequestError
----@return fileops.ToolResult
+---@return fileops.wire.ToolResult
 function M.succeeded(result, err)
   t.eq(err, nil)
   t.eq({ result.status, result.error and result.error.message }, { 'success' })

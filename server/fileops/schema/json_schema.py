@@ -39,6 +39,8 @@ REFINED: dict[tuple[str, str], Any] = {
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
     ("CorrectEditParams", "nearest"): Nearest | None,
 }
+# Keys with a default in the server's code that are always sent nevertheless.
+ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}
 _TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")  # unknown keys are warned of, and ignored
 
 
@@ -68,6 +70,8 @@ def definitions(table: Iterable[Message]) -> Json:
     defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
     for (name, key), shape in REFINED.items():
         defs[name]["properties"][key] = schema_of(shape)
+    for name, key in ALWAYS_SENT.items():
+        defs[name]["required"].append(key)
     for name in _TOLERANT:
         del defs[name]["additionalProperties"]
     defs["ErrorCode"] = {"enum": sorted({failure.code for failure in errors.FAILURES})}

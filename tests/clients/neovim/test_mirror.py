@@ -1,50 +1,15 @@
-"""The plugin's mirror of the wire (`lua/fileops/client/protocol.lua`) against the server's own types."""
+"""What the plugin knows of the wire, against the server's schema."""
 
 import json
 import subprocess
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_type_hints
-
-import msgspec
-import pytest
+from typing import Any
 
 from clients.neovim.world import PLUGIN, neovim
-from fileops.model import events
-from fileops.wire import commands, correction, sessions
-from fileops.wire import types as wire
+from clients.protocol_types import LUA, lua_types
+from fileops.schema import json_schema
 
-STRUCTS: dict[str, type[msgspec.Struct]] = {
-    "HunkLine": wire.HunkLine,
-    "Hunk": wire.Hunk,
-    "Stats": wire.Stats,
-    "UiExtra": wire.UiExtra,
-    "ToolError": wire.ErrorInfo,
-    "ToolResult": wire.ToolResult,
-    "Attachment": wire.Attachment,
-    "ConfirmEditParams": wire.ConfirmEditParams,
-    "BashParams": commands.BashParams,
-    "ConfirmCommandParams": commands.ConfirmCommandParams,
-    "CorrectEditParams": correction.CorrectEditParams,
-    "HistoryEntry": wire.HistoryEntry,
-    "ApprovalMode": wire.ApprovalModeResult,
-    "ReadParams": wire.ReadParams,
-    "EditParams": wire.EditParams,
-    "EditStep": wire.EditStep,
-    "MultiEditParams": wire.MultiEditParams,
-    "WriteParams": wire.WriteParams,
-    "ToolDefinition": wire.ToolDefinition,
-    "TrackedFile": wire.TrackedFile,
-    "AskingSession": wire.AskingSession,
-    "SessionInfo": sessions.Session,
-}
-EVENTS: dict[str, type[Any]] = {
-    "DidBecomeStale": events.BecameStale,
-    "DidRead": events.DidRead,
-    "DidEdit": events.DidEdit,
-    "DidConflict": events.DidConflict,
-    "WatcherHealth": events.WatcherHealth,
-}
+SCHEMA = json_schema.document()
 
 
 def evaluate(expression: str, folder: Path) -> Any:
@@ -61,46 +26,20 @@ def evaluate(expression: str, folder: Path) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def lua_fields(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    return evaluate("require('fileops.client.protocol').fields", tmp_path_factory.mktemp("mirror"))
+def test_annotations_are_those_of_the_schema() -> None:
+    assert LUA.read_text("utf-8") == lua_types(SCHEMA), "run: python clients/scripts/protocol_types.py"
 
 
-@pytest.fixture
-def lua_options(tmp_path: Path) -> set[str]:
-    return set(evaluate("vim.tbl_keys(require('fileops.config').server_types)", tmp_path))
+def test_methods_are_those_of_the_schema(tmp_path: Path) -> None:
+    table = {(message["kind"], message["method"]) for message in SCHEMA["messages"]}
+    requests = evaluate("vim.tbl_values(require('fileops.client.protocol').methods)", tmp_path)
+    assert {("request", method) for method in requests} <= table
+    told = evaluate("vim.tbl_keys(require('fileops.client.protocol').notifications)", tmp_path)
+    own = {method for kind, method in table if kind == "notification" and method.startswith("fileops/")}
+    assert set(told) == own
 
 
-def of_struct(struct: type[msgspec.Struct]) -> set[str]:
-    """Names of the fields, with `?` where one may be absent or null."""
-    config = struct.__struct_config__
-    may_lack_defaults = config.omit_defaults or config.forbid_unknown_fields  # of params, clients give what they like
-
-    def may_lack(field: msgspec.structs.FieldInfo) -> bool:
-        has_nothing = {NoneType, msgspec.UnsetType} & set(get_args(field.type))
-        return bool(has_nothing) or (may_lack_defaults and not field.required)
-
-    fields = [field for field in msgspec.structs.fields(struct) if not field.encode_name.endswith("Token")]
-    return {field.encode_name + "?" * may_lack(field) for field in fields}
-
-
-def of_event(event: type[Any]) -> set[str]:
-    hints = get_type_hints(event)
-    return {
-        field.name + ("?" if NoneType in get_args(hints[field.name]) else "") for field in msgspec.structs.fields(event)
-    }
-
-
-@pytest.mark.parametrize("name", STRUCTS)
-def test_messages_have_the_servers_fields(lua_fields: dict[str, list[str]], name: str) -> None:
-    assert set(lua_fields[name]) == of_struct(STRUCTS[name])
-
-
-def test_settings_for_the_daemon_are_the_servers_options(lua_options: set[str]) -> None:
-    theirs = {field.encode_name for field in msgspec.structs.fields(wire.Options)}
-    assert lua_options == theirs - {"approval_fallback"}  # for clients that cannot be asked by confirmEdit
-
-
-@pytest.mark.parametrize("name", EVENTS)
-def test_notifications_have_the_servers_fields(lua_fields: dict[str, list[str]], name: str) -> None:
-    assert set(lua_fields[name]) == of_event(EVENTS[name])
+def test_settings_for_the_daemon_are_the_servers_options(tmp_path: Path) -> None:
+    options = evaluate("vim.tbl_keys(require('fileops.config').server_types)", tmp_path)
+    theirs = set(SCHEMA["$defs"]["InitializationOptions"]["properties"])
+    assert set(options) == theirs - {"approval_fallback"}  # for clients that cannot be asked by confirmEdit

@@ -1,32 +1,12 @@
-// node fields.mjs: what protocol.ts and the files of protocol/ declare, as JSON: {interfaces: {name: {field: is
-// optional}}, methods: [...], codes: [...]}.
-// node fields.mjs FILE: checks golden messages against it; FILE holds [{name, type, message}], type an interface
-// of protocol.ts. Prints the compiler's complaints, one a line; the exit code says whether there were any.
+// node fields.mjs FILE: checks golden messages against the types of the extension; FILE holds
+// [{name, type, message}], type an interface of protocol.ts. Prints the compiler's complaints, one a line; the exit code says whether there were any.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { EXTENSION } from './paths.mjs';
 
 const ts = createRequire(EXTENSION + '/')('typescript');
-const folder = path.join(EXTENSION, 'src/protocol');
-const sources = [`${folder}.ts`, ...fs.readdirSync(folder).map(name => path.join(folder, name))];
 const options = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, types: [], exactOptionalPropertyTypes: true };
-
-function declared() {
-  const program = ts.createProgram(sources, options);
-  const checker = program.getTypeChecker();
-  const interfaces = {};
-  const methods = [];
-  let codes = [];
-  for (const source of sources) program.getSourceFile(source).forEachChild(node => {
-    if (ts.isTypeAliasDeclaration(node) && node.name.text === 'ErrorCode') codes = checker.getTypeAtLocation(node).types.map(t => t.value);
-    if (!ts.isInterfaceDeclaration(node)) return;
-    const properties = checker.getTypeAtLocation(node).getProperties();
-    if (['Requests', 'Notifications'].includes(node.name.text)) methods.push(...properties.map(p => p.getName()));
-    else interfaces[node.name.text] = Object.fromEntries(properties.map(p => [p.getName(), Boolean(p.flags & ts.SymbolFlags.Optional)]));
-  });
-  return { interfaces, methods, codes };
-}
 
 /** The compiler decodes: a literal with a missing, a wrong or an unknown key is an error. */
 function complaints(messages) {
@@ -44,11 +24,6 @@ function complaints(messages) {
   });
 }
 
-const [file] = process.argv.slice(2);
-if (file) {
-  const found = complaints(JSON.parse(fs.readFileSync(file, 'utf8')));
-  for (const line of found) console.log(line);
-  process.exitCode = found.length > 0 ? 1 : 0;
-} else {
-  console.log(JSON.stringify(declared()));
-}
+const found = complaints(JSON.parse(fs.readFileSync(process.argv[2], 'utf8')));
+for (const line of found) console.log(line);
+process.exitCode = found.length > 0 ? 1 : 0;

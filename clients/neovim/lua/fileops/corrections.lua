@@ -37,7 +37,7 @@ local function settle(question, value, problem)
   end
 end
 
----@param params fileops.CorrectEditParams
+---@param params fileops.wire.CorrectEditParams
 ---@param from fileops.Asked
 ---@param answer fun(value: any, problem: table?)
 function M.ask(params, from, answer)

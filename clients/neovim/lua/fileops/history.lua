@@ -17,7 +17,7 @@ local LIST_WIDTH = 44 -- the diff needs the room more
 
 local view ---@type fileops.HistoryView?
 
----@param entry fileops.HistoryEntry
+---@param entry fileops.wire.HistoryEntry
 ---@return string
 function M.line(entry)
   local time = os.date('%H:%M', math.floor(entry.timestamp))
@@ -37,7 +37,7 @@ local function put(buf, lines)
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
 end
 
----@return fileops.HistoryEntry? entry under the cursor
+---@return fileops.wire.HistoryEntry? entry under the cursor
 local function selected()
   if not view then return nil end
   return view.entries[vim.api.nvim_win_get_cursor(view.list_win)[1]]

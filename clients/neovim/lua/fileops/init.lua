@@ -51,34 +51,34 @@ end
 ---@return string
 local function method(name) return require('fileops.client.protocol').methods[name] end
 
----@param params fileops.ReadParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.ReadParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.read(params, callback) return M.request(method('read'), params, callback) end
 
----@param params fileops.EditParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.EditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.edit(params, callback) return M.request(method('edit'), params, callback) end
 
----@param params fileops.MultiEditParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.MultiEditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.multi_edit(params, callback) return M.request(method('multi_edit'), params, callback) end
 
 --- The whole text of a file, for a client that has no edits: what would be lost is refused.
----@param params fileops.WriteParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.WriteParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.write(params, callback) return M.request(method('write'), params, callback) end
 
 --- A shell command, with `server = { bash = true }`; the person is asked first.
----@param params fileops.BashParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.BashParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.bash(params, callback) return M.request(method('bash'), params, callback) end
 
 --- The tools as a model is to be offered them.
----@param callback? fun(err: fileops.RequestError?, result: { tools: fileops.ToolDefinition[] })
+---@param callback? fun(err: fileops.RequestError?, result: { tools: fileops.wire.ToolDefinition[] })
 function M.tools(callback) return M.request(method('tools'), vim.empty_dict(), callback) end
 
 ---@param params? { session_id?: string }
----@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
+---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.wire.TrackedFile[] })
 function M.tracked(params, callback)
   return M.request(method('tracked'), params and next(params) and params or vim.empty_dict(), callback)
 end
@@ -91,7 +91,7 @@ end
 
 --- With `approved = true` the person asked for it, and is not asked again; without it, it is reviewed like any edit.
 ---@param params { edit_id?: string, session_id?: string, file_path?: string, dry_run?: boolean, approved?: boolean }
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.undo(params, callback) return M.request(method('undo'), params, callback) end
 
 ---@class fileops.Session
@@ -102,24 +102,24 @@ Session.__index = Session
 ---@return table
 function Session:_own(params) return vim.tbl_extend('force', params, { session_id = self.id }) end
 
----@param params fileops.ReadParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.ReadParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:read(params, callback) return M.read(self:_own(params), callback) end
 
----@param params fileops.EditParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.EditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:edit(params, callback) return M.edit(self:_own(params), callback) end
 
----@param params fileops.MultiEditParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.MultiEditParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:multi_edit(params, callback) return M.multi_edit(self:_own(params), callback) end
 
----@param params fileops.WriteParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.WriteParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:write(params, callback) return M.write(self:_own(params), callback) end
 
----@param params fileops.BashParams
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param params fileops.wire.BashParams
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:bash(params, callback) return M.bash(self:_own(params), callback) end
 
 --- As `correct_with`, for the edits of this session.
@@ -127,11 +127,11 @@ function Session:bash(params, callback) return M.bash(self:_own(params), callbac
 ---@return fun() off
 function Session:correct_with(corrector) return require('fileops.corrections').register(corrector, self.id) end
 
----@param callback? fun(err: fileops.RequestError?, result: { files: fileops.TrackedFile[] })
+---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.wire.TrackedFile[] })
 function Session:tracked(callback) return M.tracked({ session_id = self.id }, callback) end
 
 --- Take back all edits of this session.
----@param callback? fun(err: fileops.RequestError?, result: fileops.ToolResult)
+---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:undo(callback) return M.undo({ session_id = self.id }, callback) end
 
 --- The agent is done: the daemon forgets what it has seen, its diff is closed.

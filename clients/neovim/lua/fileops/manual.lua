@@ -32,7 +32,7 @@ function M.reason(problem)
 end
 
 --- Calls on with the result of a success; says what went wrong otherwise.
----@param done fun(result: fileops.ToolResult)
+---@param done fun(result: fileops.wire.ToolResult)
 ---@return fileops.Callback
 local function succeeding(done)
   return function(err, result)
@@ -83,7 +83,7 @@ end
 --- An agent must have read what it edits; by hand that is done on the way.
 ---@param text string
 ---@param dry_run boolean
----@param done fun(result: fileops.ToolResult)
+---@param done fun(result: fileops.wire.ToolResult)
 local function edit(text, dry_run, done)
   local file_path = target()
   if not file_path then return end

@@ -4,9 +4,9 @@ local protocol = require('fileops.client.protocol')
 
 local M = {}
 
-local known = {} ---@type table<string, fileops.SessionInfo> by session id
+local known = {} ---@type table<string, fileops.wire.Session> by session id
 
----@param sessions fileops.SessionInfo[]
+---@param sessions fileops.wire.Session[]
 function M.replace(sessions)
   known = {}
   for _, session in ipairs(sessions) do
@@ -18,7 +18,7 @@ end
 function M.forget() known = {} end
 
 --- Ask the daemon for its sessions.
----@param callback fun(err: fileops.RequestError?, sessions: fileops.SessionInfo[]?)
+---@param callback fun(err: fileops.RequestError?, sessions: fileops.wire.Session[]?)
 function M.fetch(callback)
   require('fileops').request(protocol.methods.sessions, vim.empty_dict(), function(err, result)
     if err then return callback(err) end
@@ -28,7 +28,7 @@ function M.fetch(callback)
 end
 
 --- Those that are attached first; otherwise by id, so that a row does not move while the person looks at it.
----@return fileops.SessionInfo[]
+---@return fileops.wire.Session[]
 function M.list()
   local sessions = vim.tbl_values(known)
   table.sort(sessions, function(a, b)
@@ -77,7 +77,7 @@ function M.name(session_id)
 end
 
 --- The name of the agent that proposes an edit or a command.
----@param params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
 ---@return string
 function M.proposer(params) return params.session and named(params.session) or M.name(params.session_id) end
 
@@ -93,7 +93,7 @@ function M.source(source)
 end
 
 --- What an edit was applied over although its session had not seen it.
----@param rebased fileops.Rebased
+---@param rebased fileops.wire.RebasedDetails
 ---@return string such as "rebased over 2 changes by another program"
 function M.rebased(rebased)
   local n = rebased.n_foreign_hunks

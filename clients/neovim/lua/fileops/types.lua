@@ -19,28 +19,6 @@
 
 -- config
 
----@class (exact) fileops.ServerOptions  initializationOptions of the daemon; see docs/PROTOCOL.md
----@field freshness? 'mtime'|'content'|'relevant'
----@field notices? 'off'|'details'|'output' what agents are told of others' changes
----@field texts? table<string, string> own texts for the model, see docs/PROTOCOL.md
----@field confine? 'edits'|'all'|'off'
----@field roots? string[] further absolute folders
----@field approval_mode? 'default'|'auto_edit'|'yolo'
----@field agents_approval? 'default'|'auto_edit'|'yolo' the mode of agents outside of this Neovim
----@field approval_timeout_s? number
----@field fill_empty_files? boolean
----@field notebooks? 'refuse'|'text'
----@field images? 'attach'|'refuse'
----@field correction? boolean
----@field correction_timeout_s? number
----@field validators? string[] installed ones that may refuse an edit
----@field encodings? { glob: string, encoding: string }[] files that are not UTF-8
----@field filesystems? table[] folders far away, see docs/guide/remote.md
----@field bash? boolean
----@field history? 'memory'|'persistent'
----@field code_lens? boolean
----@field limits? table<string, integer>
-
 ---@class (exact) fileops.RestartOptions
 ---@field max integer restarts allowed within `within_s`
 ---@field within_s number
@@ -72,7 +50,7 @@
 ---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
 ---@field autostart boolean start with Neovim's first file instead of at first use
 ---@field shared boolean attach to the user's shared daemon, in which agents outside see this editor's unsaved text
----@field server fileops.ServerOptions
+---@field server fileops.wire.InitializationOptions see docs/PROTOCOL.md
 ---@field restart fileops.RestartOptions
 ---@field pane fileops.PaneOptions
 ---@field marks fileops.MarkOptions
@@ -92,8 +70,8 @@
 ---@field root? string the folder that it was started for
 ---@field server? { name: string, version: string }
 ---@field capabilities? table experimental.fileops of the daemon
----@field health? fileops.WatcherHealth
----@field shared? fileops.Shared nil for a daemon of this editor alone
+---@field health? fileops.wire.WatcherHealthParams
+---@field shared? fileops.wire.SharedCapability nil for a daemon of this editor alone
 ---@field private_reason? string why the shared daemon is not used although it is wanted
 ---@field restarts number[] when it was restarted, seconds
 ---@field stopping boolean
@@ -124,9 +102,9 @@
 ---@field kind 'edit'|'command'
 ---@field client_id integer
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
----@field params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@field params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
 ---@field rejected table<string, boolean> hunk id → true
----@field answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@field answer fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
 
 ---@class (exact) fileops.Asked which request of the daemon's it is
 ---@field client_id integer
@@ -143,7 +121,8 @@
 
 -- corrections
 
----@alias fileops.Corrector fun(question: fileops.CorrectEditParams, answer: fun(proposal: fileops.Correction?)): fun()?
+---@alias fileops.Proposal fun(proposal: fileops.wire.Correction?)
+---@alias fileops.Corrector fun(question: fileops.wire.CorrectEditParams, answer: fileops.Proposal): fun()?
 
 ---@class (exact) fileops.OpenQuestion
 ---@field from fileops.Asked
@@ -203,7 +182,7 @@
 ---@field file_path string
 ---@field layout 'inline'|'side_by_side'
 ---@field height integer at most
----@field hunks fileops.Hunk[]
+---@field hunks fileops.wire.Hunk[]
 ---@field verdicts? fileops.Verdicts
 ---@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
 ---@field title string a winbar expression
@@ -236,7 +215,7 @@
 ---@field diff_win integer
 ---@field list integer buffer
 ---@field diff integer buffer
----@field entries fileops.HistoryEntry[]
+---@field entries fileops.wire.HistoryEntry[]
 ---@field params table of the request
 ---@field hints string a winbar expression that names the keys
 ---@field came_from integer

@@ -18,8 +18,8 @@ end
 --- An edit whose answer is still to come: { result?, err? }
 ---@param agent fileops.Session
 ---@param path string
----@param steps? fileops.EditStep[]
----@return { result?: fileops.ToolResult, err?: table }, fileops.Handle
+---@param steps? fileops.wire.EditStep[]
+---@return { result?: fileops.wire.ToolResult, err?: table }, fileops.Handle
 local function propose(agent, path, steps)
   t.async(function() world.succeeded(agent:read({ file_path = path })) end)
   local n_waiting = #review.waiting()
@@ -33,7 +33,7 @@ local function propose(agent, path, steps)
   return answer, handle
 end
 
----@param answer { result?: fileops.ToolResult, err?: table }
+---@param answer { result?: fileops.wire.ToolResult, err?: table }
 local function settled(answer)
   t.wait(function() return answer.err or answer.result end, 'the answer')
   return answer.result

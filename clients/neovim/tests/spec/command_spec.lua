@@ -13,7 +13,7 @@ local function ask(command, given)
   given = given or {}
   local slot = #answers + 1
   answers[slot] = {}
-  ---@type fileops.ConfirmCommandParams
+  ---@type fileops.wire.ConfirmCommandParams
   local params = {
     command = command,
     cwd = given.cwd or '/w',
@@ -189,8 +189,8 @@ end
 
 --- A command whose answer is still to come.
 ---@param agent fileops.Session
----@param params fileops.BashParams
----@return { result?: fileops.ToolResult, err?: table }, fileops.Handle
+---@param params fileops.wire.BashParams
+---@return { result?: fileops.wire.ToolResult, err?: table }, fileops.Handle
 local function run(agent, params)
   local answer = {}
   local handle = agent:bash(params, function(err, result)
@@ -199,8 +199,8 @@ local function run(agent, params)
   return answer, handle
 end
 
----@param answer { result?: fileops.ToolResult, err?: table }
----@return fileops.ToolResult
+---@param answer { result?: fileops.wire.ToolResult, err?: table }
+---@return fileops.wire.ToolResult
 local function settled(answer)
   t.wait(function() return answer.err or answer.result end, 'the answer')
   t.eq(answer.err, nil)

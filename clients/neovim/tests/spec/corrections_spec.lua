@@ -14,7 +14,7 @@ end
 
 ---@param agent fileops.Session
 ---@param path string
----@return fileops.ToolResult
+---@return fileops.wire.ToolResult
 local function misquote(agent, path)
   local result
   t.async(function()

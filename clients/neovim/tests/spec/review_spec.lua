@@ -10,7 +10,7 @@ local answers ---@type table[]
 ---@param name? string
 ---@param request_id? integer|string
 local function ask(name, request_id)
-  ---@type fileops.ConfirmEditParams
+  ---@type fileops.wire.ConfirmEditParams
   local params = {
     title = 'Edit',
     description = '',

@@ -3,7 +3,7 @@ local handlers = require('fileops.client.handlers').all()
 local sessions = require('fileops.sessions')
 
 ---@param ... table fields that differ
----@return fileops.SessionInfo[]
+---@return fileops.wire.Session[]
 local function told(...)
   local all = vim.tbl_map(function(fields)
     local session = { host = 'codex', connected = true, approval_mode = 'default', n_reads = 0, n_edits = 0 }

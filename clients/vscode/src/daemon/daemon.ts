@@ -4,7 +4,7 @@
  */
 import * as vscode from 'vscode';
 import { CloseAction, type CloseHandlerResult, type LanguageClient, ResponseError, State } from 'vscode-languageclient/node';
-import { type Notifications, PROTOCOL_VERSION, type Requests, type ServerCapabilities } from '../protocol';
+import { type Notifications, PROTOCOL_VERSION, type Requests, type FileopsCapabilities } from '../protocol';
 import { type Answers, makeClient, NOTIFICATIONS } from './client';
 import { Crashes } from './crashes';
 import { findLaunch } from './install';
@@ -37,7 +37,7 @@ export interface ServerInfo {
   command: string;
   pid: number | undefined;
   version: string | undefined;
-  capabilities: ServerCapabilities | undefined;
+  capabilities: FileopsCapabilities | undefined;
 }
 
 export class Daemon implements vscode.Disposable {
@@ -84,7 +84,7 @@ export class Daemon implements vscode.Disposable {
   get server(): ServerInfo | undefined {
     if (!this.#launch) return undefined;
     const result = this.#client?.initializeResult;
-    const experimental = result?.capabilities.experimental as { fileops?: ServerCapabilities } | undefined;
+    const experimental = result?.capabilities.experimental as { fileops?: FileopsCapabilities } | undefined;
     return {
       origin: this.#launch.origin, command: this.#launch.command, pid: this.#process?.child.pid,
       version: result?.serverInfo?.version, capabilities: experimental?.fileops,

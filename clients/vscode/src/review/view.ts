@@ -4,7 +4,7 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Hunk, Rebased } from '../protocol';
+import type { Hunk, RebasedDetails } from '../protocol';
 import { REVIEW_SCHEME } from '../ui/diff';
 import type { Sessions } from '../ui/sessions';
 import type { Review } from './edit';
@@ -79,7 +79,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     })];
   }
 
-  #sentenceOf(rebased: Rebased): string {
+  #sentenceOf(rebased: RebasedDetails): string {
     return rebasedSentence(rebased, id => this.sessions.nameOf(id));
   }
 

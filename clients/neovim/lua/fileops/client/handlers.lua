@@ -35,7 +35,7 @@ function M.own_undo()
   return function() n_own_undos = n_own_undos - 1 end
 end
 
----@param event fileops.DidEdit
+---@param event fileops.wire.DidEditParams
 local function on_edit(event)
   require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
   require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)

@@ -10,7 +10,7 @@ local labels = { create = 'Created', modify = 'Edited' }
 --- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
 ---@param session_id string
 ---@param path string
----@param result fileops.ToolResult
+---@param result fileops.wire.ToolResult
 local function after_refusal(session_id, path, result)
   local review = require('fileops.review.queue')
   local has_changed = result.error.code == 'modified_externally'
@@ -30,7 +30,7 @@ end
 --- not just seen that in a review.
 ---@param method string
 ---@param params table
----@param result fileops.ToolResult
+---@param result fileops.wire.ToolResult
 local function after_edit(method, params, result)
   if params.dry_run then return end
   local session_id = params.session_id or DEFAULT_SESSION
@@ -42,7 +42,7 @@ local function after_edit(method, params, result)
   local is_own = params.approved == true
   -- an undo may touch several files, and lists them
   for _, file in ipairs(result.details.files or { vim.tbl_extend('force', result.details, result) }) do
-    local extra = file.ui_extra ---@type fileops.UiExtra?
+    local extra = file.ui_extra ---@type fileops.wire.UiExtra?
     if not extra then return end
     local is_open = require('fileops.buffers').buffer_of(extra.file_path) ~= nil
     if is_open and file.applied_to ~= 'buffer' then
@@ -76,7 +76,7 @@ local changes_files = {
 
 ---@param method string
 ---@param params table
----@param result fileops.ToolResult
+---@param result fileops.wire.ToolResult
 function M.follow(method, params, result)
   if changes_files[method] then after_edit(method, params, result) end
   if method == 'fileops/bash' then after_command() end
@@ -84,7 +84,7 @@ end
 
 --- An agent outside of this Neovim edited a file: mark it where no buffer shows it, and show the diff unless the person
 --- has just seen that in a review. The notification has no diff; the history has.
----@param event fileops.DidEdit
+---@param event fileops.wire.DidEditParams
 function M.follow_outside(event)
   local session_id, path = event.session_id, event.file_path
   if require('fileops.sessions').is_own(session_id) then return end

@@ -12,7 +12,7 @@ local M = {}
 local function lines_of(text) return vim.split((text:gsub('%z', '?')), '\n', { plain = true }) end
 
 --- Labels are virtual, so that what is yanked is the command.
----@param params fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmCommandParams
 ---@return fileops.Page
 function M.page(params)
   local page = { lines = {}, decorations = {}, hunk_at = {}, hunk_lines = {} } ---@type fileops.Page
@@ -53,7 +53,7 @@ local function hints(keys)
   }
 end
 
----@param params fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmCommandParams
 ---@param count string such as " 1/2"
 ---@return string a winbar expression
 local function title(params, count)
@@ -80,7 +80,7 @@ function M.spec(review, count)
 end
 
 --- In one line, for messages.
----@param params fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmCommandParams
 ---@return string
 function M.summary(params)
   local first, rest = params.command:match('^%s*([^\n]*)(.*)')

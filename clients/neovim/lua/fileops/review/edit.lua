@@ -71,17 +71,17 @@ function M.spec(review, count)
   }
 end
 
----@param params fileops.ConfirmEditParams
+---@param params fileops.wire.ConfirmEditParams
 ---@return string such as "+3 −1"
 local function size(params) return hunks.summary(hunks.stats(params.hunks)) end
 
 --- In one line, for messages.
----@param params fileops.ConfirmEditParams
+---@param params fileops.wire.ConfirmEditParams
 ---@return string
 function M.summary(params) return ('%s %s'):format(vim.fs.basename(params.file_path), size(params)) end
 
 --- In one line, for a list to choose from.
----@param params fileops.ConfirmEditParams
+---@param params fileops.wire.ConfirmEditParams
 ---@return string
 function M.item(params) return ('%s  %s'):format(buffers.short(params.file_path), size(params)) end
 

@@ -23,7 +23,7 @@ end
 
 --- What stands after the verdicts on the hunks.
 ---@param review fileops.Review
----@return fileops.ConfirmEditAnswer
+---@return fileops.wire.ConfirmEditResult
 function M.outcome(review)
   if review.kind == 'command' then return { outcome = 'proceed_once' } end
   local kept = {}
@@ -66,7 +66,7 @@ local function leave(review, how, why)
 end
 
 ---@param review fileops.Review
----@param answer fileops.ConfirmEditAnswer
+---@param answer fileops.wire.ConfirmEditResult
 local function settle(review, answer)
   if not vim.tbl_contains(queue, review) then return end
   if review.kind == 'edit' and answer.outcome ~= 'cancel' then
@@ -77,9 +77,9 @@ local function settle(review, answer)
 end
 
 ---@param kind 'edit'|'command'
----@param params fileops.ConfirmEditParams|fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
 ---@param from fileops.Asked
----@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@param answer fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
 ---@return fileops.Review
 local function enqueue(kind, params, from, answer)
   n_asked = n_asked + 1
@@ -101,16 +101,16 @@ local function enqueue(kind, params, from, answer)
 end
 
 --- May this edit be written? `answer` is called once.
----@param params fileops.ConfirmEditParams
+---@param params fileops.wire.ConfirmEditParams
 ---@param from fileops.Asked
----@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@param answer fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
 ---@return fileops.Review
 function M.ask(params, from, answer) return enqueue('edit', params, from, answer) end
 
 --- May this command be run? `answer` is called once.
----@param params fileops.ConfirmCommandParams
+---@param params fileops.wire.ConfirmCommandParams
 ---@param from fileops.Asked
----@param answer fun(value: fileops.ConfirmEditAnswer?, problem: table?)
+---@param answer fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
 ---@return fileops.Review
 function M.ask_command(params, from, answer) return enqueue('command', params, from, answer) end
 

@@ -14,7 +14,7 @@ local MODES = { 'default', 'auto_edit', 'yolo' }
 local METHOD_NOT_FOUND = -32601 -- JSON-RPC 2.0
 
 local shown ---@type fileops.Pane?
-local rows = {} ---@type fileops.SessionInfo[] of the panel's lines, from the second one on
+local rows = {} ---@type fileops.wire.Session[] of the panel's lines, from the second one on
 
 ---@param texts string[] one per column
 ---@return string
@@ -28,7 +28,7 @@ local function row_of(texts)
   return vim.trim(table.concat(cells, ' '))
 end
 
----@param session fileops.SessionInfo
+---@param session fileops.wire.Session
 ---@return string
 local function line_of(session)
   return (session.connected and '● ' or '○ ')
@@ -63,7 +63,7 @@ local function page()
   return result
 end
 
----@return fileops.SessionInfo? session under the cursor
+---@return fileops.wire.Session? session under the cursor
 local function selected()
   local win = shown and shown.wins[1]
   return win and rows[vim.api.nvim_win_get_cursor(win)[1] - 1] or nil
@@ -114,7 +114,7 @@ local function fetch(done)
   end)
 end
 
----@param act fun(session: fileops.SessionInfo)
+---@param act fun(session: fileops.wire.Session)
 ---@return fun()
 local function on_selected(act)
   return function()

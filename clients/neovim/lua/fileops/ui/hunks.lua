@@ -3,14 +3,14 @@
 local M = {}
 
 --- Removed and added lines of one run stand beside each other.
----@param hunk fileops.Hunk
+---@param hunk fileops.wire.Hunk
 ---@return fileops.Row[]
 function M.rows(hunk)
   local rows = {} ---@type fileops.Row[]
   -- a side of zero lines starts at the line before it, as in a unified diff
   local old_line = hunk.old_lines == 0 and hunk.old_start + 1 or hunk.old_start
   local new_line = hunk.new_lines == 0 and hunk.new_start + 1 or hunk.new_start
-  local removed, added = {}, {} ---@type fileops.HunkLine[], fileops.HunkLine[]
+  local removed, added = {}, {} ---@type fileops.wire.HunkLine[], fileops.wire.HunkLine[]
   local function flush()
     for i = 1, math.max(#removed, #added) do
       local old, new = removed[i], added[i]
@@ -51,7 +51,7 @@ function M.rows(hunk)
   return rows
 end
 
----@param hunk fileops.Hunk
+---@param hunk fileops.wire.Hunk
 ---@return fileops.Run[]
 function M.runs(hunk)
   local runs = {} ---@type fileops.Run[]
@@ -78,7 +78,7 @@ function M.runs(hunk)
   return runs
 end
 
----@param hunk fileops.Hunk
+---@param hunk fileops.wire.Hunk
 ---@return fileops.Region[]
 function M.regions(hunk)
   return vim.tbl_map(
@@ -96,7 +96,7 @@ end
 
 --- Regions as they stand after a further edit: those above it stay, those below move with it, those in it give way.
 ---@param regions fileops.Region[]
----@param hunks fileops.Hunk[]
+---@param hunks fileops.wire.Hunk[]
 ---@return fileops.Region[]
 function M.moved(regions, hunks)
   local runs = {} ---@type fileops.Run[]
@@ -195,10 +195,10 @@ end
 
 --- The hunks of a unified diff of one file.
 ---@param diff string
----@return fileops.Hunk[]
+---@return fileops.wire.Hunk[]
 function M.parse(diff)
-  local parsed = {} ---@type fileops.Hunk[]
-  local hunk ---@type fileops.Hunk?
+  local parsed = {} ---@type fileops.wire.Hunk[]
+  local hunk ---@type fileops.wire.Hunk?
   local old_left, new_left = 0, 0
   for line in vim.gsplit(diff, '\n', { plain = true }) do
     local kind, text = line:sub(1, 1), line:sub(2)
@@ -227,8 +227,8 @@ function M.parse(diff)
   return parsed
 end
 
----@param edit_hunks fileops.Hunk[]
----@return fileops.Stats
+---@param edit_hunks fileops.wire.Hunk[]
+---@return fileops.wire.Stats
 function M.stats(edit_hunks)
   local stats = { added = 0, removed = 0 }
   for _, hunk in ipairs(edit_hunks) do

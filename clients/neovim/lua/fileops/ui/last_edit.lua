@@ -8,7 +8,7 @@ local winbar = require('fileops.ui.winbar')
 local M = {}
 
 local shown ---@type fileops.Pane?
-local last ---@type { extra: fileops.UiExtra, label: string }?
+local last ---@type { extra: fileops.wire.UiExtra, label: string }?
 local layout ---@type 'inline'|'side_by_side'|nil
 local n_shown = 0
 local timer ---@type uv.uv_timer_t?
@@ -76,7 +76,7 @@ end
 --- What a pane shows of a diff that came without its hunks.
 ---@param path string
 ---@param diff string unified, of that file
----@return fileops.UiExtra
+---@return fileops.wire.UiExtra
 function M.of_diff(path, diff)
   local parsed = hunks.parse(diff)
   return {
@@ -92,7 +92,7 @@ function M.of_diff(path, diff)
 end
 
 --- Not while a review waits or the history is looked at: the person is busy with that.
----@param extra fileops.UiExtra
+---@param extra fileops.wire.UiExtra
 ---@param label string such as "Edited", "Preview"
 ---@return boolean shown
 function M.show(extra, label)
@@ -118,7 +118,7 @@ function M.show(extra, label)
 end
 
 --- An edit was applied: show it, or keep it for `enter`.
----@param extra fileops.UiExtra
+---@param extra fileops.wire.UiExtra
 ---@param label string
 ---@param is_shown boolean
 function M.applied(extra, label, is_shown)

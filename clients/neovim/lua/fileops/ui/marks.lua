@@ -157,7 +157,7 @@ end
 
 --- Remember an edit of a file that no buffer shows.
 ---@param path string
----@param edit_hunks fileops.Hunk[]
+---@param edit_hunks fileops.wire.Hunk[]
 function M.remember(path, edit_hunks)
   if not config.get().marks.enabled then return end
   local key = buffers.real(path)

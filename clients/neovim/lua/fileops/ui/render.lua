@@ -31,7 +31,7 @@ end
 local function number(line) return ('%4s '):format(line or '') end
 
 --- What a heading says of its hunk. Until the person has decided on one of them, nothing is promised of any.
----@param hunk fileops.Hunk
+---@param hunk fileops.wire.Hunk
 ---@param verdicts fileops.Verdicts
 ---@return { sign: string, text: string, group: string }
 local function verdict_on(hunk, verdicts)
@@ -44,7 +44,7 @@ local function verdict_on(hunk, verdicts)
 end
 
 ---@param page fileops.Page
----@param hunk fileops.Hunk
+---@param hunk fileops.wire.Hunk
 ---@param index integer
 ---@param total integer
 ---@param verdicts? fileops.Verdicts
@@ -96,7 +96,7 @@ local function paint_words(page, from, to)
 end
 
 --- One column, removed lines above the added ones.
----@param edit_hunks fileops.Hunk[]
+---@param edit_hunks fileops.wire.Hunk[]
 ---@param verdicts? fileops.Verdicts
 ---@return fileops.Page
 function M.inline(edit_hunks, verdicts)
@@ -144,7 +144,7 @@ function M.inline(edit_hunks, verdicts)
 end
 
 --- Two columns of equally many lines.
----@param edit_hunks fileops.Hunk[]
+---@param edit_hunks fileops.wire.Hunk[]
 ---@param verdicts? fileops.Verdicts
 ---@return fileops.Page left, fileops.Page right
 function M.side_by_side(edit_hunks, verdicts)

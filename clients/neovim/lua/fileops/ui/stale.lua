@@ -7,9 +7,10 @@ require('fileops.ui.highlights')
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.stale')
-local stale = {} ---@type table<string, table<string, fileops.DidBecomeStale>> real path → session → what happened
+-- Real path → session → what happened.
+local stale = {} ---@type table<string, table<string, fileops.wire.DidBecomeStaleParams>>
 
----@param by_session table<string, fileops.DidBecomeStale>
+---@param by_session table<string, fileops.wire.DidBecomeStaleParams>
 ---@return string
 function M.sentence(by_session)
   local ids = vim.tbl_keys(by_session)
@@ -51,7 +52,7 @@ function M.reason(path, session_id)
   return event and ('%s by %s'):format(event.reason, sessions.source(event.source)) or nil
 end
 
----@param event fileops.DidBecomeStale
+---@param event fileops.wire.DidBecomeStaleParams
 function M.became_stale(event)
   local key = buffers.real(event.file_path)
   stale[key] = stale[key] or {}

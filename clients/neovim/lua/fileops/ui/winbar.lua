@@ -9,7 +9,7 @@ local M = {}
 function M.escape(text) return (text:gsub('%%', '%%%%')) end
 
 ---@param path string
----@param stats fileops.Stats
+---@param stats fileops.wire.Stats
 ---@return string such as "demo.py +3 −1", for a winbar
 function M.subject(path, stats)
   return ('%s %%#FileopsAccepted#+%d %%#FileopsRejected#−%d%%*'):format(
