@@ -90,6 +90,7 @@ BLOCK = b"def f():\n    return 1\n"
         pytest.param(LINES, with_line(13, b"x\n"), [TEN], "near", id="three lines below"),
         pytest.param(LINES, without(7), [TEN], "near", id="deleted three lines above"),
         pytest.param(LINES, with_line(7, b"line 7\nx\n"), [TEN], "near", id="inserted after the third line above"),
+        pytest.param(LINES, with_line(7, b"x\nline 7\n"), [TEN], "near", id="inserted before the third line above"),
         pytest.param(LINES, with_line(13, b"x\nline 13\n"), [TEN], "near", id="inserted before the third line below"),
         pytest.param(
             LINES, with_line(13, b"line 13\nx\n"), [TEN], "near", id="inserted after the third line below"
@@ -162,6 +163,9 @@ def test_equal_lines_count_at_each_place_where_they_may_have_been_inserted() -> 
     assert reason_of(blanks, longer, edit("head", "mine")) == "near"
     assert reason_of(blanks, longer, edit("tail", "mine")) == "near"
     assert reason_of(blanks, blanks.replace(b"tail", b"x"), edit("head\n\n", "head\n\n\n")) == "near"
+    assert reason_of(longer, blanks, edit("head", "mine")) == "near"
+    assert reason_of(longer, longer.replace(b"head\n\n", b"head\nnew\n"), edit("tail", "mine")) == "near"
+    assert reason_of(longer, blanks, edit("tail", "mine")) == "near"
 
 
 def test_change_that_may_have_been_made_further_down_counts_there() -> None:
@@ -176,6 +180,13 @@ def test_unseen_change_counts_until_it_was_shown() -> None:
     assert reason_of(unseen, with_line(5, b"theirs\n"), edit("theirs", "mine")) == "near"
     assert b"mine" in result_of(unseen, with_line(5, b"theirs\n"), TEN)
     assert b"mine" in result_of(base_of(with_line(5, b"theirs\n")), with_line(5, b"theirs\n"), edit("line 7", "mine"))
+
+
+def test_ranges_name_unseen_changes_too() -> None:
+    unseen = base_of(with_line(5, b"theirs\n"), shown=LINES)
+    outcome = replanned(unseen, with_line(5, b"theirs\n").replace(b"line 20\n", b"x\n"), TEN)
+    assert isinstance(outcome, Replanned)
+    assert [(lines.start_line, lines.end_line) for lines in outcome.ranges] == [(5, 5), (20, 20)]
 
 
 def test_unseen_deletion_counts_for_both_neighbours() -> None:
