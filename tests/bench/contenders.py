@@ -19,6 +19,7 @@ from bench.pipes import LinePipe, LspPipe
 from fileops_client._process import DEFAULT_COMMAND
 
 EditPair = tuple[str, str]
+SHORT_TOOL = Path(__file__).with_name("str_replace.py")
 STOCK_SERVER = Path(__file__).with_name("stock_pygls.py")
 
 
@@ -159,13 +160,27 @@ class StockPygls:
         self.rpc.close()
 
 
+class StrReplace:
+    """The tool that many agents begin with."""
+
+    def __init__(self, root: str, env: Mapping[str, str] | None) -> None:
+        self.rpc = LinePipe([sys.executable, str(SHORT_TOOL)], env)
+        self.close, self.kill = self.rpc.close, self.rpc.kill
+
+    def look_at(self, path: str) -> str:
+        return self.rpc.call("view", {"path": path, "start": 1, "end": 3})
+
+    def edit(self, path: str, old: str, new: str) -> object:
+        return self.rpc.call("str_replace", {"path": path, "old": old, "new": new})
+
+
 class McpFilesystem:
     """@modelcontextprotocol/server-filesystem, the reference server of that protocol."""
 
     name = "MCP server-filesystem"
 
-    def __init__(self, root: str, command: Sequence[str]) -> None:
-        self.rpc = LinePipe([*command, root])
+    def __init__(self, root: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        self.rpc = LinePipe([*command, root], env)
         self.rpc.call("initialize", {
             "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"},
         })  # fmt: skip

@@ -11,16 +11,21 @@ from typing import Any
 
 import pytest
 
+import fileops
 import fileops_client
 from fileops.api.requests import REQUESTS
 from support.patience import PATIENCE_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CLIENT = (ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
 TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
-EXAMPLES = [ROOT / "examples" / "README.md", ROOT / "clients" / "python" / "README.md"]
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").glob("*.md"), *EXAMPLES])
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS = sorted([
+    *ROOT.glob("*.md"), *PAGES, *(ROOT / "clients").glob("*.md"), *(ROOT / "clients").glob("*/README.md"),
+    ROOT / "examples" / "README.md",
+])  # fmt: skip
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -46,6 +51,23 @@ def test_readme_has_two_commands_and_ci_runs_the_second_as_printed() -> None:
     pattern = re.search(r"grep -E '([^']+)' README\.md", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
     assert pattern is not None
     assert re.findall(pattern[1], README, re.MULTILINE) == [tests]
+
+
+def test_index_names_every_page_once_in_one_of_the_four_parts() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^## (.+?): (.*)$", index, re.MULTILINE)
+    assert [kind for _, kind in parts] == ["a tutorial", "how-to guides", "reference", "explanations"]
+    named = re.findall(r"^\| \[[^\]]*\]\(([^)#]+)\)", index, re.MULTILINE)
+    assert len(named) == len(set(named))
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if "adr" not in page.parts}
+    assert pages - {"README.md"} <= set(named)
+
+
+def test_changelog_has_the_version_that_is_released() -> None:
+    versions = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$", CHANGELOG, re.MULTILINE)
+    assert versions[0] == ("Unreleased", "")
+    assert versions[1][0] == fileops.__version__
+    assert versions[1][1]
 
 
 def test_readme_example_runs(tmp_path: pathlib.Path) -> None:

@@ -1,10 +1,12 @@
-"""The programs in `examples/`, as modules."""
+"""The programs in `examples/`, as modules, and those that the tutorial prints."""
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+TUTORIAL = (EXAMPLES.parent / "docs" / "tutorial" / "first-agent.md").read_text(encoding="utf-8")
 
 
 def example(name: str) -> ModuleType:
@@ -14,3 +16,8 @@ def example(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def tutorial_programs() -> dict[str, str]:
+    """The programs by the names that the page gives them."""
+    return dict(re.findall(r"Save this as `(\w+\.py)`.*?```python\n(.*?)```", TUTORIAL, re.DOTALL))

@@ -1,0 +1,61 @@
+"""README.md's comparison with other ways to edit a file is what a run of `bench.comparison` finds."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.comparison import OURS, ROWS, STR_REPLACE, Contender, Effort, cells, reference_server
+from support.peers import node_package
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+REFERENCE = "@modelcontextprotocol/server-filesystem"
+VERSION = "2026.8.31"
+LOST, TIME = "Two agents make 100 edits each in one file at once", "An edit of 10 kB, median"
+
+
+def column(title: str) -> dict[str, str]:
+    """The cells of README's table under a title, by row."""
+    lines = [line for line in README.splitlines() if line.startswith("| ")]
+    heads = next(line for line in lines if OURS.title in line and STR_REPLACE.title in line)
+    at = [cell.strip() for cell in heads.split("|")].index(title)
+    found = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return {cells[1]: cells[at] for cells in found if cells[1] in ROWS}
+
+
+def masked(cell: str) -> str:
+    """The cell with every number but 0 as N: how many kills and times there were differs from run to run."""
+    return re.sub(r"\d[\d.,]*", lambda found: "0" if found[0] == "0" else "N", cell.replace("**", ""))
+
+
+def found_by_a_run(contender: Contender) -> dict[str, str]:
+    return {row: masked(cell) for row, cell in cells(contender, Effort(n_edits=40, n_kills=4, n_times=3)).items()}
+
+
+def promised(contender: Contender) -> dict[str, str]:
+    return {row: masked(cell) for row, cell in column(contender.title).items()}
+
+
+def test_row_for_each_case_is_in_the_readme() -> None:
+    assert list(column(OURS.title)) == list(ROWS)
+
+
+def test_our_column_is_what_happens() -> None:
+    found = found_by_a_run(OURS)
+    assert {row: cell for row, cell in promised(OURS).items() if row in found} == found
+    assert found[LOST].startswith("0 of")
+
+
+def test_column_of_the_short_tool_is_what_happens() -> None:
+    found, said = found_by_a_run(STR_REPLACE), promised(STR_REPLACE)
+    assert said[LOST] == "N of N edits lost"
+    found[LOST] = said[LOST]  # it is fast: in a short run its agents may miss each other
+    assert {row: cell for row, cell in said.items() if row in found} == found
+
+
+@pytest.mark.timeout(400)
+def test_column_of_the_reference_server_is_what_happens() -> None:
+    node, modules = node_package(f"{REFERENCE}@{VERSION}")
+    contender = reference_server((node, str(modules / REFERENCE / "dist" / "index.js")), VERSION)
+    found = found_by_a_run(contender)
+    assert {row: cell for row, cell in promised(contender).items() if row in found} == found
