@@ -4,6 +4,7 @@ import json
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Any, cast
 
 import msgspec
@@ -62,6 +63,9 @@ class _Child(ABC):
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._out.close()
+        with suppress(BrokenPipeError):  # what it did not read is lost with it
+            self._in.close()
 
     def close(self) -> None:
         self._in.close()
