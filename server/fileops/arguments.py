@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     main.add_argument(
         "--shared", action="store_true", help="for editors: take part in the daemon that all agents and editors share"
     )
+    _add_plugin_options(main, [])
     _add_socket_option(main, None)
     _add_host_option(main, None)
     _add_stdio_option(main)
@@ -86,6 +87,14 @@ def _add_socket_option(parser: argparse.ArgumentParser, default: str | None = ar
     )
 
 
+def _add_plugin_options(parser: argparse.ArgumentParser, default: list[str] | str) -> None:
+    for name in ("strategy", "validator"):
+        parser.add_argument(
+            f"--{name}", metavar="NAME=MODULE:FUNCTION", action="append", default=default, dest=f"{name}_functions",
+            help=f"a {name} that no package installs (docs/guide/plugins.md); may be given several times",
+        )  # fmt: skip
+
+
 def _add_host_option(parser: argparse.ArgumentParser, default: str | None = argparse.SUPPRESS) -> None:
     parser.add_argument(
         "--host", metavar="NAME", default=default, help="the program that is served (default: the process that asks)"
@@ -117,6 +126,7 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     daemon.add_argument(
         "--idle-s", metavar="N", type=float, default=600, help="end N seconds after the last client (default: 600)"
     )
+    _add_plugin_options(daemon, argparse.SUPPRESS)
     daemon.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # a client has started it
     _add_socket_option(daemon)
     status = add_command("status", help="print who takes part in the shared daemon")

@@ -22,6 +22,8 @@ To leave: Ctrl-D."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     options = parser().parse_args(argv)
+    if options.strategy_functions or options.validator_functions:
+        _name_plugins(options)
     if options.command == "demo":
         from fileops.demo.story import run_demo
 
@@ -46,6 +48,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return serve()
 
 
+def _name_plugins(options: argparse.Namespace) -> None:
+    from fileops.service.plugins.named import name_plugins
+
+    if options.shared or options.command not in {None, "daemon"}:
+        sys.stderr.write(
+            "fileops-server: --strategy and --validator belong to the process that serves. Give them to "
+            "`fileops-server daemon`.\n"
+        )
+        sys.exit(2)
+    try:
+        name_plugins(options.strategy_functions, options.validator_functions)
+    except ValueError as fault:
+        sys.stderr.write(f"fileops-server: {fault}\n")
+        sys.exit(2)
+
+
 def _print_schema(*, as_openrpc: bool) -> int:
     import msgspec
 
@@ -68,7 +86,9 @@ def _run_daemon(options: argparse.Namespace) -> int:
     if options.detach:
         from fileops.attach import control
 
-        return control.detach(options.socket, options.idle_s)
+        plugins = [f"--strategy={text}" for text in options.strategy_functions]
+        plugins += [f"--validator={text}" for text in options.validator_functions]
+        return control.detach(options.socket, options.idle_s, plugins)
     from fileops.daemon.arbiter import DaemonOptions
 
     _log_to(options.log_file, options.log_level, is_bounded=options.detached)

@@ -6,6 +6,7 @@ import pathlib
 import pytest
 
 from fileops_client import FileOpsClient, ResponseError
+from support.hostile_package import hostile_in
 from support.sample_package import installed_in
 
 
@@ -76,20 +77,20 @@ async def test_text_that_is_hard_to_correct_keeps_nobody_else_waiting(
 
 
 @pytest.fixture
-def site(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A folder with the sample package installed in it."""
-    return installed_in(tmp_path)
+def sites(tmp_path: pathlib.Path) -> str:
+    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves."""
+    return f"{installed_in(tmp_path / 'example')}:{hostile_in(tmp_path / 'hostile')}"
 
 
-async def test_an_installed_package_brings_strategies(file: pathlib.Path, site: pathlib.Path) -> None:
+async def test_an_installed_package_brings_strategies(file: pathlib.Path, sites: str) -> None:
     """R-STRAT-3."""
-    async with FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}) as client:
-        assert {"heading", "broken"} <= set(client.capabilities["experimental"]["fileops"]["strategies"])
+    async with FileOpsClient.start(root=file.parent, env={"PYTHONPATH": sites}) as client:
+        assert {"heading", "beyond"} <= set(client.capabilities["experimental"]["fileops"]["strategies"])
         await client.read(file)
         result = await client.edit(file, "One", "1st\n\n", strategy="heading")
         assert result.ok, result.output
         assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"
-        result = await client.edit(file, "One", "x", strategy="broken")
+        result = await client.edit(file, "One", "x", strategy="beyond")
         assert result.error is not None
         assert result.error.code == "strategy_failed"
     assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"

@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from fileops_client import Answer, FileOpsClient, Options, Question, ResponseError
+from support.hostile_package import hostile_in
 from support.sample_package import installed_in
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return installed_in(tmp_path_factory.mktemp("package"))
+def sites(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves."""
+    folder = tmp_path_factory.mktemp("package")
+    return f"{installed_in(folder / 'example')}:{hostile_in(folder / 'hostile')}"
 
 
 @pytest.fixture
@@ -21,25 +24,23 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def daemon(file: pathlib.Path, site: pathlib.Path, *names: str, **more: Any) -> Any:
+def daemon(file: pathlib.Path, sites: str, *names: str, **more: Any) -> Any:
     options: Options = {"validators": list(names)}
-    return FileOpsClient.start(root=file.parent, env={"PYTHONPATH": str(site)}, initialization_options=options, **more)
+    return FileOpsClient.start(root=file.parent, env={"PYTHONPATH": sites}, initialization_options=options, **more)
 
 
-async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(
-    file: pathlib.Path, site: pathlib.Path
-) -> None:
+async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(file: pathlib.Path, sites: str) -> None:
     """R-VALID-1, R-VALID-2."""
     before = file.read_bytes()
-    async with daemon(file, site, "json-syntax") as client:
-        assert {"faulty", "json-syntax"} <= set(client.capabilities["experimental"]["fileops"]["validators"])
+    async with daemon(file, sites, "json-syntax") as client:
+        assert {"exiting", "json-syntax"} <= set(client.capabilities["experimental"]["fileops"]["validators"])
         await client.read(file)
         for dry_run in (True, False):
             result = await client.edit(file, "1", "[", dry_run=dry_run)
             assert result.code == "validation_failed"
             assert result.details["validator"] == "json-syntax"
             assert result.output.startswith(
-                "<tool_use_error>The validator json-syntax refuses the edit: it would be no JSON any more: "
+                "<tool_use_error>The validator json-syntax refuses the edit: it would not be JSON any more: "
             )
         assert (await client.multi_edit(file, [("1", "["), ("[", "[]x")])).code == "validation_failed"
         assert (await client.edit(file.parent / "new.json", "", "{")).code == "validation_failed"
@@ -49,22 +50,22 @@ async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(
         assert (await client.edit(file.parent / "new.txt", "", "{")).ok
 
 
-async def test_nobody_is_asked_who_was_not_chosen(file: pathlib.Path, site: pathlib.Path) -> None:
-    async with daemon(file, site) as client:
+async def test_nobody_is_asked_who_was_not_chosen(file: pathlib.Path, sites: str) -> None:
+    async with daemon(file, sites) as client:
         await client.read(file)
         assert (await client.edit(file, "1", "[")).ok
 
 
-async def test_one_that_is_not_installed_fails_the_start(file: pathlib.Path, site: pathlib.Path) -> None:
+async def test_one_that_is_not_installed_fails_the_start(file: pathlib.Path, sites: str) -> None:
     with pytest.raises(ResponseError) as refusal:
-        async with daemon(file, site, "json-syntax", "nothing"):
+        async with daemon(file, sites, "json-syntax", "nothing"):
             pass
     assert (refusal.value.code, refusal.value.data["path"]) == (-32602, "$.initializationOptions.validators[1]")
 
 
-async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, site: pathlib.Path) -> None:
+async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, sites: str) -> None:
     before = file.read_bytes()
-    async with daemon(file, site, "faulty") as client:
+    async with daemon(file, sites, "exiting") as client:
         await client.read(file)
         result = await client.edit(file, "1", "2")
         assert (result.code, "SystemExit" in result.output) == ("validation_failed", True)
@@ -72,11 +73,11 @@ async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, sit
         assert (await client.read(file)).ok
 
 
-async def test_what_a_person_made_of_it_is_the_persons(file: pathlib.Path, site: pathlib.Path) -> None:
+async def test_what_a_person_made_of_it_is_the_persons(file: pathlib.Path, sites: str) -> None:
     async def change(question: Question) -> Answer:
         return Answer(outcome="modify", text="{")
 
-    async with daemon(file, site, "json-syntax", confirm_edit=change) as client:
+    async with daemon(file, sites, "json-syntax", confirm_edit=change) as client:
         await client.read(file)
         assert (await client.edit(file, "1", "2")).ok
         assert file.read_bytes() == b"{"

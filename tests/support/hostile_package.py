@@ -31,6 +31,12 @@ def forking(*_):
         time.sleep(3600)
     time.sleep(3600)
 
+def beyond(text, old, new):
+    return [(0, len(text) + 1, new)]
+
+def exiting(file_path, before, after):
+    sys.exit("no")
+
 def talking(text, old, new):
     print("to stdout")
     os.write(1, b"to descriptor 1")
@@ -43,8 +49,8 @@ def agreeing(file_path, before, after):
 def odd(file_path, before, after):
     return 3
 '''
-STRATEGIES = ("sleeping", "looping", "holding", "greedy", "leaving", "forking", "talking")
-VALIDATORS = ("sleeping", "looping", "leaving", "agreeing", "odd")
+STRATEGIES = ("sleeping", "looping", "holding", "greedy", "leaving", "forking", "beyond", "talking")
+VALIDATORS = ("sleeping", "looping", "leaving", "agreeing", "odd", "exiting")
 
 
 def hostile_in(folder: pathlib.Path) -> pathlib.Path:

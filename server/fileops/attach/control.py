@@ -8,13 +8,13 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from fileops.attach.address import Address, AddressRefused, find_address
 from fileops.attach.handshake import Answer, control_line
-from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected
+from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected, is_served
 
 ANSWER_S = 2.0
 TERMINATE_S = 5.0  # then the daemon is killed
@@ -65,13 +65,18 @@ def stop(socket_path: str | None, *, now: bool) -> int:
     return 0
 
 
-def detach(socket_path: str | None, idle_s: float) -> int:
-    """Start a daemon if none runs, and return when it answers: 0, or 1 if none does."""
+def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) -> int:
+    """Start a daemon if none runs, and return when it answers: 0, or 1 if none does.
+
+    Args: options: further ones, with which the daemon is started. It is an error if one runs already.
+    """
     address = _address(socket_path)
     if address is None:
         return FAILED
     try:
-        attached = attach(address, control_line("status"), idle_s=idle_s)
+        if options and is_served(address):
+            return _failed("A shared daemon runs already. End it with `fileops-server stop`, then start it with these.")
+        attached = attach(address, control_line("status"), idle_s=idle_s, options=options)
     except (AddressRefused, NotAttached) as fault:
         return _failed(str(fault))
     attached.connection.close()

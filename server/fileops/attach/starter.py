@@ -12,7 +12,7 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -65,17 +65,17 @@ class Attached(NamedTuple):
     answer: Answer
 
 
-def attach(address: Address, line: bytes, *, idle_s: float = IDLE_S) -> Attached:
+def attach(address: Address, line: bytes, *, idle_s: float = IDLE_S, options: Sequence[str] = ()) -> Attached:
     """Connect and send the first line; start a daemon if none runs. Raises: AddressRefused, NotAttached."""
     require_private_folder(address.folder, create=True)
     ending_until = time.monotonic() + ENDING_S
     for _ in range(ATTEMPTS):
         try:
-            attached = _attach(address, line, idle_s)
+            attached = _attach(address, line, idle_s, options)
             while attached.answer.ends_soon and time.monotonic() < ending_until:
                 attached.connection.close()
                 time.sleep(_PAUSE_S)
-                attached = _attach(address, line, idle_s)
+                attached = _attach(address, line, idle_s, options)
         except _Gone:
             continue
         return attached
@@ -116,7 +116,7 @@ def log_path(environ: Mapping[str, str], stem: str = "arbiter") -> str:
 # --- connecting ---------------------------------------------------------------------------------------------------
 
 
-def _attach(address: Address, line: bytes, idle_s: float) -> Attached:
+def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]) -> Attached:
     """Raises: _Gone, NotAttached, AddressRefused."""
     deadline = time.monotonic() + LOCK_S
     while (connection := connected(address, ANSWER_S)) is None:
@@ -124,17 +124,17 @@ def _attach(address: Address, line: bytes, idle_s: float) -> Attached:
             if is_locked:
                 if (connection := connected(address, ANSWER_S)) is not None:
                     break
-                return _started(address, line, idle_s)
+                return _started(address, line, idle_s, options)
         if time.monotonic() > deadline:
             raise StartFailed(f"Another program has been starting the shared daemon for {LOCK_S:g} s. Try again.")
         time.sleep(_PAUSE_S)
     return _greeted(connection, line, ANSWER_S)
 
 
-def _started(address: Address, line: bytes, idle_s: float) -> Attached:
+def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str]) -> Attached:
     """Start a daemon, and return when it has answered. The lock is held."""
     with listening_socket(address) as listening:
-        spawn_daemon(listening, address, idle_s)
+        spawn_daemon(listening, address, idle_s, options)
     connection = connected(address, ANSWER_S)
     try:
         if connection is not None:
@@ -246,7 +246,7 @@ def listening_socket(address: Address) -> socket.socket:
     return listening
 
 
-def spawn_daemon(listening: socket.socket, address: Address, idle_s: float) -> None:
+def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, options: Sequence[str] = ()) -> None:
     """Start a daemon that is no child of this process: it has its own session, and nothing of the host's.
 
     Whether it starts is known when it answers.
@@ -256,7 +256,7 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float) -> N
     log = _open_log(log_path(os.environ, address.stem))
     command = [
         sys.executable, "-P", "-m", "fileops", "--log-level", "info", "--log-file", log_path(os.environ, address.stem),
-        "daemon", "--detached", "--socket", address.socket, "--idle-s", f"{idle_s:g}",
+        "daemon", "--detached", "--socket", address.socket, "--idle-s", f"{idle_s:g}", *options,
     ]  # fmt: skip
     child = os.fork()
     if child != 0:

@@ -1,4 +1,6 @@
-"""Plugins: strategies and validators of other packages, by entry point. Found by name; loaded at their first use.
+"""Plugins: strategies and validators of other packages, by entry point, or named by the command line (named.py).
+
+They are found by name and loaded at their first use.
 
 Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its
 edit fails and names it.
@@ -63,7 +65,13 @@ class Plugins:
         return self._processes
 
 
+_of_command_line: "list[EntryPoint]" = []  # see add_named
 _running = [Plugins()]  # the registered names outlive a connection, the processes do not
+
+
+def add_named(entries: "Iterable[EntryPoint]") -> None:
+    """Register these, too, in front of what is installed. To be called before the first service is built."""
+    _of_command_line.extend(entries)
 
 
 def register_plugins() -> Plugins:
@@ -75,15 +83,17 @@ def register_plugins() -> Plugins:
 
 @cache  # once in a process: what is installed does not change under it
 def register_installed() -> None:
-    """Register the names of what is installed."""
-    if not installed.is_any_installed((STRATEGY_GROUP, VALIDATOR_GROUP)):
-        return
-    from importlib.metadata import entry_points
+    """Register the names of what is installed, and of what the command line names."""
+    found = list(_of_command_line)
+    if installed.is_any_installed((STRATEGY_GROUP, VALIDATOR_GROUP)):
+        from importlib.metadata import entry_points
 
-    found = entry_points()
-    for entry in _unique(found.select(group=STRATEGY_GROUP), "strategy", {*BUILT_IN, *STRATEGIES}):
+        found += (entry for group in (STRATEGY_GROUP, VALIDATOR_GROUP) for entry in entry_points(group=group))
+    new_strategies = (entry for entry in found if entry.group == STRATEGY_GROUP)
+    for entry in _unique(new_strategies, "strategy", {*BUILT_IN, *STRATEGIES}):
         strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
-    for entry in _unique(found.select(group=VALIDATOR_GROUP), "validator", set()):
+    new_validators = (entry for entry in found if entry.group == VALIDATOR_GROUP)
+    for entry in _unique(new_validators, "validator", set()):
         VALIDATORS[entry.name] = Validator(entry.name, lambda entry=entry: _validator(entry))
 
 

@@ -1,0 +1,26 @@
+"""A strategy and a validator for fileops-server. docs/guide/plugins.md explains them."""
+
+import json
+import re
+from collections.abc import Iterable
+
+
+def replace_section(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
+    """The body below the Markdown heading that reads as old_string, up to the next heading."""
+    for found in re.finditer(rf"(?m)^#+ {re.escape(old_string)}\n((?:(?!#).*\n)*)", text):
+        yield found.start(1), found.end(1), new_string
+
+
+def json_syntax(file_path: str, before: str | None, after: str) -> str | None:
+    """A JSON file that could be parsed has to stay one."""
+    if not file_path.endswith(".json") or (before is not None and fault_in(before)):
+        return None
+    return fault_in(after)
+
+
+def fault_in(text: str) -> str | None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"it would not be JSON any more: {error}"
+    return None

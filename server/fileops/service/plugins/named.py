@@ -1,0 +1,40 @@
+"""Plugins that the command line of the daemon's process names as functions, `NAME=MODULE:FUNCTION`.
+
+No message of a client names code: what a daemon runs is decided by the person or program that starts it.
+"""
+
+import re
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
+
+from fileops.core.matching.exact import BUILT_IN
+from fileops.service.plugins.registry import STRATEGY_GROUP, VALIDATOR_GROUP, add_named
+
+
+def name_plugins(strategies: Iterable[str], validators: Iterable[str]) -> None:
+    """Make functions known by name, before the first service is built. Raises: ValueError, with a sentence."""
+    named = [
+        *(_entry(text, "--strategy", STRATEGY_GROUP) for text in strategies),
+        *(_entry(text, "--validator", VALIDATOR_GROUP) for text in validators),
+    ]
+    for n, entry in enumerate(named):
+        is_taken = entry.group == STRATEGY_GROUP and entry.name in BUILT_IN
+        if is_taken or any((entry.name, entry.group) == (other.name, other.group) for other in named[:n]):
+            raise ValueError(f"the name {entry.name} is taken. Give the function another one.")
+    add_named(named)
+
+
+def _entry(text: str, option: str, group: str) -> EntryPoint:
+    name, _, value = text.partition("=")
+    entry = EntryPoint(name, value, group)
+    try:
+        is_whole = bool(re.fullmatch(r"[\w.-]+", name) and entry.module and entry.attr) and not entry.extras
+    except AttributeError:  # the value is not of an entry point's form
+        is_whole = False
+    if not is_whole:
+        raise ValueError(f"{option} {text} is not NAME=MODULE:FUNCTION, such as heading=my_plugin:replace_section.")
+    package = entry.module.partition(".")[0]
+    if find_spec(package) is None:
+        raise ValueError(f"{option} {text}: there is no module {package}. Install it into the daemon's environment.")
+    return entry
