@@ -12,7 +12,10 @@ from typing import Any, Protocol
 
 from fileops.lsp import methods
 from fileops.lsp.lifecycle import Lifecycle, State
-from fileops.lsp.params import CancelParams
+from fileops.lsp.params import (
+    STANDARD_PARAMS,
+    CancelParams,
+)
 from fileops.model.internal_errors import Cancelled
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause
@@ -176,3 +179,24 @@ class LspDialect:
     @property
     def n_in_flight(self) -> int:
         return 0 if self._standard is None else self._standard.n_in_flight
+
+
+def guarded(
+    method: str, handle: Callable[[Any], Any], on_lost: Callable[[object, str], None] | None
+) -> Callable[[object], None]:
+    """Return a handler of undecoded params. It never raises. Args: see LspServer.add_standard."""
+
+    def take(raw: object) -> None:
+        try:
+            handle(decode({} if raw is None else raw, STANDARD_PARAMS[method]))
+            return
+        except InvalidParams as fault:
+            reason = f"{fault.path} {fault.reason}"
+            log.warning("notification %.100s ignored: %s", method, reason)
+        except Exception as fault:  # the boundary to handlers: the next message is served
+            reason = type(fault).__name__
+            log.exception("notification %.100s could not be handled", method)
+        if on_lost is not None:
+            on_lost(raw, reason)
+
+    return take

@@ -21,11 +21,11 @@ from fileops.api.sessions import sessions_result
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
 from fileops.lsp.client import Client
-from fileops.lsp.dialect import LspDialect, StandardHandler
+from fileops.lsp.dialect import LspDialect, StandardHandler, guarded
 from fileops.lsp.notifications import NotificationQueue
-from fileops.lsp.params import STANDARD_PARAMS, DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
+from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
-from fileops.lsp.workspace_folders import folder_at, folders_of
+from fileops.lsp.workspace_folders import ClientFolders
 from fileops.model.events import Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
@@ -82,7 +82,7 @@ class LspServer:
         self._events: NotificationQueue | None = None
         self._listeners: list[Callable[[Event], None]] = []
         self._features: dict[str, Feature] = {}
-        self._folders: dict[str, str] = {}
+        self._folders = ClientFolders()
         self._has_deferred = True  # modules that are neither loaded nor being loaded
         self.view_of_event: Callable[[Event], Event | None] = lambda event: event  # as it is sent, or None
         self.shared: SharedCapability | None = None  # this connection to a shared daemon
@@ -146,7 +146,7 @@ class LspServer:
         """
         self._features[method] = Feature(handle, options)
         if method in methods.OWN_NOTIFICATIONS:
-            self.connection.register_notification(method, _guarded(method, handle, on_lost))
+            self.connection.register_notification(method, guarded(method, handle, on_lost))
 
     # --- lifecycle ---------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class LspServer:
         decoded = decode_options(checked.initialization_options)
         if checked.process_id is not None and checked.process_id < 1:
             raise InvalidParams("must be a process id", ".processId")
-        self._folders = folders_of(checked)
+        self._folders.begin(checked)
         self.client.begin(checked.capabilities)
         self.close_service()
         self._listeners.clear()
@@ -169,7 +169,7 @@ class LspServer:
         self._warn_of(decoded.ignored if self._notice is None else (self._notice, *decoded.ignored))
         if checked.process_id is not None:
             self.on_parent(checked.process_id)
-        log.info("serving %d workspace folders", len(self._folders))
+        log.info("serving %d workspace folders", len(self._folders.paths))
         capabilities = server_capabilities(checked.capabilities, self._features, self._experimental_capabilities())
         return {"capabilities": capabilities, "serverInfo": {"name": SERVER_NAME, "version": __version__}}
 
@@ -200,7 +200,7 @@ class LspServer:
 
     def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(
-            settings=decoded.settings, options=decoded.options, folders=tuple(self._folders.values()), events=events,
+            settings=decoded.settings, options=decoded.options, folders=self._folders.paths, events=events,
             client_name=client_name,
             client=self.client, progress=self._progress, add_standard=self.add_standard,
             listen=self._listeners.append, on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
@@ -260,17 +260,9 @@ class LspServer:
         return self.service
 
     def _folders_changed(self, params: DidChangeWorkspaceFoldersParams) -> None:
-        for folder in params.event.removed:
-            self._folders.pop(folder.uri, None)
-        for n, folder in enumerate(params.event.added):
-            try:
-                path = folder_at(folder.uri, f".event.added[{n}].uri")
-            except InvalidParams as fault:
-                self._warn_of((f"a workspace folder was not added: {fault.path} {fault.reason}",))
-                continue
-            if path is not None:
-                self._folders[folder.uri] = path
-        self._ready().set_folders(self._folders.values())
+        for refusal in self._folders.change(params):
+            self._warn_of((f"a workspace folder was not added: {refusal}",))
+        self._ready().set_folders(self._folders.paths)
 
     def _folders_not_changed(self, _raw: object, reason: str) -> None:
         self._warn_of((f"a change of the workspace folders could not be read ({reason}): the folders are unchanged",))
@@ -298,22 +290,3 @@ def _without_collections() -> Generator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def _guarded(
-    method: str, handle: Callable[[Any], Any], on_lost: Callable[[object, str], None] | None
-) -> Callable[[object], None]:
-    def take(raw: object) -> None:
-        try:
-            handle(decode({} if raw is None else raw, STANDARD_PARAMS[method]))
-            return
-        except InvalidParams as fault:
-            reason = f"{fault.path} {fault.reason}"
-            log.warning("notification %.100s ignored: %s", method, reason)
-        except Exception as fault:  # the boundary to handlers: the next message is served
-            reason = type(fault).__name__
-            log.exception("notification %.100s could not be handled", method)
-        if on_lost is not None:
-            on_lost(raw, reason)
-
-    return take

@@ -1,13 +1,80 @@
 """The folders inside which an agent may edit: where they come from, and which can be none."""
 
+import asyncio
+import logging
 import os
 import pwd
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from fileops.core.uris import path_of
-from fileops.mcp.protocol import RootsResult
+from fileops.mcp.protocol import ROOTS_LIST, RootsResult
 from fileops.rpc.decode import InvalidParams, decode
+from fileops.rpc.outgoing import ClientGone, ClientRefused, OutgoingRequests
+
+log = logging.getLogger(__name__)
+
+ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
+
+
+class ClientRoots:
+    """The roots of one client, found once and again when the client says that they changed."""
+
+    def __init__(
+        self,
+        fixed: list[str] | None,
+        environ: Mapping[str, str],
+        cwd: str | None,
+        outgoing: Callable[[], OutgoingRequests],
+        on_set: Callable[[Sequence[str]], None],
+    ) -> None:
+        """Args: fixed: see `fixed_roots`. cwd: see `working_folder`. on_set: gets the usable roots, if any."""
+        self._fixed, self._environ, self._cwd = fixed, environ, cwd
+        self._outgoing, self._on_set = outgoing, on_set
+        self.folders: list[str] = []
+        self._finding: asyncio.Future[None] | None = None
+        self._finding_again: asyncio.Task[None] | None = None
+
+    async def known(self, *, asks: bool) -> None:
+        """Wait until it is known inside which folders may be edited. Args: asks: see `find`."""
+        await asyncio.shield(self.find(asks=asks))
+
+    def find(self, *, asks: bool) -> "asyncio.Future[None]":
+        """Begin to find the roots, once. Args: asks: whether the client can be asked for them."""
+        if self._finding is None:
+            loop = asyncio.get_running_loop()
+            if self._fixed is None and asks:
+                self._finding = loop.create_task(self._ask())
+            else:
+                self._set(working_folder(self._cwd) if self._fixed is None else self._fixed)
+                self._finding = loop.create_future()
+                self._finding.set_result(None)
+        return self._finding
+
+    def find_again(self) -> None:
+        """Ask the client, which can be asked, whether it has other roots now."""
+        self._finding_again = asyncio.get_running_loop().create_task(self._ask_again())
+
+    async def _ask(self) -> None:
+        self._set(await self._asked() or working_folder(self._cwd))
+
+    async def _ask_again(self) -> None:
+        await self.find(asks=True)
+        if self._fixed is None and (roots := await self._asked()):
+            self._set(roots)
+
+    async def _asked(self) -> list[str] | None:
+        try:
+            return roots_of_answer(await self._outgoing().ask(ROOTS_LIST, None, ROOTS_S))
+        except (TimeoutError, ClientGone, ClientRefused) as fault:
+            log.info("the client names no roots: %s", fault)
+            return None
+
+    def _set(self, roots: list[str]) -> None:
+        self.folders = [root for root in roots if is_usable(root, self._environ)]
+        if self.folders:
+            self._on_set(self.folders)
+        log.info("edits are confined to %s", ", ".join(self.folders) or "no folder")
 
 
 def fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] | None:

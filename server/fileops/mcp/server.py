@@ -7,13 +7,12 @@ served by itself. Handlers translate and delegate. Belongs to the event loop.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fileops import __version__
 from fileops.api.notices import was_rebased, was_refused
 from fileops.core.presentation.notices import notice_text, rebased_text
-from fileops.mcp import protocol, results, texts
+from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
     ConsentUnavailable,
     Dialogue,
@@ -29,7 +28,7 @@ from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
-from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer, working_folder
+from fileops.mcp.roots import ClientRoots, fixed_roots
 from fileops.mcp.session_names import SessionNames
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
 from fileops.model.errors import FileOpsError, OutsideRoots
@@ -39,7 +38,6 @@ from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.errors import MessageId, RequestRefused, RpcError
-from fileops.rpc.outgoing import ClientGone, ClientRefused
 from fileops.wire.convert import failure_result
 from fileops.wire.types import ToolResult
 
@@ -48,8 +46,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
-TTL_MS = 3_600_000
 
 Build = Callable[[McpApprover], "FileOps"]
 
@@ -70,22 +66,20 @@ class McpServer:
         cwd: str | None = None,
         unnamed_session: Callable[[str], str] = lambda host: f"{host}-1",
     ) -> None:
-        self.connection = Connection(self, _withdrawal)
+        self.connection = Connection(self, answers.withdrawal)
         self._approver = McpApprover()
         self.service = build(self._approver)
         self._options = options
-        self._environ = environ
         self._recover = recover
-        self._cwd = cwd
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
         self._names = SessionNames(options.session, environ, unnamed_session)
         self._limits = HostLimits(options.max_read_bytes)
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`
         self._applied_after_cancel: dict[str, list[str]] = {}  # session -> files
-        self._roots: list[str] = []
-        self._finding_roots: asyncio.Future[None] | None = None
-        self._asked_roots_again: asyncio.Task[None] | None = None
+        self._roots = ClientRoots(
+            fixed_roots(options.roots, environ), environ, cwd, lambda: self.connection.outgoing, self._on_roots
+        )
         self._asking = asyncio.Lock()  # hosts show one form at a time
         self.connection.register(protocol.TOOLS_CALL, self._call_tool)
         self.service.when_work_waits(lambda: self.connection.on_request_done())  # noqa: PLW0108  # it is set later
@@ -109,9 +103,9 @@ class McpServer:
             case protocol.CANCELLED:
                 self._cancel(params)
             case protocol.INITIALIZED:
-                self._find_roots()
-            case protocol.ROOTS_CHANGED if self._client is not None and self._client.has_roots:
-                self._asked_roots_again = asyncio.get_running_loop().create_task(self._ask_roots_again())
+                self._roots.find(asks=self._asks_roots)
+            case protocol.ROOTS_CHANGED if self._asks_roots:
+                self._roots.find_again()
             case _:
                 log.debug("notification %.100s ignored", method)
 
@@ -124,6 +118,14 @@ class McpServer:
     @property
     def n_in_flight(self) -> int:
         return 0
+
+    @property
+    def _asks_roots(self) -> bool:
+        return self._client is not None and self._client.has_roots
+
+    def _on_roots(self, folders: Sequence[str]) -> None:
+        self.service.set_folders(folders)
+        self._recover()
 
     @property
     def host(self) -> str | None:
@@ -177,25 +179,13 @@ class McpServer:
         host = None if checked.client_info is None else checked.client_info.name
         self._names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
-        return {
-            "protocolVersion": protocol.negotiated_version(checked.protocol_version),
-            "capabilities": {"tools": {}},
-            "serverInfo": _server_info(),
-            "instructions": texts.INSTRUCTIONS,
-        }
+        return answers.initialized(checked.protocol_version)
 
     def _modern_answer(self, method: str) -> JsonObject:
-        cacheable: JsonObject = {"resultType": "complete", "ttlMs": TTL_MS, "cacheScope": "private"}
         if method == protocol.TOOLS_LIST:
-            return {**cacheable, "tools": self._tool_list()}
+            return {**answers.CACHEABLE, "tools": self._tool_list()}
         if method == protocol.DISCOVER:
-            return {
-                **cacheable,
-                "supportedVersions": [protocol.MODERN_VERSION, *reversed(protocol.LEGACY_VERSIONS)],
-                "capabilities": {"tools": {}},
-                "instructions": texts.INSTRUCTIONS,
-                "_meta": {protocol.SERVER_KEY: _server_info()},
-            }
+            return answers.discovered()
         raise RequestRefused(errors.method_not_found(method))
 
     def _tool_list(self) -> list[JsonObject]:
@@ -237,8 +227,8 @@ class McpServer:
     async def _run(self, tool: Tool, arguments: Arguments, session_id: str) -> JsonObject:
         path = arguments.file_path
         if not tool.is_read or self._options.confine == "all":
-            await self._roots_known()
-            if not self._roots:
+            await self._roots.known(asks=self._asks_roots)
+            if not self._roots.folders:
                 refused = failure_result(OutsideRoots(path=path or ""), "read" if tool.is_read else "edit", path or "")
                 return results.tool_result(refused, path, [texts.outside_roots(())])
         max_output_bytes = self._limits.max_read_bytes(self._names.host)
@@ -266,7 +256,7 @@ class McpServer:
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
         if result.error is not None and result.error.code == "outside_roots":
-            more.append(texts.outside_roots(self._roots))
+            more.append(texts.outside_roots(self._roots.folders))
         if told.about is not None:
             more.append(rebased_text(told.about) if is_rebased else notice_text(told.about))
         return [*more, *map(notice_text, told.others)]
@@ -292,57 +282,6 @@ class McpServer:
             log.warning("a cancel was ignored: %s %s", fault.path, fault.reason)
             return
         self.connection.cancel(msg_id, is_answered=False)
-
-    # --- roots -------------------------------------------------------------------------------------------------
-
-    async def _roots_known(self) -> None:
-        """Wait until it is known inside which folders may be edited."""
-        await asyncio.shield(self._find_roots())
-
-    def _find_roots(self) -> "asyncio.Future[None]":
-        """Begin to find the roots, once."""
-        if self._finding_roots is None:
-            loop = asyncio.get_running_loop()
-            fixed = fixed_roots(self._options.roots, self._environ)
-            if fixed is None and self._client is not None and self._client.has_roots:
-                self._finding_roots = loop.create_task(self._ask_roots())
-            else:
-                self._set_roots(working_folder(self._cwd) if fixed is None else fixed)
-                self._finding_roots = loop.create_future()
-                self._finding_roots.set_result(None)
-        return self._finding_roots
-
-    async def _ask_roots(self) -> None:
-        self._set_roots(await self._asked_roots() or working_folder(self._cwd))
-
-    async def _ask_roots_again(self) -> None:
-        await self._find_roots()
-        if fixed_roots(self._options.roots, self._environ) is None and (roots := await self._asked_roots()):
-            self._set_roots(roots)
-
-    async def _asked_roots(self) -> list[str] | None:
-        try:
-            return roots_of_answer(await self.connection.outgoing.ask(protocol.ROOTS_LIST, None, ROOTS_S))
-        except (TimeoutError, ClientGone, ClientRefused) as fault:
-            log.info("the client names no roots: %s", fault)
-            return None
-
-    def _set_roots(self, roots: list[str]) -> None:
-        self._roots = [root for root in roots if is_usable(root, self._environ)]
-        if self._roots:
-            self.service.set_folders(self._roots)
-            self._recover()
-        log.info("edits are confined to %s", ", ".join(self._roots) or "no folder")
-
-
-def _withdrawal(msg_id: str) -> dict[str, object]:
-    """The message that withdraws a request of the server."""
-    params = {"requestId": msg_id, "reason": "not needed any more"}
-    return {"jsonrpc": "2.0", "method": protocol.CANCELLED, "params": params}
-
-
-def _server_info() -> JsonObject:
-    return {"name": protocol.SERVER_NAME, "version": __version__}
 
 
 def _bound_to(session_id: str, params: CallParams) -> str:

@@ -8,20 +8,19 @@ content that it was planned on.
 
 from collections.abc import Callable
 from dataclasses import replace as with_data
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken, retry_while_stale
 from fileops.core import plan as planning
-from fileops.core import splices, text, validation
+from fileops.core import text, validation
 from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of
-from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
-from fileops.model.approval import ApprovalRequest, Decision
+from fileops.model.approval import Decision
 from fileops.model.edits import Plan, Rebased, Relevance
 from fileops.model.errors import (
     AlreadyExists,
@@ -32,26 +31,20 @@ from fileops.model.errors import (
     NoMatch,
     NotebookFile,
 )
-from fileops.model.files import Base, CommitReport, Committed, Snapshot
+from fileops.model.files import Base, Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
-from fileops.service.commit import CommittedEdit, Committer
+from fileops.service.commit import Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
+from fileops.service.edit_results import Proposal, changed_lines, proposal_of, result_of
 from fileops.service.paths import canonical_path
-from fileops.service.policy import Policy, question_about, texts_of
+from fileops.service.policy import Policy
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
     from fileops.core.merge.relevance import Replanned
-
-
-class Proposal(Struct, frozen=True, kw_only=True):
-    """A plan that waits for a decision. Nothing is locked until then."""
-
-    plan: Plan
-    question: ApprovalRequest
 
 
 EditStep = EditResult | Proposal | NeedsCorrection
@@ -102,9 +95,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """Raises: Stale, PathMoved."""
         plan = self._planned(request, policy.roots, token)
         if request.dry_run or not (plan.splices or plan.creates):
-            return _result(request, plan, None)
+            return result_of(request, plan, None)
         if policy.needs_decision(plan.snapshot):
-            return _proposal(request, plan, policy)
+            return proposal_of(request, plan, policy)
         return self._commit(request, plan, token)
 
     def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
@@ -256,9 +249,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             self._plan(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
         )
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
-        if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
+        if decided is asked and is_same_file and changed_lines(replanned) == changed_lines(asked):
             return self._commit(request, replanned, token)
-        return _proposal(request, replanned, policy)
+        return proposal_of(request, replanned, policy)
 
     def _commit(
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
@@ -281,61 +274,4 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
         )
-        return _result(request, plan, edit, modified_by_user=modified_by_user)
-
-
-def _proposal(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
-    question = question_about(
-        plan,
-        splices.apply(plan.snapshot.data, plan.splices),
-        outputs.question_texts(request.file_path, plan),
-        file_path=request.file_path,
-        session_id=request.session_id,
-        roots=policy.roots,
-    )
-    return Proposal(plan=plan, question=question)
-
-
-def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
-    """The lines that the plan removes and adds, without their line numbers."""
-    return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]
-
-
-def _result(
-    request: EditRequest, plan: Plan, edit: CommittedEdit | None, *, modified_by_user: bool = False
-) -> EditResult:
-    texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
-    nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
-    return EditResult(
-        output=_success_text(request, plan, modified_by_user=modified_by_user),
-        change=plan.change,
-        edits=plan.edits,
-        is_multi=request.tool == "multi_edit",
-        n_replaced=plan.n_replacements,
-        created=plan.creates,
-        applied_to=(edit.committed.snapshot if edit else plan.snapshot).source,
-        matches=plan.matches,
-        match_lines=plan.match_lines,
-        modified_by_user=modified_by_user,
-        edit_id=edit.did_edit.edit_id if edit else None,
-        did_edit=edit.did_edit if edit else None,
-        commit=edit.committed.report if edit else nothing_to_write,
-        dry_run=request.dry_run,
-        rebased=plan.rebased,
-        texts=texts,
-    )
-
-
-def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -> str:
-    if request.tool == "multi_edit":
-        output = outputs.multi_edited_text(request.file_path, plan.edits)
-    elif plan.creates:
-        output = outputs.created_text(request.file_path)
-    elif request.content is not None:
-        output = outputs.written_text(request.file_path, has_effect=bool(plan.splices))
-    else:
-        output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
-    output = outputs.with_corrections(output, plan.matches)
-    if request.dry_run:
-        output = outputs.with_dry_run(output)
-    return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output
+        return result_of(request, plan, edit, modified_by_user=modified_by_user)

@@ -24,7 +24,8 @@ from fileops.service.client.approval import ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders
 from fileops.service.correction import NeedsCorrection, with_proposal
-from fileops.service.edit import EditOperation, Proposal
+from fileops.service.edit import EditOperation
+from fileops.service.edit_results import Proposal
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
 from fileops.service.sessions import OpenSession

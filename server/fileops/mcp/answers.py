@@ -1,0 +1,38 @@
+"""Answers of the MCP server about itself, in both eras, and the message that withdraws one of its requests."""
+
+from fileops import __version__
+from fileops.mcp import protocol, texts
+from fileops.mcp.protocol import JsonObject
+
+TTL_MS = 3_600_000
+
+CACHEABLE: JsonObject = {"resultType": "complete", "ttlMs": TTL_MS, "cacheScope": "private"}  # of the modern era
+_CAPABILITIES: JsonObject = {"tools": {}}
+_SERVER_INFO: JsonObject = {"name": protocol.SERVER_NAME, "version": __version__}
+
+
+def initialized(wanted_version: str) -> JsonObject:
+    """Return the result of `initialize`, with which the legacy era begins."""
+    return {
+        "protocolVersion": protocol.negotiated_version(wanted_version),
+        "capabilities": _CAPABILITIES,
+        "serverInfo": _SERVER_INFO,
+        "instructions": texts.INSTRUCTIONS,
+    }
+
+
+def discovered() -> JsonObject:
+    """Return the result of `server/discover`, in the modern era."""
+    return {
+        **CACHEABLE,
+        "supportedVersions": [protocol.MODERN_VERSION, *reversed(protocol.LEGACY_VERSIONS)],
+        "capabilities": _CAPABILITIES,
+        "instructions": texts.INSTRUCTIONS,
+        "_meta": {protocol.SERVER_KEY: _SERVER_INFO},
+    }
+
+
+def withdrawal(msg_id: str) -> dict[str, object]:
+    """Return the message that withdraws a request of the server."""
+    params = {"requestId": msg_id, "reason": "not needed any more"}
+    return {"jsonrpc": "2.0", "method": protocol.CANCELLED, "params": params}
