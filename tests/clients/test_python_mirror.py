@@ -20,6 +20,7 @@ from fileops.wire.views import DescribeResult, RenderResult
 from fileops_client import callbacks, models, options
 from fileops_client import events as client_events
 from fileops_client._session import WITHOUT_SESSION
+from fileops_client.details import Details
 from fileops_client.requests import sessions as client_sessions
 from fileops_client.requests import views
 
@@ -58,7 +59,7 @@ def test_what_is_sent_fits_the_clients_value(value: type[Any], sent: type[Any]) 
 def test_details_have_no_key_that_the_client_does_not_name(path: Path) -> None:
     answer = json.loads(path.read_text(encoding="utf-8"))
     details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
-    assert set(details) <= set(get_type_hints(models.Details))
+    assert set(details) <= set(get_type_hints(Details))
 
 
 def test_options_are_those_of_the_wire() -> None:

@@ -5,6 +5,7 @@ from fileops_client._connection import PendingCall, RequestHandler
 from fileops_client._opening import Opening
 from fileops_client._session import Session
 from fileops_client.callbacks import Answer, AskingSession, CommandQuestion, CorrectionRequest, Question
+from fileops_client.details import Details, Nearest
 from fileops_client.errors import (
     AttachRefused,
     CallbackFailed,
@@ -17,12 +18,10 @@ from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Ev
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
 from fileops_client.models import (
     Attachment,
-    Details,
     ErrorCode,
     HistoryEntry,
     Hunk,
     HunkLine,
-    Nearest,
     Stats,
     ToolDefinition,
     ToolError,

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from fileops_client.models import CoercedArgument, ToolDefinition
+from fileops_client.details import CoercedArgument
+from fileops_client.models import ToolDefinition
 from fileops_client.requests.sender import Arguments
 
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}

@@ -1,27 +1,26 @@
-"""The client object: opens and ends a connection, sends requests, delivers events. Other methods: `requests/`."""
+"""The client object: begins and ends a connection, sends requests, delivers events.
+
+The other methods are in `_start.py` and `requests/`.
+"""
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from fileops_client import _attached, _in_process
-from fileops_client._attached import Role
 from fileops_client._capabilities import announced
 from fileops_client._connection import Connection, PendingCall
-from fileops_client._opening import Opening
-from fileops_client._process import DEFAULT_COMMAND, ChildProcess
 from fileops_client._session import Session
+from fileops_client._start import NAME, StartMethods
 from fileops_client._transport import Launch, Transport
 from fileops_client.callbacks import Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.models import ToolDefinition
-from fileops_client.options import Setup, SetupOptions
+from fileops_client.options import Setup
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
@@ -31,9 +30,8 @@ from fileops_client.requests.tools import ToolRequests
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 
 if TYPE_CHECKING:
-    from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
+    pass
 
-NAME = "fileops-client"
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
 LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's MessageType
@@ -41,7 +39,7 @@ LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's Me
 log = logging.getLogger("fileops_client")
 
 
-class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
     """One connection to a server, which runs in one of three ways.
 
     `start`: a child process of this program. `attach`: the daemon that all agents and editors of the user share.
@@ -77,114 +75,6 @@ class FileOpsClient(FileRequests, SessionRequests, HistoryRequests, ToolRequests
         self._closing = False
 
     # --- life -----------------------------------------------------------------------------------------------
-
-    @classmethod
-    def start(
-        cls,
-        command: Sequence[str] | None = None,
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: FilePath | None = None,
-        on_stderr: Callable[[str], None] | None = None,
-        **setup: Unpack[SetupOptions],
-    ) -> Opening[Self]:
-        """Start a private daemon as a child process.
-
-        command: default `python -m fileops` with this interpreter. env: added to this process's environment.
-        on_stderr: gets each line of the daemon's log. The other parameters are those of SetupOptions.
-        """
-        launch = partial(
-            ChildProcess.start,
-            DEFAULT_COMMAND if command is None else command,
-            cwd=None if cwd is None else os.fspath(cwd),
-            env=env,
-            on_stderr=on_stderr,
-        )
-        # Another command may run on another machine, where our pid means nothing.
-        return cls._opening(launch, Setup(**setup), parent_pid=os.getpid() if command is None else None)
-
-    @classmethod
-    async def open(
-        cls,
-        command: Sequence[str] | None = None,
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: FilePath | None = None,
-        on_stderr: Callable[[str], None] | None = None,
-        **setup: Unpack[SetupOptions],
-    ) -> Self:
-        """The same as `await FileOpsClient.start(...)`."""
-        return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
-
-    @classmethod
-    def attach(
-        cls,
-        *,
-        socket: FilePath | None = None,
-        role: Role = "agent",
-        host: str = NAME,
-        session: str | None = None,
-        command: Sequence[str] | None = None,
-        **setup: Unpack[SetupOptions],
-    ) -> Opening[Self]:
-        """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
-
-        socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
-        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
-        its sessions. session: a name under which a program that attaches again continues with what it has read.
-        command: starts the server, by default `python -m fileops` with this interpreter. The other parameters are
-        those of SetupOptions. Opening also raises AttachRefused.
-        Raises: ValueError, if an agent has a reviewer, which would never be asked.
-        """
-        chosen = Setup(**setup)
-        chosen = chosen.of_agent() if role == "agent" else chosen.of_editor()
-        launch = partial(
-            _attached.launch,
-            socket=None if socket is None else os.fspath(socket),
-            role=role,
-            host=host,
-            session=session,
-            roots=[os.path.abspath(folder) for folder in chosen.folders],
-            command=command,
-        )
-        return cls._opening(launch, chosen, parent_pid=os.getpid(), name=host)
-
-    @classmethod
-    def in_process(
-        cls,
-        *,
-        filesystem: "FileSystem | None" = None,
-        strategies: "Mapping[str, StrategyPlugin] | None" = None,
-        validators: "Mapping[str, ValidatorPlugin] | None" = None,
-        executor: "Executor | None" = None,
-        approver: "Approver | None" = None,
-        **setup: Unpack[SetupOptions],
-    ) -> Opening[Self]:
-        """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
-
-        filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
-        them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
-        validators: functions (file_path, before, after) -> reason or None; all of them run. The other parameters are
-        those of SetupOptions. Opening raises ValueError, if a name is taken by another function.
-        """
-        launch = partial(
-            _in_process.launch,
-            filesystem=filesystem,
-            strategies=strategies,
-            validators=validators,
-            executor=executor,
-            approver=approver,
-        )
-        return cls._opening(launch, Setup(**setup), parent_pid=None)
-
-    @classmethod
-    def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> Opening[Self]:
-        async def begin() -> Self:
-            client = cls(launch, setup, parent_pid=parent_pid, name=name)
-            await client._begin()
-            return client
-
-        return Opening(begin)
 
     @property
     def is_open(self) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 
 from fileops_client._connection import RequestHandler
+from fileops_client.details import Nearest, Rebased
 from fileops_client.errors import CallbackFailed
-from fileops_client.models import Hunk, Nearest, Rebased
+from fileops_client.models import Hunk
 
 DEFAULT_SESSION = "default"
 

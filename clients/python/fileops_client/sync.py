@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast, overload
 
 from fileops_client import _client, _session
 from fileops_client._attached import Role
-from fileops_client._client import NAME
 from fileops_client._portal import PendingCall, Portal, Subscription, awaited
+from fileops_client._start import NAME
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile

@@ -12,7 +12,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "fileops_client"
 SOURCES = ["options", "requests/sender", "requests/files", "requests/sessions", "requests/history", "requests/views",
-           "requests/tools", "requests/commands", "_session", "_client", "subscriptions"]  # fmt: skip
+           "requests/tools", "requests/commands", "_session", "_start", "_client", "subscriptions"]  # fmt: skip
 MIXINS = ["FileRequests", "SessionRequests", "HistoryRequests", "ViewRequests", "ToolRequests", "CommandRequests"]
 
 COPIED = {"toolbox"}
@@ -69,7 +69,10 @@ def generate() -> str:
         "SETUP": [ast.unparse(classes["SetupOptions"])],
         "TOOLS": copied,
         "MIXED": [text for name in MIXINS for text in _methods(classes[name], "_target")],
-        "CLIENT": [*_attributes(classes["FileOpsClient"]), *_methods(classes["FileOpsClient"], "_async")],
+        "CLIENT": [
+            *_attributes(classes["FileOpsClient"]),
+            *(text for name in ("StartMethods", "FileOpsClient") for text in _methods(classes[name], "_async")),
+        ],
         "SESSION": [_close(classes["Session"]), *_methods(classes["Session"], "_async")],
     }
     text = FRAME

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 import fileops_client._client as client_module
+import fileops_client._start as start_module
 from fileops_client import (
     Answer,
     BecameStale,
@@ -96,7 +97,7 @@ async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathli
 
 
 async def test_only_the_default_command_is_told_our_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "DEFAULT_COMMAND", TOY)
+    monkeypatch.setattr(start_module, "DEFAULT_COMMAND", TOY)
     async with FileOpsClient.start() as client:
         assert client.capabilities["experimental"]["processId"] == os.getpid()
 

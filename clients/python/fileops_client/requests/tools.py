@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from fileops_client._arguments import BadArguments, arguments_of, read_leniently
+from fileops_client.details import CoercedArgument, Details
 from fileops_client.errors import INVALID_PARAMS, ResponseError
 from fileops_client.formats import ToolFormat, tool_list
-from fileops_client.models import CoercedArgument, Details, ToolDefinition, ToolError, ToolResult
+from fileops_client.models import ToolDefinition, ToolError, ToolResult
 from fileops_client.requests.sender import Arguments, given
 from fileops_client.requests.views import View, ViewRequests
 

@@ -1,0 +1,144 @@
+"""The three ways to open a client: as the parent of a daemon, attached to a shared one, or serving itself."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Self, Unpack
+
+from fileops_client import _attached, _in_process
+from fileops_client._attached import Role
+from fileops_client._opening import Opening
+from fileops_client._process import DEFAULT_COMMAND, ChildProcess
+from fileops_client._transport import Launch
+from fileops_client.options import Setup, SetupOptions
+from fileops_client.requests.sender import FilePath
+
+if TYPE_CHECKING:
+    from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
+
+NAME = "fileops-client"
+
+
+class StartMethods(ABC):
+    """Class methods that open a client. Each returns an Opening, to be awaited or entered."""
+
+    @abstractmethod
+    def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> None:
+        """Args: parent_pid: of the process whose end is to end the server. name: of this program."""
+
+    @abstractmethod
+    async def _begin(self) -> None:
+        """Launch the server and initialize it."""
+
+    @abstractmethod
+    async def close(self) -> int | None:
+        """End the connection. Returns the exit code of a child process."""
+
+    @classmethod
+    def start(
+        cls,
+        command: Sequence[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: FilePath | None = None,
+        on_stderr: Callable[[str], None] | None = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Start a private daemon as a child process.
+
+        command: default `python -m fileops` with this interpreter. env: added to this process's environment.
+        on_stderr: gets each line of the daemon's log. The other parameters are those of SetupOptions.
+        """
+        launch = partial(
+            ChildProcess.start,
+            DEFAULT_COMMAND if command is None else command,
+            cwd=None if cwd is None else os.fspath(cwd),
+            env=env,
+            on_stderr=on_stderr,
+        )
+        # Another command may run on another machine, where our pid means nothing.
+        return cls._opening(launch, Setup(**setup), parent_pid=os.getpid() if command is None else None)
+
+    @classmethod
+    async def open(
+        cls,
+        command: Sequence[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: FilePath | None = None,
+        on_stderr: Callable[[str], None] | None = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Self:
+        """The same as `await FileOpsClient.start(...)`."""
+        return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
+
+    @classmethod
+    def attach(
+        cls,
+        *,
+        socket: FilePath | None = None,
+        role: Role = "agent",
+        host: str = NAME,
+        session: str | None = None,
+        command: Sequence[str] | None = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
+
+        socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
+        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
+        its sessions. session: a name under which a program that attaches again continues with what it has read.
+        command: starts the server, by default `python -m fileops` with this interpreter. The other parameters are
+        those of SetupOptions. Opening also raises AttachRefused.
+        Raises: ValueError, if an agent has a reviewer, which would never be asked.
+        """
+        chosen = Setup(**setup)
+        chosen = chosen.of_agent() if role == "agent" else chosen.of_editor()
+        launch = partial(
+            _attached.launch,
+            socket=None if socket is None else os.fspath(socket),
+            role=role,
+            host=host,
+            session=session,
+            roots=[os.path.abspath(folder) for folder in chosen.folders],
+            command=command,
+        )
+        return cls._opening(launch, chosen, parent_pid=os.getpid(), name=host)
+
+    @classmethod
+    def in_process(
+        cls,
+        *,
+        filesystem: "FileSystem | None" = None,
+        strategies: "Mapping[str, StrategyPlugin] | None" = None,
+        validators: "Mapping[str, ValidatorPlugin] | None" = None,
+        executor: "Executor | None" = None,
+        approver: "Approver | None" = None,
+        **setup: Unpack[SetupOptions],
+    ) -> Opening[Self]:
+        """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
+
+        filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
+        them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        validators: functions (file_path, before, after) -> reason or None; all of them run. The other parameters are
+        those of SetupOptions. Opening raises ValueError, if a name is taken by another function.
+        """
+        launch = partial(
+            _in_process.launch,
+            filesystem=filesystem,
+            strategies=strategies,
+            validators=validators,
+            executor=executor,
+            approver=approver,
+        )
+        return cls._opening(launch, Setup(**setup), parent_pid=None)
+
+    @classmethod
+    def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> Opening[Self]:
+        async def begin() -> Self:
+            client = cls(launch, setup, parent_pid=parent_pid, name=name)
+            await client._begin()
+            return client
+
+        return Opening(begin)

@@ -1,0 +1,163 @@
+"""The `details` of a result, as the daemon sends them: JSON objects with these keys."""
+
+from typing import Any, Literal, TypedDict
+
+
+class Nearest(TypedDict):
+    start_line: int
+    end_line: int
+    similarity: float
+    diff: str
+    differs_in: list[str]
+
+
+class EditStepDetails(TypedDict, total=False):
+    """The outcome of one step of a multi edit. A failed step has only `index` and `status`.
+
+    status: "ok", "failed" or "not_tried"; after a failure nothing was written, even for "ok". match_lines:
+    1-based, in the text that the step saw.
+    """
+
+    index: int
+    status: str
+    replacements: int
+    match: str
+    match_lines: list[int]
+
+
+class CorrectedStep(TypedDict):
+    """The strings that `correct_edit` proposed and that were used."""
+
+    edit_index: int
+    old_string: str
+    new_string: str
+
+
+class CommitDetails(TypedDict):
+    """How the change was committed, as in docs/PROTOCOL.md. `reason` says why not in the usual way."""
+
+    method: str
+    durability: str
+    reason: str | None
+
+
+class LineRange(TypedDict):
+    """A range of lines: 1-based, both ends included."""
+
+    start_line: int
+    end_line: int
+
+
+class Rebased(TypedDict):
+    """What others had changed in a file when an edit was applied to it nevertheless. `diff` is None if too long."""
+
+    changed_by: str
+    n_foreign_hunks: int
+    ranges: list[LineRange]
+    diff: str | None
+
+
+class RebasedOver(TypedDict):
+    """The changes of others over which an applied edit was rebased."""
+
+    changed_by: str
+    n_foreign_hunks: int
+
+
+class Relevance(TypedDict):
+    """Why the edit of a changed file was not rebased. `ranges` are the lines that others changed."""
+
+    reason: Literal["no_base", "format", "too_large", "near", "elsewhere", "no_match_now", "no_match_then", "count"]
+    ranges: list[LineRange]
+
+
+class Notice(TypedDict):
+    """A change of others in a file that the session has read. `diff` has no header; `truncated`: its first lines."""
+
+    file_path: str
+    changed_by: str
+    kind: Literal["modified", "unsaved", "edited", "gone"]
+    diff: str | None
+    truncated: bool
+
+
+class UndoneFile(TypedDict):
+    """An undone file. `ui_extra` is a UiExtra as JSON."""
+
+    file_path: str
+    undone: list[str]
+    edit_id: str | None
+    outcome: Literal["modified", "removed", "created"]
+    applied_to: Literal["disk", "buffer"]
+    ui_extra: dict[str, Any]
+
+
+class CoercedArgument(TypedDict):
+    """An argument of a lenient call that was not of the schema's type: its place, as given, and as it was read."""
+
+    path: str
+    given: Any
+    read_as: Any
+
+
+class Details(TypedDict, total=False):
+    """The structured facts of a result. The request and its outcome determine which of them are set."""
+
+    # of a read
+    start_line: int
+    end_line: int
+    total_lines: int | None
+    next_offset: int | None
+    n_lines_hidden: int
+    encoding: str
+    bom: bool
+    newline: str | None
+    size_bytes: int
+    mtime: float
+    source: Literal["disk", "buffer"]
+    document_version: int | None
+    text: str  # with `raw`
+    # of a shell command
+    exit_code: int | None
+    cwd: str
+    duration_s: float
+    n_output_bytes: int
+    truncated: bool
+    # of a read of an image
+    mime_type: str
+    width: int
+    height: int
+    n_frames: int
+    # of an edit
+    replacements: int
+    created: bool
+    applied_to: Literal["disk", "buffer"]
+    match: str | None
+    edit_index: int
+    match_lines: list[int]
+    nearest: Nearest | None
+    modified_by_user: bool
+    edit_id: str | None
+    edits: list[EditStepDetails]
+    corrected: list[CorrectedStep]
+    dry_run: bool
+    commit: CommitDetails
+    rebased: Rebased
+    coerced: list["CoercedArgument"]
+    original_text: str | None  # with `include_texts`, None over 1 MB
+    proposed_text: str | None
+    # on `modified_externally`
+    changed_by: str
+    diff_since_read: str | None
+    also_changed_by: str
+    relevance: Relevance
+    # on `validation_failed`
+    validator: str
+    reason: str
+    # of an undo
+    undone: list[str]
+    files: list[UndoneFile]
+    file_path: str
+    ranges: list[LineRange]
+    # of any result, with the option `notices`
+    notices: list[Notice]
