@@ -15,7 +15,7 @@ import pytest
 from clients.shared_daemon import place
 from fileops_client import FileOpsClient
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
-from support.examples import EXAMPLES, tutorial_programs
+from support.examples import EXAMPLES, guide_program, readme_program, tutorial_programs
 from support.patience import PATIENCE_S
 from support.peers import python_with
 from support.pictures import picture
@@ -105,14 +105,16 @@ def test_agent_edits_what_its_reviewer_accepts(program: str, project: Path, envi
 
 
 @pytest.mark.timeout(400)
-def test_agents_and_the_tutorial_are_accepted_by_a_strict_type_checker(tmp_path: Path) -> None:
+def test_agents_and_printed_programs_are_accepted_by_a_strict_type_checker(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "agents", tmp_path / "agents")
     (tmp_path / "tutorial").mkdir()
     for name, code in tutorial_programs().items():
         (tmp_path / "tutorial" / name).write_text(code)
+    (tmp_path / "readme.py").write_text(readme_program())
+    (tmp_path / "guide.py").write_text(guide_program())
     configuration = {
         "typeCheckingMode": "strict",
-        "include": ["agents", "tutorial"],
+        "include": ["agents", "tutorial", "readme.py", "guide.py"],
         "extraPaths": ["agents", str(ROOT / "clients" / "python"), str(ROOT / "server")],
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(configuration))

@@ -18,6 +18,22 @@ def example(name: str) -> ModuleType:
     return module
 
 
+def guide_program() -> str:
+    """The examples of the guide to the Python client, which continue each other, as one program."""
+    page = (EXAMPLES.parent / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
+    lines = [line for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) for line in code.splitlines()]
+    imports = [line for line in lines if line.startswith(("from ", "import "))]
+    body = [f"    {line}" for line in lines if line not in imports]
+    unused = "# pyright: reportUnusedVariable=false"  # they are for the reader
+    return "\n".join([unused, *imports, "async def main() -> None:", *body, ""])
+
+
+def readme_program() -> str:
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    return code
+
+
 def tutorial_programs() -> dict[str, str]:
     """The programs by the names that the page gives them."""
     return dict(re.findall(r"Save this as `(\w+\.py)`.*?```python\n(.*?)```", TUTORIAL, re.DOTALL))
