@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clients.shared_daemon import place
 from fileops_client import FileOpsClient
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
+from support.daemon_process import place
 from support.examples import EXAMPLES, guide_program, readme_program, tutorial_programs
 from support.patience import PATIENCE_S
 from support.peers import python_with
@@ -38,8 +38,8 @@ REVIEWED_AT_THE_TERMINAL = {"anthropic_agent", "pydantic_ai_agent"}
 
 @pytest.fixture
 def socket() -> Generator[str]:
-    with place() as path:
-        yield path
+    with place() as made:
+        yield str(made.socket)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`docs/tutorial/first-agent.md`, step by step, with the programs that it prints."""
 
 import asyncio
-import os
 import re
 import sys
 from collections.abc import AsyncGenerator, Generator
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.shared_daemon import place
+from support.daemon_process import place
 from support.examples import TUTORIAL, tutorial_programs
 from support.patience import PATIENCE_S
 
@@ -27,9 +26,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Generator[dict[str, str]]:
-    with place() as socket:
-        yield {**os.environ, "FILEOPS_SOCKET": socket, "XDG_STATE_HOME": str(tmp_path / "state")}
+def environment() -> Generator[dict[str, str]]:
+    with place() as made:
+        yield made.process_env
 
 
 class Terminal:

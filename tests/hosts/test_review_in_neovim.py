@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from clients import shared_daemon
 from clients.neovim.scene import NO_FLOATS, Scene, scene
 from clients.neovim.terminal import DARK, picture
 from clients.neovim.world import REPOSITORY, neovim
 from hosts.hosts import Place, codex_at
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
+from support.daemon_process import place_of_test
 from support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
@@ -25,8 +25,8 @@ IMAGES = REPOSITORY / "docs" / "images"
 
 @pytest.fixture
 def socket(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
-    with shared_daemon.surroundings(monkeypatch) as path:
-        yield path
+    with place_of_test(monkeypatch) as made:
+        yield str(made.socket)
 
 
 def shot(shop: Scene, name: str, folder: Path) -> None:
@@ -42,7 +42,7 @@ def shot(shop: Scene, name: str, folder: Path) -> None:
 def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> None:
     nvim = neovim("new", tmp_path)
     nvim.environment["HOME"] = str(tmp_path)
-    with scene(nvim, tmp_path, "--cmd", "set background=dark", shared=True) as shop:
+    with scene(nvim, tmp_path, "--cmd", "set background=dark") as shop:
         shop.terminal.keys("O", "# typed, and not saved", "Escape")
         shop.terminal.until("&modified")
         path, (old, new) = str(shop.cart), NO_FLOATS

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.patience import PATIENCE_S
 from support.rawclient import RawClient
 
@@ -97,6 +99,15 @@ def place() -> Generator[Place]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 made.wait_for_end(pid)
+
+
+@contextlib.contextmanager
+def place_of_test(monkeypatch: pytest.MonkeyPatch) -> Generator[Place]:
+    """A place that every program that the test starts finds by its environment."""
+    with place() as made:
+        for name, value in made.env.items():
+            monkeypatch.setenv(name, value)
+        yield made
 
 
 @contextlib.contextmanager

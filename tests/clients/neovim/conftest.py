@@ -4,11 +4,11 @@ from collections.abc import Generator
 
 import pytest
 
-from clients import shared_daemon
+from support.daemon_process import Place, place_of_test
 
 
 @pytest.fixture(autouse=True)
-def shared_socket(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
-    """The shared daemon of this test alone; `neovim()` hands its place on."""
-    with shared_daemon.surroundings(monkeypatch) as socket:
-        yield socket
+def shared(monkeypatch: pytest.MonkeyPatch) -> Generator[Place]:
+    """The place of a shared daemon for this test alone; `neovim()` hands it on."""
+    with place_of_test(monkeypatch) as made:
+        yield made

@@ -11,6 +11,7 @@ from clients.neovim.terminal import Terminal, terminal
 from clients.neovim.world import Neovim
 
 AGENT = Path(__file__).parent / "agent.lua"
+IS_SHARED = "luaeval('require(\"fileops.client.process\").state.shared ~= nil and 1 or 0')"
 CART = '''"""A cart and what it costs."""
 
 from dataclasses import dataclass
@@ -92,7 +93,6 @@ def scene(
     folder: Path,
     *arguments: str,
     approval_mode: str = "default",
-    shared: bool = False,
     agents_approval: str | None = None,
     columns: int = 116,
     rows: int = 46,
@@ -104,7 +104,7 @@ def scene(
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
-        "shared": shared,
+        "shared": nvim.shares_daemon,
         "server": {
             "approval_mode": approval_mode,
             "bash": True,
@@ -120,4 +120,5 @@ def scene(
         columns=columns, rows=rows,
     ) as running:  # fmt: skip
         running.until('luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
+        assert running.ask(IS_SHARED) == str(int(nvim.shares_daemon))
         yield Scene(terminal=running, cart=cart)

@@ -16,7 +16,6 @@ from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
 
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
-SHARED_SPECS = ["approval", "documents", "history", "process"]  # those in which the daemon's side matters most
 BROKEN_DAEMON = Path(__file__).parent / "broken_daemon.py"
 
 
@@ -25,11 +24,12 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
     return neovim(request.param, tmp_path)
 
 
-def run_spec(nvim: Neovim, spec: str, daemon: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", spec],
         cwd=REPOSITORY,
-        env=nvim.environment | {"FILEOPS_TEST_DAEMON": json.dumps(daemon)} | more,
+        env=nvim.environment
+        | {"FILEOPS_TEST_DAEMON": json.dumps(daemon), "FILEOPS_TEST_SHARED": "1" if nvim.shares_daemon else "0"},
         capture_output=True,
         text=True,
         timeout=180,
@@ -50,14 +50,6 @@ def test_spec(nvim: Neovim, spec: str) -> None:
     assert "# SKIP" not in done.stdout
     assert "\n1.." in done.stdout
     assert "\n1..0\n" not in done.stdout
-
-
-@pytest.mark.timeout(200)
-@pytest.mark.parametrize("spec", SHARED_SPECS)
-def test_spec_holds_with_a_shared_daemon(spec: str, tmp_path: Path) -> None:
-    done = run_spec(neovim("new", tmp_path), spec, [sys.executable, "-m", "fileops"], FILEOPS_TEST_SHARED="1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "# SKIP" not in done.stdout
 
 
 @pytest.mark.timeout(200)  # nine Neovims one after the other, on whatever machine
@@ -123,13 +115,13 @@ def test_nothing_is_loaded_before_it_is_used(nvim: Neovim) -> None:
     assert done.stdout == "fileops.commands"
 
 
-def test_the_daemon_ends_with_a_killed_neovim(nvim: Neovim, tmp_path: Path) -> None:
+def test_what_neovim_started_ends_with_it_when_it_is_killed(nvim: Neovim, tmp_path: Path) -> None:
     (tmp_path / "demo.txt").write_text("text\n")
     socket = str(tmp_path / "nvim.sock")
-    command = json.dumps([sys.executable, "-m", "fileops"])
+    settings = {"cmd": [sys.executable, "-m", "fileops"], "autostart": True, "shared": nvim.shares_daemon}
     editor_process = subprocess.Popen(
         [nvim.program, "--clean", "--headless", "-n", "--listen", socket, "--cmd", f"set rtp^={PLUGIN}",
-         "--cmd", f"lua vim.g.fileops = {{ cmd = vim.json.decode([=[{command}]=]), autostart = true, shared = false }}",
+         "--cmd", f"lua vim.g.fileops = vim.json.decode([=[{json.dumps(settings)}]=])",
          str(tmp_path / "demo.txt")],
         env=nvim.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
@@ -139,4 +131,4 @@ def test_the_daemon_ends_with_a_killed_neovim(nvim: Neovim, tmp_path: Path) -> N
     finally:
         editor_process.kill()
         editor_process.wait()
-    nvim.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "the daemon to end")
+    nvim.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "the process to end")

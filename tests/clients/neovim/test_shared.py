@@ -15,7 +15,6 @@ from fileops_client import FileOpsClient, ToolResult
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
-SHARED = "luaeval('require(\"fileops.client.process\").state.shared ~= nil and 1 or 0')"
 PID = "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"
 T = TypeVar("T")
 
@@ -35,9 +34,8 @@ def edit(agent: FileOpsClient, shop: Scene, step: tuple[str, str]) -> "asyncio.T
 
 
 async def test_agent_outside_sees_unsaved_text_and_is_reviewed_by_name(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, shared=True) as shop:
+    with scene(nvim, tmp_path) as shop:
         terminal = shop.terminal
-        assert terminal.ask(SHARED) == "1"
         terminal.keys("O", "# typed, and not saved", "Escape")
         terminal.until("&modified")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -76,7 +74,7 @@ async def test_agent_outside_sees_unsaved_text_and_is_reviewed_by_name(nvim: Neo
 
 
 async def test_edit_from_outside_of_a_closed_file_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, shared=True, agents_approval="yolo") as shop:
+    with scene(nvim, tmp_path, agents_approval="yolo") as shop:
         other = shop.cart.parent / "other.py"
         other.write_text("one = 1\ntwo = 2\n")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -88,7 +86,7 @@ async def test_edit_from_outside_of_a_closed_file_is_shown_and_marked(nvim: Neov
 
 
 async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, shared=True) as shop:
+    with scene(nvim, tmp_path) as shop:
         pid = int(shop.terminal.ask(PID))
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))

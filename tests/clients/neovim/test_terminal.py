@@ -141,7 +141,7 @@ def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.until("bufname() =~# 'command'")
         shop.cancel(last)
         assert shop.result(last) == "error -32800"
-        shop.terminal.shows("taken back")
+        shop.terminal.shows("nothing of it was done")
         shop.terminal.keys("a")
         shop.terminal.until(f"{ONE_WINDOW} && bufname() ==# 'cart.py' && mode() ==# 'n'")
         assert built.read_text() == "once\nmore\nmore\n"
@@ -307,7 +307,7 @@ def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path
             shop.terminal.until("mode() ==# 'n' && bufname() =~# 'fileops://review'")
             assert shop.result_now(second) == ""
             assert not (shop.cart.parent / "second").exists()
-            if "taken back" in shop.terminal.text():
+            if "nothing of it was done" in shop.terminal.text():
                 shop.terminal.keys("q")
             shop.terminal.shows("touch second")
             shop.terminal.keys("r")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.places import editor
-from clients.shared_daemon import SOCKET
 from support.patience import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[3]
@@ -18,11 +17,15 @@ BOUND_S = PATIENCE_S  # of a wait; each ends with its condition
 
 @dataclass(frozen=True, kw_only=True)
 class Neovim:
-    """name: "floor" or "new". environment: with homes of its own, so that nobody's configuration is read."""
+    """name: "floor" or "new". environment: with homes of its own, so that nobody's configuration is read.
+
+    shares_daemon: the oldest Neovim runs with private daemons, the newest with a shared one.
+    """
 
     name: str
     program: str
     environment: dict[str, str]
+    shares_daemon: bool
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -56,5 +59,6 @@ def neovim(name: str, home: Path) -> Neovim:
     homes = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NVIM", "VIM", "FILEOPS_"))}
     log = {"FILEOPS_LOG": str(home / "fileops.log"), "NVIM_LOG_FILE": str(home / "nvim.log")}
-    socket = {SOCKET: os.environ.get(SOCKET, str(home / "s.sock"))}
-    return Neovim(name=name, program=program, environment=kept | homes | log | socket)
+    socket = {"FILEOPS_SOCKET": os.environ.get("FILEOPS_SOCKET", str(home / "s.sock"))}
+    environment = kept | homes | log | socket
+    return Neovim(name=name, program=program, environment=environment, shares_daemon=name == "new")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient, Opening
-from support.daemon_process import Place, place
+from support.daemon_process import Place, place_of_test
 
 Start = Callable[..., Opening[FileOpsClient]]
 
@@ -14,9 +14,7 @@ Start = Callable[..., Opening[FileOpsClient]]
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """The place of a shared daemon that ends with the test."""
-    with place() as made:
-        for name, value in made.env.items():
-            monkeypatch.setenv(name, value)
+    with place_of_test(monkeypatch) as made:
         yield made
 
 
