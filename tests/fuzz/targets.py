@@ -13,7 +13,7 @@ from fileops.api.requests import REQUESTS
 from fileops.core import splices as splicing
 from fileops.core.plan import execute, plan, valid
 from fileops.core.text import decode, detect_format, is_binary
-from fileops.core.window import WindowReader
+from fileops.core.windows.numbered import WindowReader
 from fileops.lsp.params import STANDARD_PARAMS
 from fileops.model.edits import Edit
 from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch, TooManyChars

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fileops.core.text import count_lines, decode
-from fileops.core.window import WindowReader
+from fileops.core.windows.numbered import WindowReader
 from fileops.model.errors import TooManyChars
 from fileops.model.files import TextFormat
 from fileops.model.results import Window

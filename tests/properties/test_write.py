@@ -4,9 +4,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fileops.core.plan import plan_write
-from fileops.core.raw_window import RawReader
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, to_lf
+from fileops.core.windows.raw import RawReader
 from fileops.model.files import TextFormat
 from support.core_models import LIMITS, awkward_texts, formats, missing_snapshot, snapshot_of, text_of
 

@@ -11,10 +11,10 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
-from fileops.core.raw_window import RawReader
 from fileops.core.roots import Roots
 from fileops.core.text import newline_of, rfind_aligned
-from fileops.core.window import WindowReader
+from fileops.core.windows.numbered import WindowReader
+from fileops.core.windows.raw import RawReader
 from fileops.model.digest import CHUNK_BYTES, Hasher, content_digest
 from fileops.model.errors import (
     BinaryFile,

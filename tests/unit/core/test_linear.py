@@ -25,7 +25,7 @@ from fileops.core.matching.exact import find
 from fileops.core.matching.nearest import nearest
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
-from fileops.core.window import WindowReader
+from fileops.core.windows.numbered import WindowReader
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.fs.overlay.text_edits import document_edits
 from fileops.model.edits import Edit, Splice

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from fileops.core.window import WindowReader
+from fileops.core.windows.numbered import WindowReader
 from fileops.model.errors import TooManyChars
 from fileops.model.files import TextFormat
 from fileops.model.results import Window

@@ -19,11 +19,13 @@ from stat import S_IFREG
 
 from fileops.core import splices as core_splices
 from fileops.fs.os_errors import translating
-from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
+from fileops.fs.remote.backend import Backend, Entry, Staged
+from fileops.fs.remote.folders import make_folders
+from fileops.fs.remote.paths import RemotePaths, require_possible
+from fileops.fs.remote.stream import RemoteStream
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
-    ConnectionFailed,
     FileMissing,
     FileOpsError,
     IsDirectory,
@@ -31,44 +33,13 @@ from fileops.model.errors import (
     NotRegularFile,
     OutsideRoots,
 )
-from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
+from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
-_MAX_NAME_BYTES = 255
 N_CHECKS = 8  # of each step of a path
-
-
-class RemoteStream:
-    """See ports.ContentStream."""
-
-    source: Source = "disk"
-    version: int | None = None
-    encoding: str | None = None
-
-    def __init__(self, path: str, reader: Reader, stamp: Stamp) -> None:
-        self._path, self._reader = path, reader
-        self.stamp = stamp
-        self.taken_ns = stamp.mtime_ns
-
-    def read(self, max_bytes: int) -> bytes:
-        with translating(self._path):
-            return self._reader.read(max_bytes)
-
-    def seek(self, offset_bytes: int) -> None:
-        self._reader.seek(offset_bytes)
-
-    def __enter__(self) -> "RemoteStream":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        with suppress(OSError, ConnectionFailed):  # nothing was written
-            self._reader.close()
 
 
 class RemoteFileSystem:
@@ -76,9 +47,9 @@ class RemoteFileSystem:
 
     def __init__(self, prefix: str, base: str, backend: Backend) -> None:
         self.prefix = prefix
-        self._base = posixpath.normpath(base)
+        self._paths = paths = RemotePaths(prefix, base)
         self._backend = backend
-        self._dev = zlib.crc32(f"{backend.label} {self._base}".encode("utf-8", "surrogateescape"))
+        self._dev = zlib.crc32(f"{backend.label} {paths.base}".encode("utf-8", "surrogateescape"))
         self._locks = LockTable()
 
     @property
@@ -89,7 +60,7 @@ class RemoteFileSystem:
     def ssh_host(self, path: str) -> tuple[list[str], str] | None:
         """Return the ssh command up to the host, and the path there; None if commands cannot be run there."""
         command = self._backend.ssh_command()
-        return None if command is None else (command, self._far(path))
+        return None if command is None else (command, self._paths.far(path))
 
     # --- paths ------------------------------------------------------------------------------------------------
 
@@ -97,47 +68,27 @@ class RemoteFileSystem:
         """Return the canonical path. `..` is applied before links; before the first connection no links are known."""
         if not path.startswith("/"):
             raise NotAbsolute(path=path)
-        _require_possible(path)
-        far = self._far(posixpath.normpath("/" + path.lstrip("/")))
+        require_possible(path)
+        far = self._paths.far(posixpath.normpath("/" + path.lstrip("/")))
         if not self._backend.was_reached:
-            return self._near(far)
+            return self._paths.near(far)
         n_links = 0
         with translating(path):
             while True:
-                steps = self._steps(far)
+                steps = self._paths.steps(far)
                 entries = self._backend.stat_many(steps)
                 link = next(
                     (at for at, entry in zip(steps, entries, strict=True) if entry and entry.kind == "link"), None
                 )
                 if link is None:
-                    return self._near(far)
+                    return self._paths.near(far)
                 n_links += 1
                 if n_links > _MAX_LINKS:
                     raise OSError(errno.EIO, os.strerror(errno.ELOOP))
                 target = posixpath.join(posixpath.dirname(link), self._backend.link_target(link))
                 far = posixpath.normpath(target + far[len(link) :])
-                if far != self._base and not far.startswith(self._below_base()):
+                if not self._paths.has(far):
                     raise OutsideRoots(path=path)
-
-    def _below_base(self) -> str:
-        return self._base.rstrip("/") + "/"
-
-    def _far(self, path: str) -> str:
-        """Return the remote path of a normalized local path. Raises: OutsideRoots."""
-        if path == self.prefix:
-            return self._base
-        if not path.startswith(self.prefix + "/"):
-            raise OutsideRoots(path=path)
-        return self._below_base() + path[len(self.prefix) + 1 :]
-
-    def _near(self, far: str) -> str:
-        return self.prefix if far == self._base else f"{self.prefix}/{far[len(self._below_base()) :]}"
-
-    def _steps(self, far: str) -> list[str]:
-        """Return the folders below the base, topmost first, and the path; only the base if it is the path."""
-        names = far[len(self._below_base()) :].split("/") if far != self._base else []
-        steps = [self._below_base() + "/".join(names[: i + 1]) for i in range(len(names))]
-        return steps or [self._base]
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -151,10 +102,10 @@ class RemoteFileSystem:
             before = self._entry(path)
             if before is None:
                 raise FileMissing
-            reader = self._backend.open(self._far(path))
+            reader = self._backend.open(self._paths.far(path))
             stream = RemoteStream(path, reader, self._stamp(reader.entry))
             try:
-                self._require_in_place(self._far(path), reader.entry, before)
+                self._require_in_place(self._paths.far(path), reader.entry, before)
             except BaseException:
                 stream.close()
                 raise
@@ -173,13 +124,13 @@ class RemoteFileSystem:
 
     def _content(self, path: str, before: Entry) -> bytes:
         """Read the whole content. Raises: FileNotFoundError, PathMoved."""
-        data, opened = self._backend.read(self._far(path))
-        self._require_in_place(self._far(path), opened, before)
+        data, opened = self._backend.read(self._paths.far(path))
+        self._require_in_place(self._paths.far(path), opened, before)
         return data
 
     def _entry(self, path: str) -> Entry | None:
         """Return the entry of a file, None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
-        entries = self._backend.stat_many(self._steps(self._far(path)))
+        entries = self._backend.stat_many(self._paths.steps(self._paths.far(path)))
         if any(entry is not None and entry.kind == "link" for entry in entries):
             raise PathMoved(path=path)
         if any(entry is None or entry.kind != "folder" for entry in entries[:-1]):
@@ -200,15 +151,15 @@ class RemoteFileSystem:
         """
         if not self._backend.has_links:
             return
-        paths = self._steps(far) * N_CHECKS
+        paths = self._paths.steps(far) * N_CHECKS
         random.shuffle(paths)
         for path, entry in zip(paths, self._backend.stat_many(paths), strict=True):
             if entry is None or entry.kind != ("file" if path == far else "folder"):
-                raise PathMoved(path=self._near(far))
+                raise PathMoved(path=self._paths.near(far))
             if path == far and not (
                 _rights(opened) == _rights(entry) and _age(before) <= _age(opened) <= _age(entry)
             ):  # fmt: skip
-                raise PathMoved(path=self._near(far))
+                raise PathMoved(path=self._paths.near(far))
 
     def _stamp(self, entry: Entry) -> Stamp:
         return Stamp(
@@ -251,7 +202,7 @@ class RemoteFileSystem:
             hooks.before()
             with translating(path):
                 self._require_same(snapshot)
-                self._backend.remove(self._far(path))
+                self._backend.remove(self._paths.far(path))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
             report = CommitReport(method="delete", durability="not_synced")
             return _finished(Committed(snapshot=gone, report=report), hooks)
@@ -263,7 +214,7 @@ class RemoteFileSystem:
         def require_in_place(far: str, opened: Entry) -> None:
             self._require_in_place(far, opened, opened)
 
-        return self._backend.stage(self._far(path), data, like, require_in_place)
+        return self._backend.stage(self._paths.far(path), data, like, require_in_place)
 
     def _require_same(self, snapshot: Snapshot) -> Entry:
         """Return the entry if the file has the snapshot's content. Checks for links last. Raises: Stale, PathMoved."""
@@ -284,7 +235,7 @@ class RemoteFileSystem:
                 if self._entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
-                self._make_folders(path, undo)
+                make_folders(self._backend, self._paths.steps(self._paths.far(path))[:-1], path, undo)
                 with self._moved_if_missing(path):
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
@@ -304,7 +255,7 @@ class RemoteFileSystem:
         try:
             yield
         except FileNotFoundError as error:
-            if not self._backend.has_links or len(self._steps(self._far(path))) == 1:
+            if not self._backend.has_links or len(self._paths.steps(self._paths.far(path))) == 1:
                 raise  # the mapped folder itself is missing
             raise PathMoved(path=path) from error
 
@@ -314,30 +265,6 @@ class RemoteFileSystem:
             if (entry := self._entry(path)) is not None:
                 return entry
         return Entry(kind="file", size_bytes=size_bytes)
-
-    def _make_folders(self, path: str, undo: ExitStack) -> None:
-        """Make the missing folders. `undo` removes those that are still empty."""
-        folders = self._steps(self._far(path))[:-1]
-        for folder, entry in zip(folders, self._backend.stat_many(folders), strict=True):
-            if entry is not None and entry.kind == "link":
-                raise PathMoved(path=path)
-            if entry is not None and entry.kind != "folder":
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-            if entry is None:
-                with suppress(FileExistsError):
-                    self._backend.make_folder(folder)
-                    undo.callback(self._try_to_remove, folder)
-
-    def _try_to_remove(self, folder: str) -> None:
-        """Remove a folder that we made. If it is missing, a folder above it was moved and may return."""
-        for _ in range(MAX_REMOVALS if self._backend.has_links else 1):
-            try:
-                return self._backend.remove_folder(folder)
-            except FileNotFoundError:
-                continue
-            except (OSError, ConnectionFailed):
-                return None
-        return None
 
     def _committed(self, path: str, data: bytes, entry: Entry, report: CommitReport) -> Committed:
         stamp = self._stamp(entry)
@@ -361,13 +288,3 @@ def _age(entry: Entry) -> tuple[int, int]:
 def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
     hooks.after(committed)
     return committed
-
-
-def _require_possible(path: str) -> None:
-    """Raise FileMissing for a name that no file can have."""
-    try:
-        raw = os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise FileMissing from error
-    if b"\0" in raw or any(len(name) > _MAX_NAME_BYTES for name in raw.split(b"/")):
-        raise FileMissing

@@ -4,7 +4,6 @@ Memory is bounded by the limits and not by the file: of a line only the shown pa
 counted. Knows nothing of files; the caller opens, feeds and stops.
 """
 
-import codecs
 from collections.abc import Sequence
 
 from fileops.core.text import (
@@ -19,6 +18,7 @@ from fileops.core.text import (
     nth_line_end,
     style_of,
 )
+from fileops.core.windows.long_lines import LongLine, cut_length, has_long_line
 from fileops.model.errors import TooManyChars
 from fileops.model.files import TextFormat
 from fileops.model.results import Window
@@ -49,7 +49,7 @@ class WindowReader:
         self._line = start_line  # the line that the next byte belongs to
         self._pending = b""  # of an unfinished line or code unit
         self._has_begun_line = False  # a byte of the current line was skipped
-        self._long: _LongLine | None = None
+        self._long: LongLine | None = None
         self._shown: list[str] = []  # numbered, a newline before each line; pieces of one or more lines
         self._n_shown = 0
         self._n_selected = 0
@@ -176,7 +176,7 @@ class WindowReader:
                 return
         rest = data[at:]
         if len(rest) > _LONG_LINE_BYTES:
-            self._long = _LongLine(fmt, self._limits.max_line_chars)
+            self._long = LongLine(fmt, self._limits.max_line_chars)
             self._long.feed(rest)
         else:
             self._pending = rest + self._pending
@@ -205,7 +205,7 @@ class WindowReader:
             block = block.replace("\r\n", "\n")
         lines = block.split("\n")
         lines.pop()
-        if _has_long_line(block, max_chars):
+        if has_long_line(block, max_chars):
             self._has_cut_line = True
             lines = [cut(line, max_chars) for line in lines]
             self._n_chars += sum(map(len, lines)) + len(lines)
@@ -226,8 +226,8 @@ class WindowReader:
         if "\r" in text:
             self._n_crlf += text.count("\r\n")
             text = text.replace("\r\n", "\n")
-        if _has_long_line(text, max_chars):
-            self._n_chars += sum(_cut_length(len(line), max_chars) for line in text.split("\n")) + n_lines
+        if has_long_line(text, max_chars):
+            self._n_chars += sum(cut_length(len(line), max_chars) for line in text.split("\n")) + n_lines
         else:
             self._n_chars += len(text)
         self._line += n_lines
@@ -246,7 +246,7 @@ class WindowReader:
     def _add_line(self, head: str, n_chars: int) -> None:
         """Add a line by its shown part and the number of its characters."""
         max_chars = self._limits.max_line_chars
-        self._n_chars += _cut_length(n_chars, max_chars) + 1
+        self._n_chars += cut_length(n_chars, max_chars) + 1
         if self._n_shown < self._max_shown:
             if n_chars > max_chars:
                 self._has_cut_line = True
@@ -277,55 +277,9 @@ class WindowReader:
             self._add_line(line[: self._limits.max_line_chars], len(line))
 
 
-class _LongLine:
-    """The head and the length of a line that is too long to keep."""
-
-    def __init__(self, fmt: TextFormat, max_chars: int) -> None:
-        self._decoder = codecs.getincrementaldecoder(fmt.encoding)("replace")
-        self._max_chars = max_chars
-        self._head = ""
-        self._n_chars = 0
-        self._ends_in_return = False
-
-    def feed(self, data: bytes) -> None:
-        self._add(self._decoder.decode(data))
-
-    def finish(self, *, ends_in_newline: bool) -> tuple[bool, str, int]:
-        """Return whether the line ends in CRLF, its head, and its length in characters."""
-        self._add(self._decoder.decode(b"", final=True))
-        is_crlf = ends_in_newline and self._ends_in_return
-        n_chars = self._n_chars - is_crlf
-        return is_crlf, self._head[: min(n_chars, self._max_chars)], n_chars
-
-    def _add(self, text: str) -> None:
-        if not text:
-            return
-        if len(self._head) < self._max_chars:
-            self._head += text[: self._max_chars - len(self._head)]
-        self._n_chars += len(text)
-        self._ends_in_return = text.endswith("\r")
-
-
 def _numbers(first: int, n_lines: int) -> Sequence[str]:
     end = first + n_lines
     return _NUMBERS[first:end] if end <= len(_NUMBERS) else [f"\n{n:>6}→" for n in range(first, end)]
-
-
-def _has_long_line(text: str, max_chars: int) -> bool:
-    """Return whether any line has more than `max_chars` characters, in steps of up to that many."""
-    at = 0
-    while len(text) - at > max_chars:
-        newline = text.rfind("\n", at, at + max_chars + 1)
-        if newline < 0:
-            return True
-        at = newline + 1
-    return False
-
-
-def _cut_length(n_chars: int, max_chars: int) -> int:
-    if n_chars <= max_chars:
-        return n_chars
-    return max_chars + len(cut_notice(n_chars - max_chars))
 
 
 def _after_last_newline(data: bytes, fmt: TextFormat, at: int) -> int:
