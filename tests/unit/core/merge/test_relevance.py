@@ -168,6 +168,23 @@ def test_equal_lines_count_at_each_place_where_they_may_have_been_inserted() -> 
     assert reason_of(longer, blanks, edit("tail", "mine")) == "near"
 
 
+@pytest.mark.parametrize(("n_between", "reason"), [(3, "near"), (4, None)])
+def test_equal_lines_count_up_to_the_last_of_them(n_between: int, reason: str | None) -> None:
+    between = [b"%d\n" % number for number in range(n_between)]
+    for order in (1, -1):
+        base, present = (b"".join([b"edge\n", *[b"\n"] * n, *between, b"end\n"][::order]) for n in (8, 9))
+        outcome = replanned(base, present, edit("end", "mine"))
+        assert (outcome.reason if isinstance(outcome, Relevance) else None) == reason
+
+
+def test_very_long_repetition_counts_as_a_whole() -> None:
+    """It would take too long to find out which of its lines may have been deleted."""
+    block = numbered(400)
+    base = b"head\n" + block * 3 + b"end\n"
+    assert reason_of(base, b"head\n" + block * 2 + b"end\n", edit("head", "mine")) == "near"
+    assert reason_of(base, b"head\n" + block * 2 + b"end\n", edit("end", "mine")) == "near"
+
+
 def test_change_that_may_have_been_made_further_down_counts_there() -> None:
     """Line 1 deleted and line 5 changed, or also: line 5 deleted, and an equal line inserted above the edit."""
     base, present = b"a\nc\nc\nc\nc\na\na\na\nc\n", b"c\nc\nc\na\na\na\na\nc\n"
@@ -200,6 +217,12 @@ def test_own_edit_is_shown_and_the_change_of_others_stays_unseen() -> None:
     present = with_line(5, b"theirs\n")
     at = present.index(b"line 10")
     assert shown_after(LINES, present, [Splice(at, at + 7, b"mine")]) == with_line(10, b"mine\n")
+
+
+def test_own_edit_of_a_line_that_was_not_shown_does_not_show_it() -> None:
+    present = with_line(10, b"theirs\n")
+    at = present.index(b"theirs")
+    assert shown_after(LINES, present, [Splice(0, 4, b"mine"), Splice(at, at + 6, b"mine")]) == LINES
 
 
 @pytest.mark.parametrize(
