@@ -1,4 +1,4 @@
-"""What every FileSystem promises (fileops/ports.py), on all of them."""
+"""What every FileSystem promises (fileops/ports/files.py), on all of them."""
 
 import threading
 from typing import Any

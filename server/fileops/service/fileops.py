@@ -32,7 +32,7 @@ from fileops.service.sessions import OpenSession
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
-from fileops.tracking.freshness import TrackedFile
+from fileops.tracking.reports import TrackedFile
 
 if TYPE_CHECKING:
     from fileops.service.commands import CommandRunner

@@ -23,7 +23,8 @@ from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
 from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.tracking.content_cache import MAX_BASE_BYTES
-from fileops.tracking.freshness import Conflict, Freshness
+from fileops.tracking.freshness import Freshness
+from fileops.tracking.reports import Conflict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,49 +6,23 @@ that of the registry, and no file is touched under the latter.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
-
-from msgspec import Struct
 
 from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
-from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally, NotRead
-from fileops.model.events import DidConflict
-from fileops.model.files import Base, Committed, Snapshot, Source, StaleReason, Stamp
-from fileops.model.internal_errors import PathMoved, Stale
+from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
+from fileops.model.files import Base, Committed, Snapshot, Source, Stamp
+from fileops.model.internal_errors import Stale
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
-from fileops.tracking.checker import FreshnessChecker, moved_by_stat, reason_of
-from fileops.tracking.content_cache import diff_between
+from fileops.tracking.checker import FreshnessChecker, moved_by_stat
 from fileops.tracking.foreign_changes import ForeignChanges
 from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
+from fileops.tracking.refusals import Refusals, name_of, source_of
 from fileops.tracking.registry import TrackerRegistry
+from fileops.tracking.reports import Conflict, TrackedFile, conflicts, tracked_files
 from fileops.tracking.watches import FolderWatchMaker
-
-
-class TrackedFile(Struct, frozen=True, kw_only=True):
-    """One line of `fileops/tracked`. Times in seconds since the epoch."""
-
-    file_path: str
-    state: Literal["fresh", "stale"]
-    reason: StaleReason | None
-    read_at: float
-    mtime: float
-    size_bytes: int
-
-
-class Conflict(Struct, frozen=True, kw_only=True):
-    """A file that is no longer what the session read. Times in seconds, size_diff in bytes; None if it is gone."""
-
-    file_path: str
-    reason: StaleReason
-    source: str
-    last_read: float
-    last_modified: float
-    current_modified: float | None
-    size_diff: int | None
 
 
 class Freshness:
@@ -70,11 +44,11 @@ class Freshness:
         open_watch: None for no watcher (the sweep alone). moved: a cheap way to find which of many files have changed,
         by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content decides.
         """
-        self._fs, self._events, self._clock = fs, events, clock
+        self._fs, self._clock = fs, clock
         self._moved = moved or partial(moved_by_stat, fs)
         self._monitor = FileMonitor(
             check=self.check,
-            each_sweep=self._check_links,
+            each_sweep=lambda: self._checker.check_links(),  # noqa: PLW0108  # it is made below
             moved=self._moved,
             on_health=events.publish,
             open_watch=open_watch,
@@ -84,6 +58,7 @@ class Freshness:
         self._registry = TrackerRegistry(self._monitor, events, clock)
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
         self._checker = FreshnessChecker(fs, self._registry, clock, mode=checked, is_open=is_open)
+        self._refusals = Refusals(self._registry, events)
         self.is_open = is_open
         self.foreign_changes = ForeignChanges(fs, self._registry)
         self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
@@ -155,7 +130,7 @@ class Freshness:
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
             is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
             shown=None if shown is None else content_digest(shown),
-            stale_source="external" if shown is None else _source_of(changed_by),
+            stale_source="external" if shown is None else source_of(changed_by),
         )  # fmt: skip
         self._registry.record_write(
             session_id, snapshot.path, seen, snapshot.data,
@@ -220,7 +195,7 @@ class Freshness:
                 if not is_known(seen, snapshot):
                     if self._checker.is_outdated(seen, snapshot):
                         raise Stale(path=path)
-                    raise self._conflict(session_id, seen, snapshot, dry_run=dry_run)
+                    raise self._refusals.refusal(session_id, seen, snapshot, dry_run=dry_run)
         if not dry_run and snapshot.stamp is not None:
             self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
 
@@ -250,7 +225,9 @@ class Freshness:
     def changed_by(self, session_id: str, snapshot: Snapshot) -> str:
         """Who changed the file since the session read it: "external", "buffer" or a session. Raises: NotRead."""
         seen = self.require_tracked(session_id, snapshot.path)
-        return self._last_changed_by(snapshot) if seen.digest != snapshot.digest else _name_of(seen.stale_source)
+        return (
+            self._refusals.last_changed_by(snapshot) if seen.digest != snapshot.digest else name_of(seen.stale_source)
+        )
 
     def refusal(
         self, session_id: str, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
@@ -261,7 +238,7 @@ class Freshness:
             knows_all = seen.shown is None and self._knows(seen, snapshot)
             if knows_all or self._checker.is_outdated(seen, snapshot):  # it has read or written since
                 raise Stale(path=snapshot.path)
-            return self._conflict(session_id, seen, snapshot, dry_run=dry_run, relevance=relevance)
+            return self._refusals.refusal(session_id, seen, snapshot, dry_run=dry_run, relevance=relevance)
 
     def _knows(self, seen: ReadRecord, snapshot: Snapshot) -> bool:
         """Whether the snapshot is what the session knew last: equal bytes suffice."""
@@ -274,84 +251,22 @@ class Freshness:
                 self.note_missing(session_id, snapshot.path)
             raise FileMissing
 
-    def _last_changed_by(self, snapshot: Snapshot) -> str:
-        if snapshot.is_typed:
-            return "buffer"
-        return self._registry.writer(snapshot.path, snapshot.stamp) or "external"
-
-    def _conflict(
-        self,
-        session_id: str,
-        seen: ReadRecord,
-        snapshot: Snapshot,
-        *,
-        dry_run: bool,
-        relevance: Relevance | None = None,
-    ) -> ModifiedExternally:
-        """The error for the caller; unless it is a dry run, the other clients are notified too."""
-        path, stamp = snapshot.path, snapshot.stamp
-        is_unseen = seen.digest == snapshot.digest and seen.shown is not None
-        changed_by = _name_of(seen.stale_source) if is_unseen else self._last_changed_by(snapshot)
-        if not dry_run:
-            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), _source_of(changed_by))
-            self._events.publish(
-                DidConflict(
-                    file_path=seen.given_path,
-                    session_id=session_id,
-                    last_read=seen.read_ns / 1e9,
-                    last_modified=seen.stamp.mtime_ns / 1e9,
-                    current_modified=stamp.mtime_ns / 1e9 if stamp is not None else None,
-                    size_diff=(len(snapshot.data) if stamp is None else stamp.size_bytes) - seen.stamp.size_bytes,
-                )
-            )
-        first_changed_by = _name_of(seen.stale_source) if seen.stale is not None else changed_by
-        base = self._registry.content(seen.shown or seen.digest)
-        return ModifiedExternally(
-            changed_by=changed_by,
-            diff_since_read=None if base is None else diff_between(base, snapshot.data, seen.given_path),
-            also_changed_by=first_changed_by if first_changed_by != changed_by else None,
-            relevance=relevance,
-        )
-
     # --- what is tracked -------------------------------------------------------------------------------------
 
     def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """In the order of first reading. Stats the files, so call it in a worker thread."""
-        files = [(path, seen.stamp) for path, seen in self._registry.of_session(session_id)]
-        for path in self._moved(files):
-            self.check(path)
-        return tuple(
-            TrackedFile(
-                file_path=seen.given_path,
-                state="fresh" if seen.stale is None else "stale",
-                reason=seen.stale,
-                read_at=seen.read_ns / 1e9,
-                mtime=seen.stamp.mtime_ns / 1e9,
-                size_bytes=seen.stamp.size_bytes,
-            )
-            for _, seen in self._registry.of_session(session_id)
-        )
+        self._check_all(session_id)
+        return tracked_files(self._registry, session_id)
 
     def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
         """What has changed since the session read it. Stats the files, as `tracked` does."""
-        self.tracked(session_id)
-        stale = ((path, seen) for path, seen in self._registry.of_session(session_id) if seen.stale is not None)
-        return tuple(self._conflict_at(path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
+        self._check_all(session_id)
+        return conflicts(self._fs, self._registry, session_id)
 
-    def _conflict_at(self, path: str, seen: ReadRecord, reason: StaleReason) -> Conflict:
-        try:
-            stamp = self._fs.stat(path)
-        except (FileOpsError, PathMoved):
-            stamp = None
-        return Conflict(
-            file_path=seen.given_path,
-            reason=reason,
-            source=seen.stale_source,
-            last_read=seen.read_ns / 1e9,
-            last_modified=seen.stamp.mtime_ns / 1e9,
-            current_modified=None if stamp is None else stamp.mtime_ns / 1e9,
-            size_diff=None if stamp is None else stamp.size_bytes - seen.stamp.size_bytes,
-        )
+    def _check_all(self, session_id: str) -> None:
+        files = [(path, seen.stamp) for path, seen in self._registry.of_session(session_id)]
+        for path in self._moved(files):
+            self.check(path)
 
     def paths_of(self, session_id: str, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""
@@ -382,15 +297,3 @@ class Freshness:
     def sweep(self) -> None:
         """Check all files now, in the calling thread."""
         self._monitor.sweep_now()
-
-    def _check_links(self) -> None:
-        self._checker.check_links()
-
-
-def _source_of(changed_by: str) -> str:
-    """As `ReadRecord.stale_source` has it."""
-    return changed_by if changed_by in {"buffer", "external"} else f"session:{changed_by}"
-
-
-def _name_of(source: str) -> str:
-    return source.removeprefix("session:")

@@ -1,4 +1,4 @@
-"""FileSystem of the local disk (see ports.py). It translates OSErrors and chooses how a change is committed.
+"""FileSystem of the local disk (see ports/files.py). It translates OSErrors and chooses how a change is committed.
 
 Only `resolve` follows links. All other decisions are made on the file that was opened.
 """

@@ -1,4 +1,4 @@
-"""FileSystem of a remote folder under a local path prefix (see ports.py).
+"""FileSystem of a remote folder under a local path prefix (see ports/files.py).
 
 Remote stamps prove little: another clock, whole seconds, no inode. So each is recorded as taken at its own mtime. This
 makes it racy for ever, and the content decides. The compare and the rename are two steps, between which another client

@@ -1,4 +1,4 @@
-"""Ports: the Protocols between the service and its adapters.
+"""Ports to files: FileSystem with its streams and commits, and the watch of folders.
 
 A FileSystem is synchronous. All of it but `try_open_cached` is called in worker threads. Paths, except those given to
 `try_open_cached` and `resolve`, are canonical: absolute, without a symlink in any component. A FileSystem follows no
@@ -6,17 +6,12 @@ symlink (`PathMoved`), so a decision about a canonical path holds for the file t
 to `FileOpsError`s.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from fileops.model.approval import ApprovalRequest, Correction, CorrectionRequest, Decision
-from fileops.model.documents import BufferEdit, DocumentChange
-from fileops.model.edits import Plan, Splice
-from fileops.model.events import Event
+from fileops.model.edits import Splice
 from fileops.model.files import Committed, Snapshot, Source, Stamp
-from fileops.model.history import AppliedEdit
-from fileops.model.requests import CommandRequest
 
 
 class ContentStream(Protocol):
@@ -132,88 +127,6 @@ class FileSystem(Protocol):
         ...
 
 
-class Approver(Protocol):
-    @property
-    def can_ask(self) -> bool:
-        """Whether the client can ask its user."""
-        ...
-
-    async def decide(self, question: ApprovalRequest) -> Decision:
-        """Ask the user. Cancelling the call withdraws the request."""
-        ...
-
-
-class Corrector(Protocol):
-    @property
-    def can_ask(self) -> bool:
-        """Whether the client proposes corrections."""
-        ...
-
-    async def correct(self, request: CorrectionRequest) -> Correction | None:
-        """Ask for a proposal; None if there is none in time. Cancelling the call withdraws the request."""
-        ...
-
-
-class EventSink(Protocol):
-    def publish(self, event: Event) -> None:
-        """Publish from any thread. Keeps the order per thread, raises nothing and never blocks."""
-        ...
-
-
-class EditJournal(Protocol):
-    """Records applied edits, so that they can be shown and undone."""
-
-    def append(
-        self,
-        *,
-        edit_id: str,
-        session_id: str,
-        given_path: str,
-        plan: Plan,
-        committed: Committed,
-        timestamp: float,
-        undoes: tuple[str, ...] = (),
-    ) -> None:
-        """Record a commit, in the worker thread that made it. Must not raise.
-
-        Args: timestamp: seconds. undoes: ids of the edits that this one undid.
-        """
-        ...
-
-
-class RunningProcess(Protocol):
-    """A running shell command."""
-
-    def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
-        """Wait until all its processes have ended, and return the exit code; None if it was killed after timeout_s.
-
-        Args: on_output: called in this thread with what it prints, stdout and stderr as they arrive.
-        """
-        ...
-
-    def kill(self) -> None:
-        """End it and all that it started; then `wait` returns. Can be called at any time, from any thread."""
-        ...
-
-
-class Executor(Protocol):
-    def start(self, command: str, cwd: str) -> RunningProcess:
-        """Raises: CommandNotStarted."""
-        ...
-
-
-ExecutorChoice = Callable[[str], tuple[Executor, str]]  # working directory -> executor, the directory's name there
-
-
-class CommandApprover(Protocol):
-    @property
-    def can_ask(self) -> bool: ...
-
-    async def decide(self, request: CommandRequest, cwd: str) -> Decision:
-        """Return Once, Always (for this command, in this session), Reject or TimedOut. Args: cwd: where it will run."""
-        ...
-
-
 class DirectoryWatch(Protocol):
     """Watches folders, not recursively, and reports changes to callbacks, in the watch's thread.
 
@@ -243,76 +156,3 @@ class DirectoryWatch(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class HistoryStore(Protocol):
-    """Keeps the history of edits beyond the life of the process."""
-
-    def load(self) -> Iterable[tuple[AppliedEdit, bytes | None]]:
-        """Return the edits, oldest first, each with the content after it, zlib-compressed, if that was kept."""
-        ...
-
-    def append(self, edit: AppliedEdit, content: bytes | None) -> None:
-        """Append an edit. Must not raise. Args: content: after the edit, not compressed."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class Clock(Protocol):
-    def time_ns(self) -> int:
-        """Wall clock, nanoseconds since the epoch."""
-        ...
-
-
-class DocumentSink(Protocol):
-    """Takes what a client says of its open documents: on the event loop, in the order in which it was said."""
-
-    def opened(self, uri: str, path: str, version: int, text: str) -> None:
-        """The document at this absolute path is open with this text, also if it was open before."""
-        ...
-
-    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
-        """The document is open with a text that could not be decoded."""
-        ...
-
-    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
-        """The document's text changed. Returns False if no such document is open."""
-        ...
-
-    def doubted(self, uri: str | None, reason: str) -> None:
-        """A message about this document could not be decoded; None: it may have been about any document."""
-        ...
-
-    def saved(self, uri: str) -> None: ...
-
-    def closed(self, uri: str) -> None: ...
-
-    @property
-    def has_unclassified(self) -> bool:
-        """Whether a document was opened or changed since `classify_pending` ran."""
-        ...
-
-    def classify_pending(self) -> None:
-        """Compare what was opened or changed with its files. Called in a worker thread; may wait for the disk."""
-        ...
-
-
-class Editor(Protocol):
-    """The other side of `workspace/applyEdit`."""
-
-    @property
-    def checks_version(self) -> bool:
-        """Whether it refuses an edit that is made for another version than it shows."""
-        ...
-
-    def apply(
-        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
-    ) -> None:
-        """Have the editor make an edit. Called in a worker thread.
-
-        Args: is_current: whether the document is still the one that the edit is made for; called last, on the event
-        loop. on_cancel: takes what withdraws the edit.
-        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made).
-        """
-        ...

@@ -1,0 +1,25 @@
+"""Ports: the Protocols between the service and its adapters."""
+
+from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
+from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem
+from fileops.ports.history import EditJournal, HistoryStore
+from fileops.ports.system import Clock, Executor, ExecutorChoice, RunningProcess
+
+__all__ = [
+    "Approver",
+    "Clock",
+    "CommandApprover",
+    "CommitHooks",
+    "ContentStream",
+    "Corrector",
+    "DirectoryWatch",
+    "DocumentSink",
+    "EditJournal",
+    "Editor",
+    "EventSink",
+    "Executor",
+    "ExecutorChoice",
+    "FileSystem",
+    "HistoryStore",
+    "RunningProcess",
+]

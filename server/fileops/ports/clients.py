@@ -1,0 +1,99 @@
+"""Ports to a client: its user, its model, its editor, and what it is notified of."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fileops.model.approval import ApprovalRequest, Correction, CorrectionRequest, Decision
+from fileops.model.documents import BufferEdit, DocumentChange
+from fileops.model.events import Event
+from fileops.model.requests import CommandRequest
+
+
+class Approver(Protocol):
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client can ask its user."""
+        ...
+
+    async def decide(self, question: ApprovalRequest) -> Decision:
+        """Ask the user. Cancelling the call withdraws the request."""
+        ...
+
+
+class Corrector(Protocol):
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client proposes corrections."""
+        ...
+
+    async def correct(self, request: CorrectionRequest) -> Correction | None:
+        """Ask for a proposal; None if there is none in time. Cancelling the call withdraws the request."""
+        ...
+
+
+class CommandApprover(Protocol):
+    @property
+    def can_ask(self) -> bool: ...
+
+    async def decide(self, request: CommandRequest, cwd: str) -> Decision:
+        """Return Once, Always (for this command, in this session), Reject or TimedOut. Args: cwd: where it will run."""
+        ...
+
+
+class EventSink(Protocol):
+    def publish(self, event: Event) -> None:
+        """Publish from any thread. Keeps the order per thread, raises nothing and never blocks."""
+        ...
+
+
+class DocumentSink(Protocol):
+    """Takes what a client says of its open documents: on the event loop, in the order in which it was said."""
+
+    def opened(self, uri: str, path: str, version: int, text: str) -> None:
+        """The document at this absolute path is open with this text, also if it was open before."""
+        ...
+
+    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+        """The document is open with a text that could not be decoded."""
+        ...
+
+    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
+        """The document's text changed. Returns False if no such document is open."""
+        ...
+
+    def doubted(self, uri: str | None, reason: str) -> None:
+        """A message about this document could not be decoded; None: it may have been about any document."""
+        ...
+
+    def saved(self, uri: str) -> None: ...
+
+    def closed(self, uri: str) -> None: ...
+
+    @property
+    def has_unclassified(self) -> bool:
+        """Whether a document was opened or changed since `classify_pending` ran."""
+        ...
+
+    def classify_pending(self) -> None:
+        """Compare what was opened or changed with its files. Called in a worker thread; may wait for the disk."""
+        ...
+
+
+class Editor(Protocol):
+    """The other side of `workspace/applyEdit`."""
+
+    @property
+    def checks_version(self) -> bool:
+        """Whether it refuses an edit that is made for another version than it shows."""
+        ...
+
+    def apply(
+        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """Have the editor make an edit. Called in a worker thread.
+
+        Args: is_current: whether the document is still the one that the edit is made for; called last, on the event
+        loop. on_cancel: takes what withdraws the edit.
+        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made).
+        """
+        ...

@@ -1,0 +1,43 @@
+"""Ports to the history of edits."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from fileops.model.edits import Plan
+from fileops.model.files import Committed
+from fileops.model.history import AppliedEdit
+
+
+class EditJournal(Protocol):
+    """Records applied edits, so that they can be shown and undone."""
+
+    def append(
+        self,
+        *,
+        edit_id: str,
+        session_id: str,
+        given_path: str,
+        plan: Plan,
+        committed: Committed,
+        timestamp: float,
+        undoes: tuple[str, ...] = (),
+    ) -> None:
+        """Record a commit, in the worker thread that made it. Must not raise.
+
+        Args: timestamp: seconds. undoes: ids of the edits that this one undid.
+        """
+        ...
+
+
+class HistoryStore(Protocol):
+    """Keeps the history of edits beyond the life of the process."""
+
+    def load(self) -> Iterable[tuple[AppliedEdit, bytes | None]]:
+        """Return the edits, oldest first, each with the content after it, zlib-compressed, if that was kept."""
+        ...
+
+    def append(self, edit: AppliedEdit, content: bytes | None) -> None:
+        """Append an edit. Must not raise. Args: content: after the edit, not compressed."""
+        ...
+
+    def close(self) -> None: ...
