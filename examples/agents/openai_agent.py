@@ -4,7 +4,8 @@
     OPENAI_API_KEY=... python openai_agent.py FOLDER "Rename cheese to wine in trip.py."
 
 The variable MODEL names another model than the default. The agent joins the daemon that all agents and editors of the
-user share, so it reads what your editor has not saved; an edit of a file that is open there is reviewed there.
+user share: it reads what your editor has not saved, and its edits wait for you in an editor that has the folder open.
+Without such an editor they are written at once, apart from protected files such as `.env`.
 """
 
 import asyncio

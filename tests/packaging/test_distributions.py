@@ -53,6 +53,20 @@ async def main(path):
 print(json.dumps(asyncio.run(main(sys.argv[1]))))
 """
 
+TAKE_THE_NAME = """
+import asyncio
+from fileops_client import FileOpsClient
+
+async def main():
+    async with FileOpsClient.in_process(strategies={"regex": lambda text, old, new: []}):
+        pass
+
+try:
+    asyncio.run(main())
+except ValueError as refused:
+    print(refused)
+"""
+
 
 @pytest.fixture(scope="module")
 def server_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -158,6 +172,11 @@ def test_server_without_re2_lists_no_regex_and_names_the_extra(bare_server: Bare
     assert strategies == ["exact", "block"]
     assert "pip install 'fileops-server[regex]'" in refusal
     assert file.read_text() == "one\ntwo\n"
+
+
+def test_name_regex_remains_reserved_without_re2(bare_server: BareEnvironment) -> None:
+    done = bare_server.run("-c", TAKE_THE_NAME)
+    assert (done.stdout, done.stderr) == ("the strategy regex exists already: choose another name\n", "")
 
 
 def test_demo_passes_with_what_the_wheel_requires(bare_server: BareEnvironment) -> None:
