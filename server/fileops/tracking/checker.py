@@ -52,7 +52,6 @@ class FreshnessChecker:
         self._fs, self._registry, self._clock = fs, registry, clock
         self._mode: FreshnessMode = mode
         self._is_open = is_open
-        self._next_link = 0
 
     # --- one check -------------------------------------------------------------------------------------------
 
@@ -172,22 +171,40 @@ class FreshnessChecker:
             return False
         return assess(record, stamp, freshness=self._mode) in {FRESH, NEEDS_CONTENT}
 
-    # --- links -----------------------------------------------------------------------------------------------
+    def links_of(self, belongs: Callable[[str], bool]) -> "LinkChecker":
+        """The links to files on one filesystem. Args: belongs: whether a canonical path is there."""
+        return LinkChecker(self._fs, self._registry, self._observe_stamp, belongs)
 
-    def check_links(self) -> None:
-        """Mark files stale for sessions that read them through a link which has another target now.
 
-        Each call checks some of the links, in turn; links in one folder cost one resolution of that folder.
-        """
-        first = self._next_link
+class LinkChecker:
+    """Marks files stale for sessions that read them through a link which has another target now.
+
+    observe: the stamp at a path; None if it cannot be observed.
+    """
+
+    def __init__(
+        self,
+        fs: FileSystem,
+        registry: TrackerRegistry,
+        observe: Callable[[str], Observation | None],
+        belongs: Callable[[str], bool],
+    ) -> None:
+        self._fs, self._registry, self._observe, self._belongs = fs, registry, observe, belongs
+        self._next = 0
+
+    def check(self) -> None:
+        """Check some of the links, in turn; links in one folder cost one resolution of that folder."""
+        first = self._next
         links = self._registry.links(first, MAX_LINKS_PER_SWEEP)
         if not links and first:
             first, links = 0, self._registry.links(0, MAX_LINKS_PER_SWEEP)
         folders: dict[str, str | None] = {}
         n_resolved = 0
         for i, (session_id, path, given_path) in enumerate(links):
+            if not self._belongs(path):
+                continue
             if n_resolved >= MAX_RESOLVED_PER_SWEEP:
-                self._next_link = first + i
+                self._next = first + i
                 return
             folder, name = os.path.split(given_path)
             if folder not in folders:
@@ -198,11 +215,11 @@ class FreshnessChecker:
             n_resolved += 1
             target = self._resolve(given_path)
             if target is not None and target != path:
-                observation = self._observe_stamp(target)
+                observation = self._observe(target)
                 has_file = observation is not None and observation.stamp is not None
                 reason: StaleReason = "replaced" if has_file else "deleted"
                 self._registry.mark_link_retargeted(session_id, path, given_path, reason)
-        self._next_link = first + MAX_LINKS_PER_SWEEP
+        self._next = first + MAX_LINKS_PER_SWEEP
 
     def _resolve(self, path: str) -> str | None:
         try:

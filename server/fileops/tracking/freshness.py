@@ -12,6 +12,7 @@ from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
+from fileops.model.events import WatcherHealth
 from fileops.model.files import Base, Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import Stale
 from fileops.model.settings import FreshnessRule
@@ -19,6 +20,7 @@ from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, moved_by_stat
 from fileops.tracking.foreign_changes import ForeignChanges
 from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
+from fileops.tracking.monitors import FilesystemMonitors
 from fileops.tracking.refusals import Refusals, name_of, source_of
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.reports import Conflict, TrackedFile, conflicts, tracked_files
@@ -46,15 +48,15 @@ class Freshness:
         """
         self._fs, self._clock = fs, clock
         self._moved = moved or partial(moved_by_stat, fs)
-        self._monitor = FileMonitor(
-            check=self.check,
-            each_sweep=lambda: self._checker.check_links(),  # noqa: PLW0108  # it is made below
-            moved=self._moved,
-            on_health=events.publish,
-            open_watch=open_watch,
-            debounce_s=debounce_s,
-            sweep_s=sweep_s,
-        )
+
+        def monitor_of(device: int, on_health: Callable[[WatcherHealth], None]) -> FileMonitor:
+            links = self._checker.links_of(lambda path: self._monitor.has(device, path))
+            return FileMonitor(
+                check=self.check, each_sweep=links.check, moved=self._moved, on_health=on_health,
+                open_watch=open_watch, debounce_s=debounce_s, sweep_s=sweep_s,
+            )  # fmt: skip
+
+        self._monitor = FilesystemMonitors(monitor_of, events.publish)
         self._registry = TrackerRegistry(self._monitor, events, clock)
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
         self._checker = FreshnessChecker(fs, self._registry, clock, mode=checked, is_open=is_open)

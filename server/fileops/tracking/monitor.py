@@ -26,6 +26,7 @@ SWEEP_S = 0.5  # a change without a watch event is published within 1 s
 SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; a slow disk is swept less often
 SWEEP_FILES = 2000  # compared in one sweep, 2 us each
 SWEEP_SLICE = 256  # files, or watches, between two chances for a hint to be served
+SLOW_S = 2.0  # of one step, which compares 256 files
 REPAIR_EVERY = 4  # sweeps between two checks of watches
 REPAIR_FOLDERS = 1000  # whose watches are checked at a time, 3 us each
 
@@ -65,6 +66,7 @@ class FileMonitor:
         self._catching_up = False  # events were dropped and not all files have been compared since
         self._health = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
+        self._step_began: float | None = None  # monotonic; None while the thread waits for something to do
         self._n_sweeps = 0
         self._sweep_cost_s = 0.0
 
@@ -129,13 +131,23 @@ class FileMonitor:
             pass
         self._each_sweep()
 
-    def close(self) -> None:
+    @property
+    def is_waiting_for_disk(self) -> bool:
+        """Whether the thread has been in one step for so long that its filesystem must be slow, or hang."""
+        began = self._step_began
+        return began is not None and time.monotonic() - began > SLOW_S
+
+    def begin_close(self) -> None:
         with self._wake:
             self._closing = True
-            thread, self._thread = self._thread, None
             self._wake.notify()
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        self.begin_close()
+        with self._wake:
+            thread, self._thread = self._thread, None
         if thread is not None:
-            thread.join(timeout=5)
+            thread.join(timeout_s)
 
     def _start(self) -> None:
         if self._thread is None:
@@ -170,10 +182,12 @@ class FileMonitor:
         sweep: Iterator[None] | None = None
         while True:
             with self._wake:
+                self._step_began = None
                 if not self._closing and sweep is None:
                     self._wake.wait(self._idle_s())
                 if self._closing:
                     break
+                self._step_began = time.monotonic()
                 unsynced = list(islice(self._unsynced, SWEEP_SLICE))
                 folders = [(folder, self._unsynced.pop(folder)) for folder in unsynced]
                 paths = self._hints.take_due(time.monotonic())
