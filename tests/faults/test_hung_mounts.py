@@ -141,9 +141,9 @@ def _editor(here: Place, mount: Mount) -> contextlib.AbstractContextManager[RawC
 def _host(here: Place, mount: Mount) -> contextlib.AbstractContextManager[RawClient]:
     @contextlib.contextmanager
     def client() -> Generator[RawClient]:
-        with mcp_client(Path("/"), "--root", str(mount.folder), env=here.env) as host:
+        with mcp_client(Path("/"), env={**here.env, "CLAUDE_PROJECT_DIR": str(mount.folder)}) as host:
             host.begin()
-            params = {"name": "Read", "arguments": {"file_path": str(mount.file)}}
+            params = {"name": "Edit", "arguments": edit_of(mount.file)}
             host.request("tools/call", params, msg_id="far")
             yield host
 

@@ -79,6 +79,13 @@ class SharedClient:
         await self.until(lambda: len(self.asked) >= n)
         return self.asked[n - 1][1]
 
+    def stop_reading(self) -> None:
+        """Take nothing any more of what the daemon sends, as a program that hangs does."""
+        self._receiving.cancel()
+        transport = self._writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+
     async def hang_up(self) -> Ended:
         """Disconnect without a word, as a killed program does."""
         self._writer.close()
@@ -205,6 +212,7 @@ class SharedDaemon:
 
     def __init__(self, world: SharedWorld) -> None:
         self.world = world
+        self.send_buffer_bytes: int | None = None  # of the sockets of further clients; None for the kernel's default
         self._n: dict[str, int] = {}
         self._clients: list[SharedClient] = []
 
@@ -272,6 +280,8 @@ class SharedDaemon:
     ) -> tuple[StreamSession, asyncio.StreamReader, asyncio.StreamWriter]:
         self._n[attachment.host] = n = self._n.get(attachment.host, 0) + 1
         ours, theirs = socket.socketpair()
+        if self.send_buffer_bytes is not None:
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer_bytes)
         for_reading, for_writing = os.dup(ours.fileno()), os.dup(ours.fileno())
         ours.close()
         session = open_connection(self.world, attachment, f"{attachment.host}-{n}", for_reading, for_writing)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fileops.service.hub.approvals import Approve, RoutedApprover
     from fileops.service.workspace import Workspace
 
+MAX_UNREAD_BYTES = 64 << 20  # for one client: twice what stops its requests
+
 
 class ClientConnection:
     """One client of the shared daemon."""

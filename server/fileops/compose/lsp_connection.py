@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fileops import __version__
 from fileops.compose import parts
-from fileops.compose.client_connection import ClientConnection
+from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.world import SharedParts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LspConnection(ClientConnection):
             "connection": self._name, "role": self._attachment.role, "version": __version__,
             "socket": self._world.socket,
         }  # fmt: skip
-        return LspSession(self._server, for_reading, for_writing)
+        return LspSession(self._server, for_reading, for_writing, max_unread_bytes=MAX_UNREAD_BYTES)
 
     def notify_sessions(self) -> None:
         if self.is_editor:

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fileops.compose import parts
-from fileops.compose.client_connection import ClientConnection
+from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
@@ -58,8 +58,9 @@ class McpConnection(ClientConnection):
             lambda approver: self._build(options, approver), options, environ, recover, of.cwd, unnamed_session
         )
         return StreamSession(
-            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
-        )
+            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame,
+            max_unread_bytes=MAX_UNREAD_BYTES,
+        )  # fmt: skip
 
     def _build(self, options: "McpOptions", approver: "McpApprover") -> "FileOps":
         from fileops.service.client.adapters import ClientAdapters

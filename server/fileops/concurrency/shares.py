@@ -63,6 +63,11 @@ def enter(allowed: frozenset[Share] | None) -> None:
     _here.allowed = allowed
 
 
+def allowed_here() -> frozenset[Share] | None:
+    """The shares of this thread, for `enter` in a thread that works for it."""
+    return _here.allowed
+
+
 @contextmanager
 def waiting_for_disk_only() -> Generator[None]:
     """Wait for the disk only inside the block, in a thread that may otherwise wait for anything (the event loop's)."""

@@ -24,13 +24,22 @@ def serve_stdio(server: LspServer, *, watch_parent: bool = True) -> int:
 class LspSession(StreamSession):
     """Serves one LSP client. Create it on the event loop, then await `serve`."""
 
-    def __init__(self, server: LspServer, for_reading: int, for_writing: int, *, watch_parent: bool = True) -> None:
+    def __init__(
+        self,
+        server: LspServer,
+        for_reading: int,
+        for_writing: int,
+        *,
+        watch_parent: bool = True,
+        max_unread_bytes: int | None = None,
+    ) -> None:
         is_terminal = os.isatty(for_reading)  # there a person ends it, with Ctrl-D
         super().__init__(
             server,
             for_reading,
             for_writing,
             end_of_input=lambda: 0 if is_terminal or server.dialect.is_shut_down else BROKEN,
+            max_unread_bytes=max_unread_bytes,
         )
         self._parent = ParentWatch(asyncio.get_running_loop(), lambda: self.end(BROKEN, "the client's process is gone"))
         server.dialect.on_exit = self.end

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import pwd
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from fileops.core.uris import path_of
@@ -13,6 +13,8 @@ from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.outgoing import ClientGone, ClientRefused, OutgoingRequests
 
 log = logging.getLogger(__name__)
+
+OnDisk = Callable[[Callable[[], list[str]]], Awaitable[list[str]]]
 
 ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
 
@@ -27,8 +29,16 @@ class ClientRoots:
         cwd: str | None,
         outgoing: Callable[[], OutgoingRequests],
         on_set: Callable[[Sequence[str]], None],
+        run_on_disk: OnDisk,
     ) -> None:
-        """Args: fixed: see `fixed_roots`. cwd: see `working_folder`. on_set: gets the usable roots, if any."""
+        """Take fixed: see `fixed_roots`; cwd: see `working_folder`.
+
+        Args: on_set: gets the usable roots, if any. run_on_disk: a root may be on a mount that hangs; its client's
+        calls wait then, and no others.
+        """
+        self._run_on_disk = run_on_disk
+        self._turn = asyncio.Lock()
+        self._is_setting = False
         self._fixed, self._environ, self._cwd = fixed, environ, cwd
         self._outgoing, self._on_set = outgoing, on_set
         self.folders: list[str] = []
@@ -36,32 +46,33 @@ class ClientRoots:
         self._finding_again: asyncio.Task[None] | None = None
 
     async def known(self, *, asks: bool) -> None:
-        """Wait until it is known inside which folders may be edited. Args: asks: see `find`."""
-        await asyncio.shield(self.find(asks=asks))
+        """Wait until it is known inside which folders may be edited. Callers go on in the order in which they came.
+
+        Args: asks: see `find`.
+        """
+        async with self._turn:
+            await asyncio.shield(self.find(asks=asks))
+            if self._finding_again is not None and self._is_setting:
+                await asyncio.shield(self._finding_again)
 
     def find(self, *, asks: bool) -> "asyncio.Future[None]":
         """Begin to find the roots, once. Args: asks: whether the client can be asked for them."""
         if self._finding is None:
-            loop = asyncio.get_running_loop()
-            if self._fixed is None and asks:
-                self._finding = loop.create_task(self._ask())
-            else:
-                self._set(working_folder(self._cwd) if self._fixed is None else self._fixed)
-                self._finding = loop.create_future()
-                self._finding.set_result(None)
+            self._finding = asyncio.get_running_loop().create_task(self._find(asks=asks))
         return self._finding
 
     def find_again(self) -> None:
         """Ask the client, which can be asked, whether it has other roots now."""
         self._finding_again = asyncio.get_running_loop().create_task(self._ask_again())
 
-    async def _ask(self) -> None:
-        self._set(await self._asked() or working_folder(self._cwd))
+    async def _find(self, *, asks: bool) -> None:
+        roots = await self._asked() if self._fixed is None and asks else self._fixed
+        await self._set(working_folder(self._cwd) if roots is None else roots)
 
     async def _ask_again(self) -> None:
         await self.find(asks=True)
         if self._fixed is None and (roots := await self._asked()):
-            self._set(roots)
+            await self._set(roots)
 
     async def _asked(self) -> list[str] | None:
         try:
@@ -70,8 +81,15 @@ class ClientRoots:
             log.info("the client names no roots: %s", fault)
             return None
 
-    def _set(self, roots: list[str]) -> None:
-        self.folders = [root for root in roots if is_usable(root, self._environ)]
+    async def _set(self, roots: list[str]) -> None:
+        def usable() -> list[str]:
+            return [root for root in roots if is_usable(root, self._environ)]
+
+        self._is_setting = True
+        try:
+            self.folders = await self._run_on_disk(usable)
+        finally:
+            self._is_setting = False
         if self.folders:
             self._on_set(self.folders)
         log.info("edits are confined to %s", ", ".join(self.folders) or "no folder")

@@ -78,7 +78,12 @@ class McpServer:
         self._client: Peer | None = None  # of the legacy era, since `initialize`
         self._applied_after_cancel: dict[str, list[str]] = {}  # session -> files
         self._roots = ClientRoots(
-            fixed_roots(options.roots, environ), environ, cwd, lambda: self.connection.outgoing, self._on_roots
+            fixed_roots(options.roots, environ),
+            environ,
+            cwd,
+            lambda: self.connection.outgoing,
+            self._on_roots,
+            self.service.run_on_disk,
         )
         self._asking = asyncio.Lock()  # hosts show one form at a time
         self.connection.register(protocol.TOOLS_CALL, self._call_tool)

@@ -63,10 +63,12 @@ class StreamSession:
         end_of_input: Callable[[], int] = lambda: BROKEN,
         parser: Parser | None = None,
         frame: Callable[[bytes], bytes] = lsp_frame,
+        max_unread_bytes: int | None = None,
     ) -> None:
         """Take how messages are framed, by default as LSP frames them.
 
-        Args: end_of_input: the exit status if the client closes its end.
+        Args: end_of_input: the exit status if the client closes its end. max_unread_bytes: see FrameWriter; a client
+        that does not read them is cut off.
         """
         self._server = server
         self._end_of_input = end_of_input
@@ -83,6 +85,8 @@ class StreamSession:
             on_broken=lambda: self._from_thread(self.end, BROKEN, "the client does not read any more"),
             on_drained=lambda: self._from_thread(self._room.set),
             frame=frame,
+            max_unread_bytes=max_unread_bytes,
+            on_unread=lambda: self.end(BROKEN, "the client does not read what it is sent"),
         )
         self._connection.on_request_done = self._room.set
 

@@ -8,12 +8,14 @@ import select
 import socket
 import stat
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from fileops.rpc.framing import lsp_frame
 
+UNREAD_S = 10.0  # without a byte taken: a client that is only slow takes some
 _MAX_HELD_BYTES = 1 << 15  # half of what a pipe takes
 _MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
 
@@ -28,8 +30,17 @@ class FrameWriter:
         on_broken: Callable[[], None],
         on_drained: Callable[[], None],
         frame: Callable[[bytes], bytes] = lsp_frame,
+        max_unread_bytes: int | None = None,
+        on_unread: Callable[[], None] = lambda: None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: on_drained: called when nothing is pending any more. Both callbacks run in the writer's thread."""
+        """Take what is called, in the writer's thread, when the client is gone and when nothing is pending any more.
+
+        Args: on_unread: called once, by `write`, if more than `max_unread_bytes` are pending and the client has taken
+        nothing for UNREAD_S. They are dropped then, and so is all that follows.
+        """
+        self._max_unread_bytes, self._on_unread, self._monotonic = max_unread_bytes, on_unread, monotonic
+        self._taken_at = monotonic()
         self._fd = os.dup(fd)  # the thread's own: the caller may close `fd` while the thread still writes
         self._frame = frame
         self._on_broken = on_broken
@@ -79,11 +90,24 @@ class FrameWriter:
                 return
             if not self._frames and not self._writing:
                 frame = frame[self._write_directly(frame) :]
+                self._taken_at = self._monotonic()
                 if not frame:
                     return
             self._frames.append(frame)
             self.n_pending_bytes += len(frame)
+            if is_unread := self._is_unread():
+                self._frames.clear()
+                self._closing = True
             self._changed.notify()
+        if is_unread:
+            self._on_unread()
+
+    def _is_unread(self) -> bool:
+        return (
+            self._max_unread_bytes is not None
+            and self.n_pending_bytes > self._max_unread_bytes
+            and self._monotonic() - self._taken_at > UNREAD_S
+        )
 
     def close(self, timeout_s: float) -> bool:
         """Write what is pending until the timeout. Returns whether the client took all."""
@@ -141,6 +165,7 @@ class FrameWriter:
         while rest:
             try:
                 rest = rest[os.write(self._fd, rest) :]
+                self._taken_at = self._monotonic()
             except BlockingIOError:  # another process made the shared pipe non-blocking
                 select.select([], [self._fd], [])
 

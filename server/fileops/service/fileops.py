@@ -8,7 +8,7 @@ leads to the next step. A cancel before the commit leaves everything unchanged; 
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from fileops.service.notices import NoticeBoard
 
 
+T = TypeVar("T")
+
+
 class FileOps:
     """One client's view of a workspace: its settings, folders, approval modes, approver, corrector and events.
 
@@ -69,7 +72,7 @@ class FileOps:
         self.files = SessionFiles(
             fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
         )
-        self._folders = WorkspaceFolders(fs, self._workers)
+        self._folders = WorkspaceFolders(fs, self._workers, may_wait=not workspace.has_many_clients)
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
         self.edits = ClientEdits(
             workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
@@ -107,9 +110,10 @@ class FileOps:
     async def read(self, request: ReadRequest) -> ReadResult:
         request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
-        await self._folders.resolve_above(request.file_path)
-        roots, path = self._read_roots, request.file_path
+        path = request.file_path
         async with self._path_locks.acquire(path, shared=True):
+            await self._folders.resolve_above(path)  # inside: requests for one file keep their order
+            roots = self._read_roots
             result = await self._workers.run(token, lambda: self._reader.read(request, roots, token), path)
         self._note_read(request, result, session)
         return result
@@ -138,11 +142,11 @@ class FileOps:
         """`edit`, `multi_edit` and `write`."""
         request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
-        await self._folders.resolve_above(request.file_path)
         step = partial(self._editor.start, request)
         while True:
-            policy = self._approval.policy(request.session_id, session)
             async with self._path_locks.acquire(request.file_path, shared=False):
+                await self._folders.resolve_above(request.file_path)
+                policy = self._approval.policy(request.session_id, session)
                 result = await self._workers.run(token, partial(step, policy, token), request.file_path)
             match result:
                 case Proposal():
@@ -185,6 +189,10 @@ class FileOps:
         with excluded():
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
+
+    async def run_on_disk(self, work: Callable[[], T]) -> T:
+        """The result of work that waits for the disk, from a thread of this client. Raises: CancelledError."""
+        return await self._workers.run(CancelToken(), work)
 
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""

@@ -36,6 +36,7 @@ class Workspace:
         self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
         self._plugins = plugins
         self.path_locks = PathLocks()
+        self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.committer = Committer(fs=fs, clock=clock, journal=history)
         self.edit_history = EditHistory(fs=fs, history=history)

@@ -1,6 +1,6 @@
-"""Monitors the tracked files of several filesystems, each by a FileMonitor with a thread of its own.
+"""Monitors the tracked files of several filesystems, each by its own FileMonitor and thread.
 
-So a mount that hangs delays the checks of its own files only. A file belongs to the filesystem that it was on when it
+So a mount that hangs delays the checks of the files there only. A file belongs to the filesystem that it was on when it
 was tracked last. The monitors share nothing but the health that they report, which is that of the worst.
 """
 

@@ -15,14 +15,14 @@ from fileops.model.events import BecameStale
 from fileops.model.files import Base, StaleReason, Stamp
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
-from fileops.tracking.monitors import FilesystemMonitors
+from fileops.tracking.schedule import CheckSchedule
 
 # Session -> its record at the time of the check, and why that is stale (None: it is fresh).
 Verdicts = Mapping[str, tuple[ReadRecord, StaleReason | None]]
 
 
 class TrackerRegistry:
-    def __init__(self, monitor: FilesystemMonitors, events: EventSink, clock: Clock) -> None:
+    def __init__(self, monitor: CheckSchedule, events: EventSink, clock: Clock) -> None:
         self._monitor, self._events, self._clock = monitor, events, clock
         self._lock = threading.Lock()
         self._trackers: dict[str, FileTracker] = {}

@@ -10,10 +10,19 @@ from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors
 
+STATE_S = 1.0  # for another thread's look at the journals of the state folder
 _MAX_FOLDERS_KNOWN = 65536
 # The folder is missing or cannot be listed (EBADF: opened with O_PATH). Other errors may not occur the next time.
 _UNAVAILABLE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
 _TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class _Turn:
+    """Lets one thread at a time recover a folder."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_users = 0
 
 
 class Recovery:
@@ -24,21 +33,43 @@ class Recovery:
         self._opener = opener
         self._known: set[str] = set()
         self._n_forgotten = 0
-        self._guard = threading.Lock()  # of the two above
-        self._running = threading.Lock()
+        self._turns: dict[str, _Turn] = {}  # of the folders that are being recovered; the mount of one may hang
+        self._guard = threading.Lock()  # of the three above
+        self._state_running = threading.Lock()
 
     def run(self, folder: str) -> int:
         """Recover a folder and return how many files were settled. Never fails; the rest is retried later."""
-        with self._running:
-            n_forgotten = self._n_forgotten
-            n_settled, is_done = self._settle(folder, _open_beside)
-            if os.path.isdir(self.state_folder):
-                n_more, is_also_done = self._settle(self.state_folder, self._open_anywhere)
-                n_settled, is_done = n_settled + n_more, is_done and is_also_done
+        with self._guard:
+            turn = self._turns.setdefault(folder, _Turn())
+            turn.n_users += 1
+        try:
+            with turn.lock:
+                return self._run(folder)
+        finally:
             with self._guard:
-                if is_done and n_forgotten == self._n_forgotten:
-                    self._know(folder)
-        return n_settled
+                turn.n_users -= 1
+                if not turn.n_users:
+                    del self._turns[folder]
+
+    def _run(self, folder: str) -> int:
+        n_forgotten = self._n_forgotten
+        n_settled, is_done = self._settle(folder, _open_beside)
+        n_more, is_also_done = self._settle_state()
+        with self._guard:
+            if is_done and is_also_done and n_forgotten == self._n_forgotten:
+                self._know(folder)
+        return n_settled + n_more
+
+    def _settle_state(self) -> tuple[int, bool]:
+        """See `_settle`. Not done if another thread waits for the disk of a file that a journal names."""
+        if not os.path.isdir(self.state_folder):
+            return 0, True
+        if not self._state_running.acquire(timeout=STATE_S):
+            return 0, False
+        try:
+            return self._settle(self.state_folder, self._open_anywhere)
+        finally:
+            self._state_running.release()
 
     def _know(self, folder: str) -> None:
         if len(self._known) >= _MAX_FOLDERS_KNOWN:

@@ -7,7 +7,7 @@ lock guards the states; only DocumentTable replaces one.
 
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy
 from fileops.core.uris import path_of
+from fileops.fs.overlay.bounded_resolution import BoundedResolution, Outcome
 from fileops.fs.overlay.document_table import DocumentTable
 from fileops.fs.overlay.state import (
     DiskFacts,
@@ -56,6 +57,7 @@ class DocumentStore:
     def __init__(self, disk: FileSystem, encoding: Callable[[str], PositionEncoding]) -> None:
         """Args: disk: where the files of the documents are. encoding: of the positions that an editor sends."""
         self._disk, self._encoding = disk, encoding
+        self._resolution = BoundedResolution(disk.resolve)
         self._state = threading.Condition()
         # Guarded by _state:
         self._serial = 0
@@ -156,9 +158,9 @@ class DocumentStore:
                 any(document.editor == editor for document in known) or self._table.at_given(editor, path) is not None
             )
 
-    def has_unclassified(self) -> bool:
+    def has_unclassified(self, editor: str) -> bool:
         with self._state:
-            return bool(self._unclassified)
+            return any(key.editor == editor for key in self._unclassified)
 
     # --- which document counts (worker threads) ----------------------------------------------------------------
 
@@ -219,17 +221,20 @@ class DocumentStore:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
         with self._state:
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
-        files = {document.key: self._resolve(document) for document in unsure}
+        files = self._resolve_all(unsure)
         with self._state:
             certain = [document for document in self._table.at(path) if document.key not in files]
             resolved = (self._table.get(key) for key, file in files.items() if file == path)
             return [*certain, *(document for document in resolved if document is not None)]
 
-    def classify_pending(self) -> list[str]:
-        """Classify what was opened or changed. Returns the paths of what was opened."""
+    def classify_pending(self, editor: str) -> list[str]:
+        """Classify what was opened or changed in one editor. Returns the paths of what was opened."""
         with self._state:
-            due, self._unclassified = self._unclassified, {}
-            opened, self._unlocated = self._unlocated, {}
+            due = [key for key in self._unclassified if key.editor == editor]
+            opened = {key for key in due if key in self._unlocated}
+            for key in due:
+                del self._unclassified[key]
+                self._unlocated.pop(key, None)
         paths: list[str] = []
         for key in due:
             with self._state:
@@ -249,23 +254,51 @@ class DocumentStore:
             return True
         return self._disk.stat(disk.path) != disk.stamp
 
+    def _resolve_all(self, documents: Sequence[OpenDocument]) -> dict[DocumentKey, str | None]:
+        """See `_resolve`. The mount of a document of one of several editors may hang, and delays no request of others.
+
+        If it does not answer soon, the last canonical path counts, or the path as given.
+        """
+        of_many = [document.path for document in documents if document.editor]
+        outcomes: Mapping[str, Outcome] = self._resolution.outcomes(of_many) if of_many else {}
+        files: dict[DocumentKey, str | None] = {}
+        for document in documents:
+            if not document.editor:
+                files[document.key] = self._resolve(document)
+            elif (outcome := outcomes.get(document.path)) is None:
+                files[document.key] = self._last_place_of(document)
+            else:
+                files[document.key] = self._located(document, outcome)
+        return files
+
     def _resolve(self, document: OpenDocument) -> str | None:
         """Return the document's canonical path; None for a name that no file can have.
 
         If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
         overlook a document.
         """
-        key, given_path = document.key, document.path
         try:
-            file = self._disk.resolve(given_path)
-        except (FileMissing, NotAbsolute):
-            return None
-        except FileOpsError:
-            with self._state:
-                return self._table.file_of(key) or given_path
+            file = self._disk.resolve(document.path)
+        except FileOpsError as failure:
+            return self._located(document, failure)
+        return self._located(document, file)
+
+    def _located(self, document: OpenDocument, outcome: Outcome) -> str | None:
+        match outcome:
+            case str():
+                with self._state:
+                    self._table.locate(document.key, document.path, outcome)
+                return outcome
+            case FileMissing() | NotAbsolute():
+                return None
+            case FileOpsError():
+                return self._last_place_of(document)
+            case _:
+                raise outcome
+
+    def _last_place_of(self, document: OpenDocument) -> str:
         with self._state:
-            self._table.locate(key, given_path, file)
-        return file
+            return self._place_of(document)
 
     # --- waiting for what the editor was asked to do (worker threads) -------------------------------------------
 

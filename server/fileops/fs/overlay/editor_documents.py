@@ -31,10 +31,9 @@ class Documents(Protocol):
 
     def closed(self, key: DocumentKey) -> None: ...
 
-    @property
-    def has_unclassified(self) -> bool: ...
+    def has_unclassified(self, editor: str) -> bool: ...
 
-    def classify_pending(self) -> None: ...
+    def classify_pending(self, editor: str) -> None: ...
 
 
 class EditorDocuments:
@@ -63,7 +62,7 @@ class EditorDocuments:
 
     @property
     def has_unclassified(self) -> bool:
-        return self._documents.has_unclassified
+        return self._documents.has_unclassified(self._editor)
 
     def classify_pending(self) -> None:
-        self._documents.classify_pending()
+        self._documents.classify_pending(self._editor)

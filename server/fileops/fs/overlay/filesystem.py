@@ -119,13 +119,12 @@ class OverlayFileSystem:
             self.on_change(path)
         return path is not None
 
-    def classify_pending(self) -> None:
-        for path in [] if self._documents is None else self._documents.classify_pending():
+    def classify_pending(self, editor: str = "") -> None:
+        for path in [] if self._documents is None else self._documents.classify_pending(editor):
             self.on_change(path)
 
-    @property
-    def has_unclassified(self) -> bool:
-        return self._documents is not None and self._documents.has_unclassified()
+    def has_unclassified(self, editor: str) -> bool:
+        return self._documents is not None and self._documents.has_unclassified(editor)
 
     def is_open_in(self, editor: str, path: str) -> bool:
         """Whether the editor has a document open there, as last resolved or as given. Waits for nothing."""

@@ -14,11 +14,12 @@ from fileops.ports import FileSystem
 class WorkspaceFolders:
     """Keeps the open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
 
-    def __init__(self, fs: FileSystem, workers: SharedWorkers) -> None:
-        self._fs, self._workers = fs, workers
+    def __init__(self, fs: FileSystem, workers: SharedWorkers, *, may_wait: bool) -> None:
+        """Take may_wait: whether the event loop may wait for the disk, because it serves this client alone."""
+        self._fs, self._workers, self._may_wait = fs, workers, may_wait
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()
-        # As given -> canonical, of the folders that are open; None while a mapped host is asked where one leads.
+        # As given -> canonical, of the folders that are open; None while a disk or host is asked where one leads.
         self._canonical: dict[str, str | None] = {}
         self._resolving: set[asyncio.Task[None]] = set()
 
@@ -27,7 +28,7 @@ class WorkspaceFolders:
 
         Confinement never loosens: once there was a folder, having none leaves everything outside. A folder is
         resolved when it is opened and not later, since it may have been replaced by a link by then. A
-        folder of a mapped host contains nothing until the host has answered.
+        folder that is not resolved at once (of a mapped host; in a shared daemon, any) contains nothing until then.
         """
         before = self._canonical
         self._canonical = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
@@ -38,16 +39,18 @@ class WorkspaceFolders:
             task.add_done_callback(self._resolving.discard)
 
     def unresolved_above(self, file_path: str) -> list[str]:
-        return [
-            folder
-            for folder, canonical in self._canonical.items()
-            if canonical is None and is_inside(folder, file_path)
-        ]
+        """The folders that this file is in, or may be in under another name, as far as they are not resolved yet."""
+        unresolved = [folder for folder, canonical in self._canonical.items() if canonical is None]
+        above = [folder for folder in unresolved if is_inside(folder, file_path)]
+        if above or any(is_inside(folder, file_path) for folder in self.shown if folder not in unresolved):
+            return above
+        return unresolved
 
     async def resolve_above(self, file_path: str) -> None:
-        """Resolve the folders that were opened before this request, which needs the same host anyway."""
+        """Resolve the folders that were opened before this request, which needs the same disk or host anyway."""
         for folder in self.unresolved_above(file_path):
-            await self._resolve(folder)
+            if self._canonical.get(folder, "") is None:
+                await self._resolve(folder)
 
     def _update(self) -> None:
         canonical = [folder for folder in self._canonical.values() if folder is not None]
@@ -56,7 +59,9 @@ class WorkspaceFolders:
         self.shown = tuple(dict.fromkeys((*self._canonical, *canonical)))
 
     def _canonical_at_once(self, folder: str) -> str | None:
-        """None if a mapped host has to be asked."""
+        """None if the disk may have to be waited for, or a mapped host has to be asked."""
+        if not self._may_wait:
+            return None
         try:
             with shares.waiting_for_disk_only():
                 return self._resolved(folder)

@@ -1,0 +1,70 @@
+"""Resolving paths some of which hang."""
+
+import threading
+from collections import Counter
+from collections.abc import Generator
+
+import pytest
+
+from fileops.concurrency import shares
+from fileops.fs.overlay import bounded_resolution
+from fileops.fs.overlay.bounded_resolution import BoundedResolution
+from fileops.model.errors import FileMissing, IoFailure
+from support.patience import PATIENCE_S
+
+
+class Disk:
+    """`/hung/…` does not answer before `answers` is set; `/link` leads to `/file`."""
+
+    def __init__(self) -> None:
+        self.answers = threading.Event()
+        self.asked: Counter[str] = Counter()
+
+    def resolve(self, path: str) -> str:
+        self.asked[path] += 1
+        if path.startswith("/hung"):
+            assert self.answers.wait(PATIENCE_S)
+        if path == "/missing":
+            raise FileMissing
+        if path == "/mapped":
+            shares.require("mapped /mapped", lambda: IoFailure(reason="full"))
+        return "/file" if path == "/link" else path
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Generator[Disk]:
+    monkeypatch.setattr(bounded_resolution, "STEP_S", 0.05)
+    made = Disk()
+    yield made
+    made.answers.set()
+
+
+def test_path_that_hangs_is_late_and_the_others_are_resolved(disk: Disk) -> None:
+    resolution = BoundedResolution(disk.resolve)
+    assert resolution.outcomes(["/a", "/hung/f", "/link"]) == {"/a": "/a", "/link": "/file"}
+    assert resolution.outcomes(["/hung/f", "/b"]) == {"/b": "/b"}
+    assert disk.asked["/hung/f"] == 1  # it is not asked again, and nobody waits for it
+    late = [thread for thread in threading.enumerate() if thread.name == "fileops-resolution"]
+    disk.answers.set()
+    for thread in late:
+        thread.join(PATIENCE_S)
+    assert resolution.outcomes(["/hung/f"]) == {"/hung/f": "/hung/f"}
+
+
+def test_time_for_all_paths_is_bounded(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_resolution, "WAIT_S", 0.2)
+    resolution = BoundedResolution(disk.resolve)
+    paths = [f"/hung/{n}" for n in range(100)]
+    assert resolution.outcomes(paths) == {}
+    assert 0 < len(disk.asked) < 100
+
+
+def test_failures_are_outcomes_and_the_shares_are_those_of_the_caller(disk: Disk) -> None:
+    resolution = BoundedResolution(disk.resolve)
+    outcomes = resolution.outcomes(["/missing", "/mapped"])
+    assert isinstance(outcomes["/missing"], FileMissing)
+    assert outcomes["/mapped"] == "/mapped"
+    with shares.waiting_for_disk_only():
+        outcomes = resolution.outcomes(["/mapped", "/a"])
+    assert isinstance(outcomes["/mapped"], shares.NeedsShare)
+    assert outcomes["/a"] == "/a"
