@@ -10,7 +10,7 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.world import Neovim, neovim
-from fileops_client import FileOpsClient, ToolResult
+from fileops_client import FileOpsClient, Options, ToolResult
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
@@ -83,6 +83,39 @@ async def test_edit_from_outside_of_a_closed_file_is_shown_and_marked(nvim: Neov
         await look(lambda: shop.terminal.shows("Edited by fileops", "two = 22"))
         shop.terminal.command("edit other.py")
         await look(lambda: shop.terminal.shows("▎"))
+
+
+FORMAT_ON_SAVE = (
+    "autocmd BufWritePost *.py call system(['sed', '-i', 's/sum = sum + /sum += /', expand('%:p')]) | checktime"
+)
+SORTED = ("(line.name for line in lines)", "(sorted(line.name for line in lines))")
+
+
+async def test_formatter_on_save_does_not_send_the_agent_back_to_read(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, "--cmd", FORMAT_ON_SAVE) as shop:
+        terminal, relevant = shop.terminal, Options(freshness="relevant", notices="output")
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent, initialization_options=relevant) as agent:
+            await agent.read(str(shop.cart))
+            proposed = edit(agent, shop, NO_FLOATS)
+            await look(lambda: terminal.shows("Review cart.py"))
+            terminal.command("Fileops accept")
+            assert (await proposed).ok
+            await look(lambda: terminal.until("search('not any(line.price', 'nw') > 0 && !&modified"))
+
+            terminal.keys("g", "g", "O", "# typed, and saved", "Escape")
+            terminal.command("w")
+            await look(lambda: terminal.until("search('sum += line.price', 'nw') > 0 && !&modified"))
+            proposed = edit(agent, shop, SORTED)
+            await look(lambda: terminal.shows("Review cart.py", "rebased over 2 changes by another program"))
+            terminal.command("Fileops accept")
+            result = await proposed
+            assert result.ok
+            assert "+# typed, and saved" in result.output
+            formatted = CART.replace(*NO_FLOATS).replace("sum = sum + ", "sum += ")
+            assert shop.cart.read_text() == "# typed, and saved\n" + formatted.replace(*SORTED)
+
+            terminal.command("Fileops history")
+            await look(lambda: terminal.shows("History", "rebased over 2 changes by another program"))
 
 
 async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
