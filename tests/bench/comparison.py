@@ -223,7 +223,7 @@ def unsaved_text(contender: Contender, folder: Path, _effort: Effort) -> str:
         if isinstance(tool, OurTool):
             document = {"uri": path.as_uri(), "languageId": "text", "version": 1, "text": "typed\n"}
             tool.rpc.notify("textDocument/didOpen", {"textDocument": document})
-        return "read and edited" if "typed" in tool.look_at(str(path)) else "not seen"
+        return "what the agent reads" if "typed" in tool.look_at(str(path)) else "not seen"
 
 
 def time_of_edit(contender: Contender, folder: Path, effort: Effort) -> str:
