@@ -34,6 +34,14 @@ export function sharedSuite(): void {
     const edit = (path: string, old_string: string, new_string: string) =>
       agent.call('Edit', { file_path: path, old_string, new_string });
 
+    /** Types, and waits until the daemon knows of it: agents come to it another way, and may be faster. */
+    async function type({ document }: vscode.TextEditor, line: number, column: number, text: string): Promise<void> {
+      const at = new vscode.Position(line, column);
+      const editor = () => vscode.window.visibleTextEditors.find(visible => visible.document === document);
+      await until(async () => editor()?.edit(change => change.insert(at, text)), 'it is typed'); // refused while the editor loads
+      await api.tools();
+    }
+
     it('says that it is shared', () => {
       assert.equal(insides.daemon.sharing.kind, 'shared');
     });
@@ -56,7 +64,7 @@ export function sharedSuite(): void {
     it('an agent sees unsaved text', async () => {
       const path = file('a = 1\n');
       const editor = await open(path);
-      await editor.edit(change => change.insert(new vscode.Position(0, 0), 'unsaved = 0\n'));
+      await type(editor, 0, 0, 'unsaved = 0\n');
       const { text } = await agent.call('Read', { file_path: path });
       assert.match(text, /1→unsaved = 0/);
       await editor.document.save();
@@ -83,6 +91,37 @@ export function sharedSuite(): void {
       await insides.history.undo({ edit_id: entries[0]!.edit_id });
       assert.equal(disk(path), 'a = 1\nb = 2\n');
       await until(() => insides.marks.at(editor.document.uri).length === 0, 'the mark went with the edit');
+    });
+
+    it('a formatter that runs on save does not send the agent back to read', async () => {
+      const text = (...changed: number[]) => Array.from({ length: 30 }, (_, i) => `line ${i + 1}${changed.includes(i + 1) ? ' !' : ''}\n`).join('');
+      const path = file(text(), 'demo.md');
+      const formats = vscode.languages.registerDocumentFormattingEditProvider({ language: 'markdown' }, {
+        provideDocumentFormattingEdits: document => [vscode.TextEdit.insert(document.lineAt(24).range.end, ' !')],
+      });
+      const settings = vscode.workspace.getConfiguration('editor');
+      await settings.update('formatOnSave', true, vscode.ConfigurationTarget.Workspace);
+      try {
+        const editor = await open(path);
+        await agent.call('Read', { file_path: path });
+        await type(editor, 1, 6, ' !');
+        await editor.document.save();
+        assert.equal(disk(path), text(2, 25));
+        await api.tools(); // as in `type`
+
+        const answer = edit(path, 'line 12\n', 'line twelve\n');
+        const review = await shown();
+        assert.match(String(insides.reviewView.getTreeItem(review).description), /rebased over 2 changes by you/);
+        await insides.reviews.decide(review, 'accept');
+        const result = await answer;
+        assert.equal(result.isError, false, result.text);
+        assert.equal(disk(path), text(2, 25).replace('line 12\n', 'line twelve\n'));
+        const [entry] = await api.history({ file_path: path });
+        assert.match(String(insides.history.getTreeItem(entry!).description), /rebased over 2 changes by you/);
+      } finally {
+        await settings.update('formatOnSave', undefined, vscode.ConfigurationTarget.Workspace);
+        formats.dispose();
+      }
     });
 
     it('a rejection reaches the agent', async () => {
