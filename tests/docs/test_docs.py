@@ -84,6 +84,11 @@ def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "trip.py").read_text(encoding="utf-8") == TRIP.replace("cheese = 1", "cheese = 3")
 
 
+def test_page_of_the_client_has_the_example_of_the_readme() -> None:
+    page = (ROOT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
+    assert code_of(page, "python") == code_of(README, "python")
+
+
 async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     for example in code_of((ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8"), "python"):
