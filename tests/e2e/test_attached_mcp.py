@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fileops.attach import handshake
 from fileops.attach.mcp_pump import LOST_TEXT
 from support.daemon_process import Place, attached, place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
@@ -111,6 +113,43 @@ def test_pump_gives_up_when_daemons_are_lost_again_and_again(here: Place, tmp_pa
         lose_daemon(here)
         assert agent.wait() == 1
         assert "The shared daemon is gone." in agent.stderr
+
+
+def test_pump_that_the_next_daemon_refuses_says_why_and_what_to_do(here: Place, tmp_path: Path) -> None:
+    with mcp_client(tmp_path, env=here.env) as agent:
+        agent.begin()
+        stop_daemon(here)
+        (pid,) = here.daemons()
+        here.socket.unlink()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(here.socket))
+            listening.listen()
+            os.kill(pid, signal.SIGKILL)
+            connection, _ = listening.accept()
+            connection.makefile("rb").readline()
+            connection.sendall(handshake.refusal_line("full", "64 clients are connected."))
+            connection.close()
+            assert agent.wait() == 1
+    assert "64 clients are connected. This session began with another daemon" in agent.stderr
+    assert "Start this server again from the agent's host" in agent.stderr
+
+
+def test_encodings_are_those_of_the_daemons_first_client(here: Place, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes("你好\n".encode("gbk"))
+    gbk, big5 = ("--encoding", "*.txt=gbk"), ("--encoding", "*.txt=big5")
+    with mcp_client(tmp_path, *gbk, env=here.env) as first, mcp_client(tmp_path, *gbk, env=here.env) as same:
+        for agent in (first, same):
+            agent.begin()
+            assert "你好" in texts_of(agent.tool("Read", file_path=str(tmp_path / "f.txt")))[0]
+        assert not same.tool("Edit", file_path=str(tmp_path / "f.txt"), old_string="你", new_string="您")["isError"]
+        with mcp_client(tmp_path, *big5, env=here.env) as other:
+            assert other.wait() == 1
+            assert "encodings differs from what the shared daemon began with" in other.stderr
+            assert "fileops-server stop" in other.stderr
+        with mcp_client(tmp_path, env=here.env) as without:  # takes what there is
+            without.begin()
+            assert "您好" in texts_of(without.tool("Read", file_path=str(tmp_path / "f.txt")))[0]
+    assert (tmp_path / "f.txt").read_bytes() == "您好\n".encode("gbk")
 
 
 def test_line_of_several_megabytes_passes_in_both_directions(here: Place, file: Path) -> None:

@@ -88,8 +88,11 @@ def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
     def attach_again() -> socket.socket:
         try:
             return attached_or_failed(attachment, socket_path)[1].connection
-        except (AttachFailed, ServePrivately) as fault:
+        except AttachFailed as fault:
             say(str(fault))
+            raise DaemonLost from None
+        except ServePrivately as refusal:
+            say(f"{refusal} This session began with another daemon and cannot be served privately now.")
             raise DaemonLost from None
 
     try:
@@ -100,7 +103,7 @@ def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
     try:
         return Pump(attached.connection, Lines(attach_again)).run()
     except DaemonLost:
-        say("The shared daemon is gone.")
+        say("The shared daemon is gone. Start this server again from the agent's host, or start the host again.")
         return LOST
 
 

@@ -94,7 +94,7 @@ class ClientConnection:
 
         return RoutedApprover(
             self._world.editors, approve=approve, mode_of=workspace.modes.get, own=own, timeout_s=timeout_s,
-            on_wait=on_wait,
+            questions=self._world.questions, on_wait=on_wait,
             info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
         )  # fmt: skip
 

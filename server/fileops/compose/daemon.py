@@ -34,11 +34,15 @@ class SharedFileOps:
         import msgspec
 
         from fileops.attach.handshake import BadRequest
+        from fileops.rpc.decode import InvalidParams
 
         try:
             return open_connection(self._world, attachment, name, for_reading, for_writing)
         except msgspec.ValidationError as fault:
             raise BadRequest(f"options: {fault}") from None
+        except InvalidParams as fault:
+            option = fault.path.rpartition(".")[2]
+            raise BadRequest(f"The option {option} {fault.reason}") from None
 
     def leave(self, name: str) -> None:
         self._world.leave(name)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fileops.mcp.server import McpServer
     from fileops.rpc.session import StreamSession
     from fileops.service.fileops import FileOps
+    from fileops.wire.types import Options
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class McpConnection(ClientConnection):
         from fileops.service.client.adapters import ClientAdapters
         from fileops.service.fileops import FileOps
 
-        shared = self._world.shared(None, log.warning)
+        shared = self._world.shared(_common_options(options), log.warning)
         routed = self._routed(
             shared.workspace, approver, approve=options.approve, timeout_s=options.settings.approval_timeout_s,
             on_wait=approver.wait_elsewhere,
@@ -81,3 +82,12 @@ class McpConnection(ClientConnection):
         )
         self._service = FileOps(shared.workspace, adapters, options.settings)
         return self._service
+
+
+def _common_options(options: "McpOptions") -> "Options | None":
+    """The options that are the same for all clients of a daemon, None if the host gives none of them."""
+    if not options.encodings:
+        return None
+    from fileops.wire.types import EncodingOptions, Options
+
+    return Options(encodings=[EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings])

@@ -45,13 +45,14 @@ class SharedWorld:
 
     def __init__(self, socket: str) -> None:
         from fileops.fs.local.filesystem import LocalFileSystem
-        from fileops.service.hub.approvals import AskedEditors
+        from fileops.service.hub.approvals import AskedEditors, OpenQuestions
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
         self.socket = socket
         self.disk = LocalFileSystem()
         self.router, self.editors = EventRouter(), AskedEditors()
+        self.questions = OpenQuestions()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
         self.sessions.on_change = Throttle(self._notify_sessions).request

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from fileops.mcp import options as mcp_options
+from fileops.service.hub import approvals
 from support.shared_daemon import LspClient, SharedDaemon, code_of, editor_capabilities
 
 NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
@@ -246,3 +248,47 @@ async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file
         await editor.until(lambda editor=editor: len(editor.withdrawn) == 1)
     editing.cancel()
     assert "two" in file.read_text()
+
+
+async def test_question_over_the_limit_of_a_session_is_rejected_also_after_a_reconnect(
+    daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Section "Shared daemon", R-ROUTE-4: 32 questions of a session at once. Fewer here."""
+    monkeypatch.setattr(approvals, "MAX_QUESTIONS", 2)
+    editor = await asked_editor(daemon, file, never)
+    files = [file.parent / f"{n}.txt" for n in range(3)]
+    for path in files:
+        path.write_text("two\n")
+    first = await daemon.agent(file.parent, session="s")
+    for path in files:
+        await first.read(path)
+    waiting = [first.start_edit(path, "two", "2") for path in files[:2]]
+    await editor.question(2)
+    assert code_of(await first.edit(files[2], "two", "2")) == "rejected"
+    again = await daemon.agent(file.parent, session="s")  # the same session, over another connection
+    assert code_of(await again.edit(files[2], "two", "2")) == "rejected"
+    other = await daemon.agent(file.parent, session="t")
+    await other.read(files[2])
+    asked = other.start_edit(files[2], "two", "2")
+    await editor.question(3)
+    for edit in (*waiting, asked):
+        edit.cancel()
+    await first.hang_up()
+    await editor.until(lambda: len(editor.withdrawn) == 2)
+    again.start_edit(files[0], "two", "2").cancel()
+    await editor.question(4)  # there is room again
+    assert [path.read_text() for path in files] == ["two\n"] * 3
+
+
+async def test_question_of_an_mcp_host_that_is_not_answered_in_time_is_a_rejection(
+    daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mcp_options.McpOptions().settings.approval_timeout_s == 240  # Codex ends calls after 300 s
+    monkeypatch.setattr(mcp_options, "APPROVAL_TIMEOUT_S", 0.05)
+    editor = await asked_editor(daemon, file, never)
+    host = await daemon.host(file.parent)
+    await host.tool("Read", file_path=str(file))
+    result = await host.tool("Edit", **edit_of(file))
+    assert code_of(result) == "approval_timeout"
+    await editor.until(lambda: len(editor.withdrawn) == 1)
+    assert "2" not in file.read_text()

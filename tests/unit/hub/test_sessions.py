@@ -316,3 +316,16 @@ async def test_two_different_unsaved_texts_are_refused_by_the_names_of_the_edito
 async def applied(editor: LspClient, file: Path, text: str) -> dict[str, bool]:
     editor.change(file, text, version=2)
     return {"applied": True}
+
+
+async def test_stats_without_a_session_are_of_all_clients_for_an_editor_and_its_own_for_an_agent(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """R-STATS-1."""
+    editor, agent = await daemon.editor(file.parent), await daemon.agent(file.parent)
+    other = await daemon.agent(file.parent)
+    for client in (agent, agent, other):
+        await client.read(file)
+    assert (await editor.call("fileops/stats", {}))["calls"]["fileops/read"] == 3
+    assert (await agent.call("fileops/stats", {}))["calls"]["fileops/read"] == 2
+    assert (await editor.call("fileops/stats", {"session_id": "bot-2"}))["calls"]["fileops/read"] == 1

@@ -5,7 +5,10 @@ event loop. No lock is held while editors are asked.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -17,6 +20,9 @@ from fileops.ports import Approver
 
 Approve = Literal["person", "ask", "host", "never"]
 
+log = logging.getLogger(__name__)
+
+MAX_QUESTIONS = 32  # of one session at once: no person answers more
 STRICTNESS: Mapping[ApprovalMode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
 # Unless an editor says something else. "default" asks about each edit, "auto_edit" about protected files.
 _WITH_EDITOR: dict[Approve, ApprovalMode] = {
@@ -84,6 +90,30 @@ class AskedEditors:
         return tuple(editor for editor in self._editors.values() if editor.concerns(path))
 
 
+class OpenQuestions:
+    """Counts the questions of each session that wait for a decision. Belongs to the event loop.
+
+    They are counted by session, since a client may connect again while its questions are open.
+    """
+
+    def __init__(self) -> None:
+        self._n_open: Counter[str] = Counter()
+
+    @contextmanager
+    def one_more(self, session_id: str) -> Generator[bool]:
+        """Count a question inside the context. Yields whether the session may ask it."""
+        if self._n_open[session_id] >= MAX_QUESTIONS:
+            yield False
+            return
+        self._n_open[session_id] += 1
+        try:
+            yield True
+        finally:
+            self._n_open[session_id] -= 1
+            if not self._n_open[session_id]:
+                del self._n_open[session_id]
+
+
 class RoutedApprover:
     """See ports.Approver: of one agent, whose questions go to editors first, then to its own host.
 
@@ -102,8 +132,10 @@ class RoutedApprover:
         info_of: Callable[[str], SessionInfo],
         own: Approver,
         timeout_s: float,
+        questions: OpenQuestions,
         on_wait: Callable[[str], None] = lambda _where: None,
     ) -> None:
+        self._questions = questions
         self._editors, self._mode_of, self._info_of = editors, mode_of, info_of
         self._approve: Approve = approve
         self._own, self._timeout_s, self._on_wait = own, timeout_s, on_wait
@@ -123,6 +155,13 @@ class RoutedApprover:
         return strictest(editor.stated_mode or default for editor in editors)
 
     async def decide(self, question: ApprovalRequest) -> Decision:
+        with self._questions.one_more(question.session_id) as may_ask:
+            if not may_ask:
+                log.warning("%s has %d open questions: an edit is rejected", question.session_id, MAX_QUESTIONS)
+                return Reject()
+            return await self._decide(question)
+
+    async def _decide(self, question: ApprovalRequest) -> Decision:
         if editors := self._editors.concerned(question.path):
             asked = self._asked(editors)
             self._on_wait(asked[0].name if len(asked) == 1 else "your editor")
