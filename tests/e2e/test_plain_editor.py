@@ -1,0 +1,145 @@
+"""An LSP editor that knows nothing of fileops, at `fileops-server --shared`: consent, notices, undo by plain LSP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.daemon_process import Place, attached, place
+from support.mcp_client import McpClient, mcp_client, texts_of
+from support.rawclient import RawClient
+
+# What Helix, Kate or Emacs announce: nothing of fileops.
+CAPABILITIES: dict[str, Any] = {
+    "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}, "executeCommand": {}},
+    "textDocument": {"synchronization": {"didSave": True}, "codeAction": {}},
+    "window": {"showMessage": {"messageActionItem": {}}},
+}
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+@pytest.fixture
+def editor(here: Place, file: Path) -> Iterator[RawClient]:
+    with attached(here, "--shared", "--host", "helix") as client:
+        folder = {"uri": file.parent.as_uri(), "name": "p"}
+        client.initialize(CAPABILITIES, workspaceFolders=[folder], clientInfo={"name": "helix"})
+        yield client
+
+
+@pytest.fixture
+def agent(here: Place, file: Path, editor: RawClient) -> Iterator[McpClient]:
+    del editor  # it is there first
+    with mcp_client(file.parent, env=here.env) as client:
+        client.begin(host="codex")
+        client.tool("Read", file_path=str(file))
+        yield client
+
+
+def start_edit(agent: McpClient, file: Path, old: str, new: str) -> Any:
+    return agent.start_tool("Edit", file_path=str(file), old_string=old, new_string=new)
+
+
+def decide(editor: RawClient, title: str | None) -> dict[str, Any]:
+    """Answer the question with the action of this title, or close it; returns what was asked."""
+    question = editor.question("window/showMessageRequest")
+    editor.reply(question["id"], None if title is None else {"title": title})
+    params: dict[str, Any] = question["params"]
+    return params
+
+
+def open_document(editor: RawClient, file: Path) -> None:
+    document = {"uri": file.as_uri(), "languageId": "text", "version": 1, "text": file.read_text()}
+    editor.notify("textDocument/didOpen", {"textDocument": document})
+
+
+@pytest.mark.parametrize(("title", "is_applied"), [("Apply", True), ("Reject", False), (None, False)])
+def test_user_decides_on_an_agents_edit_in_a_message(
+    editor: RawClient, agent: McpClient, file: Path, title: str | None, *, is_applied: bool
+) -> None:
+    call = start_edit(agent, file, "two", "2")
+    asked = decide(editor, title)
+    assert asked["message"].startswith(f"codex in {file.parent.name}: ")
+    assert "+2" in asked["message"] or "f.txt" in asked["message"]
+    assert {action["title"] for action in asked["actions"]} >= {"Apply"}
+    answer = agent.answer(call)["result"]
+    assert bool(answer.get("isError")) is not is_applied
+    assert ("2" in file.read_text()) is is_applied
+
+
+def test_editor_is_notified_of_edits_and_of_what_it_has_read(editor: RawClient, agent: McpClient, file: Path) -> None:
+    assert editor.read(file)["status"] == "success"
+    call = start_edit(agent, file, "two", "2")
+    decide(editor, "Apply")
+    agent.answer(call)
+    done = editor.claim(lambda message: message.get("method") == "fileops/didEdit")["params"]
+    assert (done["file_path"], done["session_id"]) == (str(file), "codex-1")
+    stale = editor.claim(lambda message: message.get("method") == "fileops/didBecomeStale")["params"]
+    assert (stale["session_id"], stale["source"]) == ("default", "session:codex-1")
+
+
+def test_agents_edit_is_undone_by_a_code_action(editor: RawClient, agent: McpClient, file: Path) -> None:
+    call = start_edit(agent, file, "two", "2")
+    decide(editor, "Apply")
+    agent.answer(call)
+    open_document(editor, file)
+    start, end = {"line": 1, "character": 0}, {"line": 1, "character": 0}
+    params: dict[str, Any] = {
+        "textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "context": {"diagnostics": []},
+    }  # fmt: skip
+    actions = editor.result("textDocument/codeAction", params)
+    (undo,) = [action for action in actions if "fileops.undoEdit" in str(action)]
+    command = undo["command"] if isinstance(undo["command"], dict) else undo
+    undone = editor.result(
+        "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
+    )
+    assert undone["status"] == "success"
+    assert file.read_text() == "one\ntwo\nthree\n"
+    assert agent.tool("Edit", file_path=str(file), old_string="two", new_string="2")["isError"]
+
+
+def test_unsaved_text_is_what_an_agent_reads_and_edits(editor: RawClient, agent: McpClient, file: Path) -> None:
+    open_document(editor, file)
+    change = {"textDocument": {"uri": file.as_uri(), "version": 2}, "contentChanges": [{"text": "one\ntyped\nthree\n"}]}
+    editor.notify("textDocument/didChange", change)
+    assert editor.read(file)["details"]["source"] == "buffer"  # so it has arrived
+    assert "typed" in texts_of(agent.tool("Read", file_path=str(file)))[0]
+    call = start_edit(agent, file, "typed", "edited")
+    decide(editor, "Apply")
+    apply = editor.question("workspace/applyEdit")
+    shown = {
+        "textDocument": {"uri": file.as_uri(), "version": 3}, "contentChanges": [{"text": "one\nedited\nthree\n"}],
+    }  # fmt: skip
+    editor.notify("textDocument/didChange", shown)
+    editor.reply(apply["id"], {"applied": True})
+    assert not agent.answer(call)["result"]["isError"]
+    assert file.read_text() == "one\ntwo\nthree\n"  # it is the editor's to save
+
+
+def test_editor_that_is_killed_leaves_the_question_to_the_next_of_the_table(
+    editor: RawClient, agent: McpClient, file: Path
+) -> None:
+    """R-ROUTE-3: without an editor an unprotected edit is applied, a protected one refused."""
+    protected = file.parent / ".env"
+    protected.write_text("A=1\n")
+    agent.tool("Read", file_path=str(protected))
+    calls = [start_edit(agent, file, "two", "2"), start_edit(agent, protected, "1", "2")]
+    for _ in calls:
+        editor.question("window/showMessageRequest")
+    editor.process.kill()
+    unprotected, refused = (agent.answer(call)["result"] for call in calls)
+    assert not unprotected["isError"]
+    assert refused["isError"]
+    assert (file.read_text(), protected.read_text()) == ("one\n2\nthree\n", "A=1\n")
