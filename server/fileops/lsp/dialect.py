@@ -12,10 +12,7 @@ from typing import Any, Protocol
 
 from fileops.lsp import methods
 from fileops.lsp.lifecycle import Lifecycle, State
-from fileops.lsp.params import (
-    STANDARD_PARAMS,
-    CancelParams,
-)
+from fileops.lsp.params import STANDARD_PARAMS, CancelParams
 from fileops.model.internal_errors import Cancelled
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause

@@ -5,7 +5,6 @@ needs a decision or a correction, it returns a question. The client is asked whi
 leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -22,7 +21,7 @@ from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import ClientApproval
 from fileops.service.client.edits import ClientEdits
-from fileops.service.client.folders import WorkspaceFolders
+from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation
 from fileops.service.edit_results import Proposal
@@ -91,7 +90,7 @@ class FileOps:
         return CommandRunner(
             executor_at=client.executor_at, approver=client.command_approver, mode_of=self.approval_mode,
             open_session=lambda given: self._sessions.get(self.names.full(given)),
-            folders=lambda: self.folders, default_cwd=_own_folder(),
+            folders=lambda: self.folders, default_cwd=own_folder(),
             recheck=self._workspace.freshness.sweep,
         )  # fmt: skip
 
@@ -294,10 +293,3 @@ class FileOps:
     @property
     def _read_roots(self) -> Roots | None:
         return self._folders.roots if self.settings.confine == "all" else None
-
-
-def _own_folder() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:  # it was removed
-        return "/"

@@ -3,6 +3,8 @@
 Not thread-safe: its owner locks. Times are of the monotonic clock, in seconds.
 """
 
+DEBOUNCE_S = 0.02  # an editor's save takes less
+
 
 class Debouncer:
     def __init__(self, delay_s: float) -> None:

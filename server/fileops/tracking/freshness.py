@@ -18,9 +18,11 @@ from fileops.model.internal_errors import Stale
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, moved_by_stat
+from fileops.tracking.debounce import DEBOUNCE_S
 from fileops.tracking.foreign_changes import ForeignChanges
-from fileops.tracking.monitor import DEBOUNCE_S, SWEEP_S, FileMonitor, Moved
+from fileops.tracking.monitor import FileMonitor, Moved
 from fileops.tracking.monitors import FilesystemMonitors
+from fileops.tracking.pace import SWEEP_S
 from fileops.tracking.refusals import Refusals, name_of, source_of
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.reports import Conflict, TrackedFile, conflicts, tracked_files
@@ -61,8 +63,7 @@ class Freshness:
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
         self._checker = FreshnessChecker(fs, self._registry, clock, mode=checked, is_open=is_open)
         self._refusals = Refusals(self._registry, events)
-        self.is_open = is_open
-        self.foreign_changes = ForeignChanges(fs, self._registry)
+        self.is_open, self.foreign_changes = is_open, ForeignChanges(fs, self._registry)
         self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
         if mode == "relevant":
             self.keep_bases()
@@ -186,10 +187,7 @@ class Freshness:
         read or written since, so that the caller reads again.
         """
         path = snapshot.path
-        self._require_existing(session_id, snapshot, dry_run=dry_run)
-        seen = self.require_tracked(session_id, path)
-        if needs_whole and not seen.is_known_whole:
-            raise NotRead(is_partial=True)
+        seen = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
         is_known = self._knows if same_bytes_suffice else self._checker.matches
         if not is_known(seen, snapshot):
             with self._fs.lock(path):  # our own write is recorded before it unlocks
@@ -209,10 +207,7 @@ class Freshness:
         Args: as of `require_fresh`. Raises: FileMissing, NotRead, Stale, as it does.
         """
         path = snapshot.path
-        self._require_existing(session_id, snapshot, dry_run=dry_run)
-        seen = self.require_tracked(session_id, path)
-        if needs_whole and not seen.is_known_whole:
-            raise NotRead(is_partial=True)
+        seen = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
         if not self._knows(seen, snapshot):
             with self._fs.lock(path):  # as in `require_fresh`
                 seen = self.require_tracked(session_id, path)
@@ -246,12 +241,16 @@ class Freshness:
         """Whether the snapshot is what the session knew last: equal bytes suffice."""
         return seen.digest == snapshot.digest or self._checker.matches(seen, snapshot)
 
-    def _require_existing(self, session_id: str, snapshot: Snapshot, *, dry_run: bool) -> None:
-        """Raises: FileMissing."""
+    def _require_read(self, session_id: str, snapshot: Snapshot, *, needs_whole: bool, dry_run: bool) -> ReadRecord:
+        """Raises: FileMissing, NotRead."""
         if not snapshot.exists:
             if not dry_run:
                 self.note_missing(session_id, snapshot.path)
             raise FileMissing
+        seen = self.require_tracked(session_id, snapshot.path)
+        if needs_whole and not seen.is_known_whole:
+            raise NotRead(is_partial=True)
+        return seen
 
     # --- what is tracked -------------------------------------------------------------------------------------
 

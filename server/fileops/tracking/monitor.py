@@ -16,18 +16,15 @@ from itertools import islice
 
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
-from fileops.tracking.debounce import Debouncer
+from fileops.tracking.debounce import DEBOUNCE_S, Debouncer
+from fileops.tracking.health import MonitorHealth
+from fileops.tracking.pace import SWEEP_S, SweepPace
 from fileops.tracking.rounds import RecencyRounds
 from fileops.tracking.tracked_files import TrackedFiles
 from fileops.tracking.watches import DirectoryWatches, FolderWatchMaker
 
-DEBOUNCE_S = 0.02  # an editor's save takes less
-SWEEP_S = 0.5  # a change without a watch event is published within 1 s
-SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; a slow disk is swept less often
 SWEEP_FILES = 2000  # compared in one sweep, 2 us each
 SWEEP_SLICE = 256  # files, or watches, between two chances for a hint to be served
-SLOW_S = 2.0  # of one step, which compares 256 files
-REPAIR_EVERY = 4  # sweeps between two checks of watches
 REPAIR_FOLDERS = 1000  # whose watches are checked at a time, 3 us each
 
 Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
@@ -48,7 +45,7 @@ class FileMonitor:
         sweep_s: float = SWEEP_S,
         sweep_files: int = SWEEP_FILES,
     ) -> None:
-        self._check, self._each_sweep, self._on_health = check, each_sweep, on_health
+        self._check, self._each_sweep = check, each_sweep
         self._moved, self._sweep_s = moved, sweep_s
         self._wake = threading.Condition()
         # Guarded by _wake:
@@ -64,11 +61,9 @@ class FileMonitor:
         self._file_rounds = RecencyRounds(sweep_files)
         self._folder_rounds = RecencyRounds(REPAIR_FOLDERS)
         self._catching_up = False  # events were dropped and not all files have been compared since
-        self._health = WatcherHealth(state="ok", reason="")
+        self._health = MonitorHealth(on_health)
         self._next_sweep = 0.0
-        self._step_began: float | None = None  # monotonic; None while the thread waits for something to do
-        self._n_sweeps = 0
-        self._sweep_cost_s = 0.0
+        self._pace = SweepPace(sweep_s)
 
     # --- tracked files (any thread) ---------------------------------------------------------------------------
 
@@ -134,8 +129,7 @@ class FileMonitor:
     @property
     def is_waiting_for_disk(self) -> bool:
         """Whether the thread has been in one step for so long that its filesystem must be slow, or hang."""
-        began = self._step_began
-        return began is not None and time.monotonic() - began > SLOW_S
+        return self._health.is_stuck
 
     def begin_close(self) -> None:
         with self._wake:
@@ -182,12 +176,12 @@ class FileMonitor:
         sweep: Iterator[None] | None = None
         while True:
             with self._wake:
-                self._step_began = None
+                self._health.end_step()
                 if not self._closing and sweep is None:
                     self._wake.wait(self._idle_s())
                 if self._closing:
                     break
-                self._step_began = time.monotonic()
+                self._health.begin_step()
                 unsynced = list(islice(self._unsynced, SWEEP_SLICE))
                 folders = [(folder, self._unsynced.pop(folder)) for folder in unsynced]
                 paths = self._hints.take_due(time.monotonic())
@@ -216,22 +210,19 @@ class FileMonitor:
         began = time.thread_time()
         with self._wake:
             self._catching_up, self._dropped_events = self._dropped_events, False
-            if self._catching_up:
-                paths = list(self._files.newest_first())
-            else:
-                paths = self._file_rounds.turn(len(self._files), self._files.newest_first)
+            newest = self._files.newest_first
+            paths = list(newest()) if self._catching_up else self._file_rounds.turn(len(self._files), newest)
         self._report()
         yield from self._compare(paths)
         self._each_sweep()
-        self._n_sweeps += 1
-        if self._n_sweeps % REPAIR_EVERY == 0:
+        if self._pace.repairs_watches():
             yield
             yield from self._repair()
         self._catching_up = False
-        self._sweep_cost_s += (time.thread_time() - began - self._sweep_cost_s) / 4  # one slow sweep is no rule
+        pause_s = self._pace.pause_s(time.thread_time() - began)
         with self._wake:
             if not self._dropped_events:
-                self._next_sweep = time.monotonic() + max(self._sweep_s, self._sweep_cost_s / SWEEP_SHARE)
+                self._next_sweep = time.monotonic() + pause_s
 
     def _compare(self, paths: list[str]) -> Iterator[None]:
         for start in range(0, len(paths), SWEEP_SLICE):
@@ -279,12 +270,11 @@ class FileMonitor:
     def _displace_for(self, folder: str) -> bool:
         """Drop the watch of the folder that was used longest ago. Returns False if there is none."""
         with self._wake:
-            oldest = self._files.least_recently_watched()
-            if oldest is None:
-                return False
-            self._files.set_watched(oldest, is_watched=False)
-        self._watches.displace(oldest, by=folder)
-        return True
+            if (oldest := self._files.least_recently_watched()) is not None:
+                self._files.set_watched(oldest, is_watched=False)
+        if oldest is not None:
+            self._watches.displace(oldest, by=folder)
+        return oldest is not None
 
     def _repair(self) -> Iterator[None]:
         """Add watches that are missing, misplaced or dead. The sweep has just compared the files."""
@@ -307,8 +297,4 @@ class FileMonitor:
 
     def _report(self) -> None:
         catching_up = "events were dropped: all files are being compared"
-        reason = catching_up if self._catching_up else self._watches.problem
-        health = WatcherHealth(state="degraded" if reason else "ok", reason=reason)
-        if health != self._health:
-            self._health = health
-            self._on_health(health)
+        self._health.report(catching_up if self._catching_up else self._watches.problem)

@@ -12,7 +12,7 @@ from fileops.core.matching.exact import EXACT, fault_of_strategy
 from fileops.core.presentation.failures import Tool, failure_message, failure_text
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
-from fileops.model.edits import Change, Edit, Hunk, LineRange, Rebased
+from fileops.model.edits import Change, Edit, Hunk
 from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
@@ -20,14 +20,13 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import ApprovalMode
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
+from fileops.wire.failures import failure_details, rebased_details
 
 if TYPE_CHECKING:
     from fileops.wire.details import (
         CommitDetails,
         EditDetails,
-        FailureDetails,
         ReadDetails,
-        RebasedDetails,
         StepDetails,
     )
 
@@ -191,7 +190,7 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
     if outcome.rebased is not None:
-        details["rebased"] = _rebased(outcome.rebased)
+        details["rebased"] = rebased_details(outcome.rebased)
     if outcome.texts is not None:
         details["original_text"], details["proposed_text"] = outcome.texts.original, outcome.texts.proposed
     return details
@@ -221,47 +220,6 @@ def _commit(report: CommitReport) -> "CommitDetails":
     return {"method": report.method, "durability": report.durability, "reason": report.reason}
 
 
-def failure_details(error: errors.FileOpsError) -> "FailureDetails":
-    details: FailureDetails = {}
-    index = getattr(error, "edit_index", None)
-    if isinstance(index, int):
-        details["edit_index"] = index
-    match error:
-        case errors.NoMatch(nearest=nearest):
-            details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
-        case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
-            details["match_lines"] = list(lines)
-        case errors.ModifiedExternally(
-            changed_by=changed_by, diff_since_read=diff, also_changed_by=also, relevance=relevance
-        ):
-            details["changed_by"] = changed_by
-            details["diff_since_read"] = diff
-            if also is not None:
-                details["also_changed_by"] = also
-            if relevance is not None:
-                details["relevance"] = {"reason": relevance.reason, "ranges": _ranges(relevance.ranges)}
-        case errors.ValidationFailed(validator=validator, reason=reason):
-            details["validator"], details["reason"] = validator, reason
-        case errors.UndoConflict(ranges=ranges):
-            details["ranges"] = _ranges(ranges)
-        case _:
-            pass
-    return details
-
-
-def _rebased(rebased: Rebased) -> "RebasedDetails":
-    return {
-        "changed_by": rebased.changed_by,
-        "n_foreign_hunks": len(rebased.ranges),
-        "ranges": _ranges(rebased.ranges),
-        "diff": rebased.diff,
-    }
-
-
-def _ranges(ranges: Iterable[LineRange]) -> list[LineRange]:
-    return [msgspec.to_builtins(line_range) for line_range in ranges]
-
-
 def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
     return wire.UiExtra(
         diff=change.unified,
@@ -289,7 +247,7 @@ def confirm_params(
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
         proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,
         session=session,
-        rebased=msgspec.UNSET if question.rebased is None else {**_rebased(question.rebased)},
+        rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.convert import failure_details, session_of, tool_result, ui_extra_of
+from fileops.wire.convert import session_of, tool_result, ui_extra_of
+from fileops.wire.failures import failure_details
 
 if TYPE_CHECKING:
     from fileops.wire.details import UndoDetails

@@ -86,6 +86,10 @@ class DocumentTable:
         """Return False if no document with unsaved text is open there; True is only a guess."""
         return path in self._by_file or bool(self._unresolved)
 
+    def place_of(self, document: OpenDocument) -> str:
+        """Return the last known canonical path of the document's file, else its path as given."""
+        return self.file_of(document.key) or document.path
+
     def to_resolve(self, path: str, *, thoroughly: bool) -> list[OpenDocument]:
         """Return the documents to resolve before it is known which of them are at this path and matter.
 

@@ -7,27 +7,26 @@ lock guards the states; only DocumentTable replaces one.
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy
 from fileops.core.uris import path_of
-from fileops.fs.overlay.bounded_resolution import BoundedResolution, Outcome
+from fileops.fs.overlay.document_places import DocumentPlaces
 from fileops.fs.overlay.document_table import DocumentTable
+from fileops.fs.overlay.pending_edits import PendingEdits
 from fileops.fs.overlay.state import (
     DiskFacts,
     DocumentState,
     Doubt,
     EffectiveDocument,
-    Kind,
     OpenDocument,
     after_changes,
     after_comparison,
     classify,
-    comparable,
+    effective_of,
     facts_of,
     is_text,
     text_digest,
@@ -35,37 +34,27 @@ from fileops.fs.overlay.state import (
 )
 from fileops.fs.overlay.text_document import TextDocument
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
-from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
+from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.ports import FileSystem
 
 Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known
 
-_RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "superseded": 1, "clean": 0}
-
-
-@dataclass(slots=True, kw_only=True)
-class PendingEdit:
-    """An edit that the editor was asked to make: the text that it leads to, and the first state that shows it."""
-
-    text: str
-    shown_by: OpenDocument | None = None
-
 
 class DocumentStore:
     def __init__(self, disk: FileSystem, encoding: Callable[[str], PositionEncoding]) -> None:
         """Args: disk: where the files of the documents are. encoding: of the positions that an editor sends."""
         self._disk, self._encoding = disk, encoding
-        self._resolution = BoundedResolution(disk.resolve)
         self._state = threading.Condition()
         # Guarded by _state:
         self._serial = 0
         self._table = DocumentTable()
         self._classified: dict[DocumentKey, DocumentState] = {}
-        self._pending: dict[DocumentKey, PendingEdit] = {}
         self._unclassified: dict[DocumentKey, None] = {}  # opened or changed, and not classified since
         self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
+        self._places = DocumentPlaces(disk.resolve, self._table, self._state)
+        self.pending = PendingEdits(self._state, self._table.__contains__)
 
     # --- what the editors say (event loop) ---------------------------------------------------------------------
     # Each returns the path at which another text may be effective now; None if no such document is open.
@@ -102,7 +91,7 @@ class DocumentStore:
                 is_user_modified=is_user_modified, is_saved=False, doubt=doubt,
             )  # fmt: skip
             self._put(document)
-            return self._place_of(document)
+            return self._table.place_of(document)
 
     def doubted(self, editor: str, uri: str | None, reason: str) -> list[str]:
         """Put a document of this editor in doubt, or all if `uri` is None. Returns their paths."""
@@ -111,14 +100,14 @@ class DocumentStore:
             documents = [document for key in keys if (document := self._named(key)) is not None]
             for document in documents:
                 self._put(replace(document, serial=self._next_serial(), doubt=Doubt(reason=reason)))
-            return [self._place_of(document) for document in documents]
+            return [self._table.place_of(document) for document in documents]
 
     def saved(self, key: DocumentKey) -> str | None:
         with self._state:
             document = self._named(key)
             if document is None:
                 return None
-            path = self._place_of(document)
+            path = self._table.place_of(document)
             document = replace(
                 document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text,
                 is_saved=True, file_texts=(),
@@ -132,7 +121,7 @@ class DocumentStore:
             document = self._named(key)
             if document is None:
                 return None
-            path = self._place_of(document)
+            path = self._table.place_of(document)
             self._table.remove(document.key)
             for by_key in (self._classified, self._unclassified, self._unlocated):
                 by_key.pop(document.key, None)
@@ -167,12 +156,7 @@ class DocumentStore:
     def effective(self, path: str) -> EffectiveDocument | None:
         """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
         classified = [pair for document in self.at(path) if (pair := self.state_of(document.key, path)) is not None]
-        serials = frozenset(document.serial for document, _ in classified)
-        return max(
-            (EffectiveDocument(document, state, serials) for document, state in classified),
-            key=lambda candidate: (_RANK[candidate.kind], candidate.document.changed_ns, candidate.document.serial),
-            default=None,
-        )
+        return effective_of(classified)
 
     def require_same(self, path: str, effective: EffectiveDocument | None) -> None:
         """Raises: Stale, if a document was opened, changed or closed since `effective` was computed."""
@@ -221,7 +205,7 @@ class DocumentStore:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
         with self._state:
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
-        files = self._resolve_all(unsure)
+        files = self._places.resolve_all(unsure)
         with self._state:
             certain = [document for document in self._table.at(path) if document.key not in files]
             resolved = (self._table.get(key) for key, file in files.items() if file == path)
@@ -241,7 +225,7 @@ class DocumentStore:
                 document = self._table.get(key)
             if document is None:
                 continue
-            path = self._resolve(document) or document.path
+            path = self._places.resolve(document) or document.path
             with suppress(FileOpsError, PathMoved):  # a request for the file reports it
                 self.state_of(key, path)
             if key in opened:
@@ -254,70 +238,7 @@ class DocumentStore:
             return True
         return self._disk.stat(disk.path) != disk.stamp
 
-    def _resolve_all(self, documents: Sequence[OpenDocument]) -> dict[DocumentKey, str | None]:
-        """See `_resolve`. The mount of a document of one of several editors may hang, and delays no request of others.
-
-        If it does not answer soon, the last canonical path counts, or the path as given.
-        """
-        of_many = [document.path for document in documents if document.editor]
-        outcomes: Mapping[str, Outcome] = self._resolution.outcomes(of_many) if of_many else {}
-        files: dict[DocumentKey, str | None] = {}
-        for document in documents:
-            if not document.editor:
-                files[document.key] = self._resolve(document)
-            elif (outcome := outcomes.get(document.path)) is None:
-                files[document.key] = self._last_place_of(document)
-            else:
-                files[document.key] = self._located(document, outcome)
-        return files
-
-    def _resolve(self, document: OpenDocument) -> str | None:
-        """Return the document's canonical path; None for a name that no file can have.
-
-        If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
-        overlook a document.
-        """
-        try:
-            file = self._disk.resolve(document.path)
-        except FileOpsError as failure:
-            return self._located(document, failure)
-        return self._located(document, file)
-
-    def _located(self, document: OpenDocument, outcome: Outcome) -> str | None:
-        match outcome:
-            case str():
-                with self._state:
-                    self._table.locate(document.key, document.path, outcome)
-                return outcome
-            case FileMissing() | NotAbsolute():
-                return None
-            case FileOpsError():
-                return self._last_place_of(document)
-            case _:
-                raise outcome
-
-    def _last_place_of(self, document: OpenDocument) -> str:
-        with self._state:
-            return self._place_of(document)
-
-    # --- waiting for what the editor was asked to do (worker threads) -------------------------------------------
-
-    @contextmanager
-    def pending_edit(self, key: DocumentKey, text: str) -> Generator[PendingEdit]:
-        """Note, inside the context, the first state of the document that shows this comparable text."""
-        pending = PendingEdit(text=text)
-        with self._state:
-            self._pending[key] = pending
-        try:
-            yield pending
-        finally:
-            with self._state:
-                self._pending.pop(key, None)
-
-    def wait_for(self, key: DocumentKey, pending: PendingEdit, timeout_s: float) -> None:
-        """Wait until a state shows the text or the document is closed."""
-        with self._state:
-            self._state.wait_for(lambda: pending.shown_by is not None or key not in self._table, timeout=timeout_s)
+    # --- what the editor was asked to do (worker threads): see `pending` also ------------------------------------
 
     def is_at(self, key: DocumentKey, serial: int) -> bool:
         """Whether the client has reported no change since this state."""
@@ -346,9 +267,6 @@ class DocumentStore:
             document = self._table.at_given(key.editor, path)
         return document
 
-    def _place_of(self, document: OpenDocument) -> str:
-        return self._table.file_of(document.key) or document.path
-
     def _next_serial(self) -> int:
         self._serial += 1
         return self._serial
@@ -356,12 +274,5 @@ class DocumentStore:
     def _put(self, document: OpenDocument) -> None:
         self._table.put(document)
         self._unclassified[document.key] = None
-        pending = self._pending.get(document.key)
-        if (
-            pending is not None
-            and pending.shown_by is None
-            and document.doubt is None
-            and comparable(document.text.text) == pending.text
-        ):
-            pending.shown_by = document
+        self.pending.note(document)
         self._state.notify_all()

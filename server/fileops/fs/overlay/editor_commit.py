@@ -82,11 +82,11 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         Raises: ApplyRefused, DocumentUnknown, Cancelled.
         """
         key, serial = document.key, document.serial
-        with self.documents.pending_edit(key, new_text) as pending:
+        with self.documents.pending.begin(key, new_text) as pending:
             try:
                 editor.apply(edit, is_current=lambda: self.documents.is_at(key, serial), on_cancel=hooks.on_cancel)
                 # LSP does not order the change and the answer: the change may arrive long after the answer.
-                self.documents.wait_for(key, pending, self.verify_s)
+                self.documents.pending.wait_for(key, pending, self.verify_s)
             except (ApplyRefused, Cancelled):
                 if pending.shown_by is None:  # else it was made nevertheless
                     raise

@@ -24,6 +24,7 @@ REGULAR_FILE = 0o100644  # mode of a document that has no file yet
 MAX_FILE_TEXTS = 16  # an agent's edits between a change of the file and the editor's report of its reload
 
 Kind = Literal["clean", "dirty", "superseded", "unknown"]
+_RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "superseded": 1, "clean": 0}
 
 
 class Doubt(Struct, frozen=True, kw_only=True):
@@ -98,6 +99,16 @@ class EffectiveDocument(Struct, frozen=True):
         """Return the content of a dirty document."""
         assert self.state is not None
         return snapshot_of(path, self.document, self.state)
+
+
+def effective_of(classified: Sequence[tuple[OpenDocument, DocumentState | None]]) -> EffectiveDocument | None:
+    """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
+    serials = frozenset(document.serial for document, _ in classified)
+    return max(
+        (EffectiveDocument(document, state, serials) for document, state in classified),
+        key=lambda candidate: (_RANK[candidate.kind], candidate.document.changed_ns, candidate.document.serial),
+        default=None,
+    )
 
 
 def facts_of(disk: Snapshot) -> DiskFacts:

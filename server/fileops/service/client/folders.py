@@ -1,6 +1,7 @@
 """The workspace folders of one client, resolved when they are opened. Belongs to the event loop."""
 
 import asyncio
+import os
 from collections.abc import Iterable
 
 from fileops.concurrency import shares
@@ -80,3 +81,10 @@ class WorkspaceFolders:
             return self._fs.resolve(folder)
         except FileOpsError:
             return folder
+
+
+def own_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return "/"

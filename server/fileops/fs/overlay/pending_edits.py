@@ -1,0 +1,52 @@
+"""Edits that editors were asked to make, until they report a text that shows them."""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fileops.fs.overlay.state import OpenDocument, comparable
+from fileops.model.documents import DocumentKey
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingEdit:
+    """An edit that the editor was asked to make: the text that it leads to, and the first state that shows it."""
+
+    text: str
+    shown_by: OpenDocument | None = None
+
+
+class PendingEdits:
+    def __init__(self, changed: threading.Condition, is_open: Callable[[DocumentKey], bool]) -> None:
+        """Args: changed: its lock guards the edits; notified when a document changes. is_open: called under it."""
+        self._changed, self._is_open = changed, is_open
+        self._edits: dict[DocumentKey, PendingEdit] = {}
+
+    @contextmanager
+    def begin(self, key: DocumentKey, text: str) -> Generator[PendingEdit]:
+        """Note, inside the context, the first state of the document that shows this comparable text."""
+        pending = PendingEdit(text=text)
+        with self._changed:
+            self._edits[key] = pending
+        try:
+            yield pending
+        finally:
+            with self._changed:
+                self._edits.pop(key, None)
+
+    def wait_for(self, key: DocumentKey, pending: PendingEdit, timeout_s: float) -> None:
+        """Wait until a state shows the text or the document is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: pending.shown_by is not None or not self._is_open(key), timeout=timeout_s)
+
+    def note(self, document: OpenDocument) -> None:
+        """Note a new state. Called under the lock."""
+        pending = self._edits.get(document.key)
+        if (
+            pending is not None
+            and pending.shown_by is None
+            and document.doubt is None
+            and comparable(document.text.text) == pending.text
+        ):
+            pending.shown_by = document

@@ -1,0 +1,53 @@
+"""Details of failures, and of what an edit was rebased over, in the shapes of the wire."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fileops.model import errors
+from fileops.model.edits import LineRange, Rebased
+
+if TYPE_CHECKING:
+    from fileops.wire.details import FailureDetails, RebasedDetails
+
+
+def failure_details(error: errors.FileOpsError) -> "FailureDetails":
+    details: FailureDetails = {}
+    index = getattr(error, "edit_index", None)
+    if isinstance(index, int):
+        details["edit_index"] = index
+    match error:
+        case errors.NoMatch(nearest=nearest):
+            details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
+        case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
+            details["match_lines"] = list(lines)
+        case errors.ModifiedExternally(
+            changed_by=changed_by, diff_since_read=diff, also_changed_by=also, relevance=relevance
+        ):
+            details["changed_by"] = changed_by
+            details["diff_since_read"] = diff
+            if also is not None:
+                details["also_changed_by"] = also
+            if relevance is not None:
+                details["relevance"] = {"reason": relevance.reason, "ranges": ranges_of(relevance.ranges)}
+        case errors.ValidationFailed(validator=validator, reason=reason):
+            details["validator"], details["reason"] = validator, reason
+        case errors.UndoConflict(ranges=ranges):
+            details["ranges"] = ranges_of(ranges)
+        case _:
+            pass
+    return details
+
+
+def rebased_details(rebased: Rebased) -> "RebasedDetails":
+    return {
+        "changed_by": rebased.changed_by,
+        "n_foreign_hunks": len(rebased.ranges),
+        "ranges": ranges_of(rebased.ranges),
+        "diff": rebased.diff,
+    }
+
+
+def ranges_of(ranges: Iterable[LineRange]) -> list[LineRange]:
+    return [msgspec.to_builtins(line_range) for line_range in ranges]
