@@ -98,6 +98,11 @@ class ClientConnection:
             info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
         )  # fmt: skip
 
+    @property
+    def _place(self) -> str:
+        """What the client keeps when it connects again."""
+        return f"{self._attachment.host} in {self._attachment.cwd}"
+
     def _leave(self) -> None:
         """Called in a thread, once the client's part is closed."""
         self._world.leave(self._name)

@@ -51,7 +51,7 @@ class LspConnection(ClientConnection):
         adapters = ClientAdapters(
             approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context, names.local),
             on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
-            sinks=shared.sinks,
+            sinks=shared.sinks, place=self._place,
         )  # fmt: skip
         if self.is_editor:
             adapters = self._with_editor(adapters, context, shared)

@@ -79,6 +79,7 @@ class McpConnection(ClientConnection):
             on_closed=self._leave,
             is_agent=True,
             sinks=shared.sinks,
+            place=self._place,
         )
         self._service = FileOps(shared.workspace, adapters, options.settings)
         return self._service

@@ -13,6 +13,7 @@ from copy import copy
 from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from fileops.concurrency import deferred, shares
 from fileops.concurrency.cancellation import CancelToken
@@ -196,6 +197,9 @@ class SharedWorkers:
         self._pools: dict[frozenset[Share] | None, WorkerPool] = {LOCAL: self._local}
         self._has_many_clients = has_many_clients
         self._turns: Turns | None = None
+        self._place = ""
+        # Turns of clients that have left, by place, as long as a thread still works for one of them:
+        self._left: WeakValueDictionary[str, Turns] = WeakValueDictionary()
         self._elsewhere: Counter[str] = Counter()
         self.on_moved: set[Callable[[], None]] = set()
 
@@ -208,13 +212,23 @@ class SharedWorkers:
         with self._counted(place):
             return await self._run_elsewhere(first, token, work)
 
-    def of_client(self) -> "SharedWorkers":
-        """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once."""
+    def of_client(self, place: str = "") -> "SharedWorkers":
+        """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once.
+
+        Args: place: what a client keeps when it connects again, "" if nothing. The threads that still wait for a mount
+        on behalf of one that has left are then counted with its own.
+        """
         if not self._has_many_clients:
             return self
         view = copy(self)
-        view._turns = asyncio.Semaphore(N_OF_A_CLIENT)
+        view._place = place
+        view._turns = self._left.get(place) or asyncio.Semaphore(N_OF_A_CLIENT)
         return view
+
+    def leave(self) -> None:
+        """End the use of a view that `of_client` has returned. Called on any thread."""
+        if self._place and self._turns is not None:
+            self._left[self._place] = self._turns
 
     async def run_apart(self, token: CancelToken, work: Callable[[], T]) -> T:
         """Run work that cannot start again half-way in separate threads, which may wait for every share."""

@@ -66,7 +66,7 @@ class FileOps:
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
-        self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client()
+        self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)
         self._sessions = workspace.sessions
         self.files = SessionFiles(
             fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
@@ -276,6 +276,7 @@ class FileOps:
         if self.bash is not None:
             self.bash.close()
         self._client.on_closed()
+        self._workers.leave()
         self._workers.on_moved.discard(self._on_work_waits)
         self.calls.close()
 

@@ -297,3 +297,46 @@ async def test_client_whose_mount_hangs_keeps_few_threads_from_the_others_also_i
     ended = await asyncio.gather(*waiting, return_exceptions=True)
     assert ended.count(True) == len(waiting) - N_OF_A_CLIENT
     workers.close()
+
+
+async def test_client_whose_mount_hangs_gets_no_further_threads_by_connecting_again() -> None:
+    workers, release, has_begun = SharedWorkers(has_many_clients=True), threading.Event(), threading.Semaphore(0)
+
+    def wait_for_the_mount() -> bool:
+        has_begun.release()
+        return release.wait(20)
+
+    waiting: list[asyncio.Task[bool]] = []
+    for _ in range(N_SHARED // N_OF_A_CLIENT + 1):  # enough to take all threads
+        client = workers.of_client("bot in /p")
+        waiting += [asyncio.create_task(client.run(CancelToken(), wait_for_the_mount)) for _ in range(N_OF_A_CLIENT)]
+        await asyncio.sleep(0)
+        client.leave()
+    for _ in range(N_OF_A_CLIENT):
+        assert await asyncio.to_thread(has_begun.acquire, timeout=20)
+    async with asyncio.timeout(20):
+        other = workers.of_client("nvim in /q")
+        assert await other.run(CancelToken(), lambda: "other") == "other"
+    assert not has_begun.acquire(blocking=False)
+    release.set()
+    assert all(await asyncio.gather(*waiting))
+    workers.close()
+
+
+async def test_client_that_connects_again_after_its_work_is_done_has_all_its_threads() -> None:
+    workers, has_begun, release = SharedWorkers(has_many_clients=True), threading.Semaphore(0), threading.Event()
+    first = workers.of_client("bot in /p")
+    assert await first.run(CancelToken(), lambda: 1) == 1
+    first.leave()
+    again = workers.of_client("bot in /p")
+
+    def work() -> bool:
+        has_begun.release()
+        return release.wait(20)
+
+    running = [asyncio.create_task(again.run(CancelToken(), work)) for _ in range(N_OF_A_CLIENT)]
+    for _ in running:
+        assert await asyncio.to_thread(has_begun.acquire, timeout=20)
+    release.set()
+    assert all(await asyncio.gather(*running))
+    workers.close()

@@ -30,4 +30,5 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
+    place: str = ""  # see SharedWorkers.of_client
     is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
