@@ -1,4 +1,4 @@
-"""Every request, notification and error of docs/PROTOCOL.md against the real daemon, through pytest-lsp.
+"""Reads, edits and sessions against the real daemon, through pytest-lsp.
 
 What each text says and which bytes an edit leaves is the business of the scenarios; here it is the wire's shape.
 """
@@ -14,8 +14,10 @@ import pytest_lsp
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from support.lsp_client import CONFIG, FileOpsClient
+from support.lsp_client import CONFIG, SUITE, FileOpsClient
 from support.patience import PATIENCE_S
+
+pytestmark = SUITE
 
 
 @pytest_lsp.fixture(config=CONFIG)  # pyright: ignore[reportUnknownMemberType]

@@ -16,12 +16,14 @@ from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage, default_converter
-from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtocol
+from pytest_lsp import ClientServerConfig, LanguageClient
 from pytest_lsp.client import register_lsp_features
 
 from support.editor_client import edited
+from support.lsp_client import SUITE, RecordingProtocol
 from support.patience import PATIENCE_S
 
+pytestmark = SUITE
 OPEN, CHANGE = "textDocument/didOpen", "textDocument/didChange"
 
 
@@ -134,7 +136,7 @@ async def editor(tmp_path: Path) -> AsyncGenerator[Editor]:
     path.write_text("one\ntwo\n")
 
     def make() -> Client:
-        client = Client(protocol_cls=LanguageClientProtocol, converter_factory=raw_converter)
+        client = Client(protocol_cls=RecordingProtocol, converter_factory=raw_converter)
         register_lsp_features(client)
         return client
 

@@ -1,10 +1,18 @@
-"""A pytest-lsp client whose `fileops/*` messages are plain JSON in both directions."""
+"""A pytest-lsp client whose `fileops/*` messages are plain JSON in both directions. It keeps what was sent.
+
+A test of SUITE leaves a record of its messages (tests/e2e/conftest.py), for tests/e2e/test_wire_is_exercised.py.
+"""
 
 import asyncio
+import hashlib
+import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import pytest
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.protocol import (
@@ -17,11 +25,22 @@ from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtoco
 from pytest_lsp.client import register_lsp_features
 
 from support.patience import PATIENCE_S
+from support.rawclient import DAEMON
+from support.wire_schema import ENTRIES, Transcript
 
 Json = dict[str, Any]
-NOTIFICATIONS = (
-    "fileops/didBecomeStale", "fileops/didRead", "fileops/didEdit", "fileops/didConflict", "fileops/watcherHealth",
-)  # fmt: skip
+Answer = Callable[[Any], Awaitable[Any]]
+NOTIFICATIONS = [
+    method
+    for (sender, method), entry in ENTRIES.items()
+    if sender == "server" and entry["kind"] == "notification" and method.startswith("fileops/")
+]
+SUITE = pytest.mark.usefixtures("recorded")
+TRANSCRIPTS: list[Transcript] = []  # one for each connection of the present test
+
+
+def record_name(test: pytest.Item) -> str:
+    return hashlib.sha256(test.nodeid.encode()).hexdigest()[:32]
 
 
 def converter_factory() -> Any:
@@ -36,6 +55,25 @@ def _as_it_is(given: Json, envelope: type[Any]) -> Any:
     return envelope(**{name: given.get(name) for name in names if name in envelope.__slots__})
 
 
+class RecordingProtocol(LanguageClientProtocol):
+    """Notes each message of the connection before it is sent, and before pygls decodes it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
+        self.transcript = Transcript()
+        TRANSCRIPTS.append(self.transcript)
+
+    def structure_message(self, data: Json) -> Any:
+        if "jsonrpc" in data:  # pygls calls this for each object inside of a message, too
+            self.transcript.note("server", data)
+        return super().structure_message(data)
+
+    def _send_data(self, data: Any) -> None:
+        if data:
+            self.transcript.note("client", json.loads(json.dumps(data, default=self._serialize_message)))
+        super()._send_data(data)
+
+
 class FileOpsClient(LanguageClient):
     """told: what the server notified of, per method, in order."""
 
@@ -43,7 +81,7 @@ class FileOpsClient(LanguageClient):
 
     def __init__(self) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            protocol_cls=LanguageClientProtocol, converter_factory=converter_factory
+            protocol_cls=RecordingProtocol, converter_factory=converter_factory
         )
         register_lsp_features(self)
         self.told: dict[str, asyncio.Queue[Json]] = {}
@@ -56,10 +94,25 @@ class FileOpsClient(LanguageClient):
         if source is not FeatureRequestError:
             super().report_server_error(error, source)
 
-    async def start_session(self, **params: Any) -> types.InitializeResult:
-        return await self.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities(), **params))
+    async def start_session(
+        self, *, capabilities: types.ClientCapabilities | None = None, **params: Any
+    ) -> types.InitializeResult:
+        given = capabilities or types.ClientCapabilities()
+        return await self.initialize_session(types.InitializeParams(capabilities=given, **params))
 
-    async def call(self, method: str, **params: Any) -> Any:
+    def answer(self, method: str, reply: Answer) -> None:
+        """Answer a request of the server."""
+
+        async def handle(params: Any) -> Any:
+            return await reply(params)
+
+        self.feature(method)(handle)
+
+    def begin(self, method: str, msg_id: str, /, **params: Any) -> "asyncio.Future[Any]":
+        """Send a `fileops/*` request under an id; its result is waited for elsewhere."""
+        return asyncio.ensure_future(self.protocol.send_request_async(f"fileops/{method}", params, msg_id=msg_id))
+
+    async def call(self, method: str, /, **params: Any) -> Any:
         """The result of a `fileops/*` request."""
         return await asyncio.wait_for(self.protocol.send_request_async(f"fileops/{method}", params), PATIENCE_S)
 
@@ -76,3 +129,22 @@ def _putter(queue: "asyncio.Queue[Json]") -> Callable[[Any], None]:
 
 
 CONFIG = ClientServerConfig(server_command=[sys.executable, "-m", "fileops"], client_factory=FileOpsClient)
+
+
+@asynccontextmanager
+async def serving(
+    *options: str, command: tuple[str, ...] = DAEMON, env: dict[str, str] | None = None
+) -> AsyncGenerator[FileOpsClient]:
+    """A session's server with these options and variables of the environment; it is shut down, or killed."""
+    config = ClientServerConfig(
+        [*command, *options], client_factory=FileOpsClient, server_env={**os.environ, **(env or {})}
+    )
+    client: Any = await config.start()
+    try:
+        yield client
+        await asyncio.wait_for(client.shutdown_session(), PATIENCE_S)
+    finally:
+        if client._server.returncode is None:
+            client._server.kill()
+        with suppress(RuntimeError):
+            await client.stop()

@@ -1,0 +1,165 @@
+"""The requests and notifications of docs/PROTOCOL.md that other files of the suite leave out, through pytest-lsp.
+
+What each of them means is the business of other tests; here it is that the daemon serves or sends it.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from support.daemon_process import place
+from support.lsp_client import SUITE, FileOpsClient, serving
+from support.patience import PATIENCE_S
+
+pytestmark = SUITE
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\nthree\n")
+    return path
+
+
+def asks(**capabilities: bool) -> types.ClientCapabilities:
+    return types.ClientCapabilities(experimental={"fileops": capabilities})
+
+
+async def test_files_of_a_session_are_recorded_listed_and_forgotten(file: Path) -> None:
+    async with serving() as client:
+        await client.start_session()
+        assert (await client.call("recordRead", file_path=str(file)))["recorded"]
+        assert (await client.call("conflicts")) == {"conflicts": []}
+        assert [entry["n_reads"] for entry in (await client.call("sessionFiles"))["files"]] == [1]
+        assert (await client.call("forget", file_path=str(file)))["forgotten"]
+        assert await client.call("resetSession") is None
+        assert (await client.call("sessionFiles"))["files"] == []
+
+
+async def test_write_history_undo_statistics_and_modes(file: Path) -> None:
+    async with serving() as client:
+        await client.start_session()
+        await client.call("read", file_path=str(file))
+        edit_id = (await client.call("write", file_path=str(file), content="one\n"))["details"]["edit_id"]
+        assert [entry["edit_id"] for entry in (await client.call("history"))["edits"]] == [edit_id]
+        assert (await client.call("undo", edit_id=edit_id))["details"]["undone"] == [edit_id]
+        assert (await client.call("stats"))["edits"]["undone"] == 1
+        await client.call("setApprovalMode", mode="auto_edit")
+        assert (await client.call("approvalMode"))["mode"] == "auto_edit"
+        assert (await client.hear("approvalMode"))["mode"] == "auto_edit"
+
+
+async def test_calls_are_described_and_drawn(file: Path) -> None:
+    async with serving() as client:
+        await client.start_session()
+        result = await client.call("read", file_path=str(file))
+        arguments = {"file_path": str(file)}
+        described = await client.call("describe", method="fileops/read", arguments=arguments)
+        assert described["locations"] == [{"path": str(file), "line": None}]
+        drawn = await client.call("render", method="fileops/read", arguments=arguments, result=result)
+        assert drawn["state"] == "success"
+
+
+async def test_editor_without_a_plugin_marks_and_undoes(file: Path) -> None:
+    refreshed = asyncio.Event()
+
+    async def refresh(_params: Any) -> None:
+        refreshed.set()
+
+    capabilities = types.ClientCapabilities(
+        workspace=types.WorkspaceClientCapabilities(
+            code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True)
+        )
+    )
+    document = types.TextDocumentIdentifier(uri=file.as_uri())
+    async with serving() as client:
+        client.answer("workspace/codeLens/refresh", refresh)
+        await client.start_session(capabilities=capabilities, initialization_options={"code_lens": True})
+        client.set_trace(types.SetTraceParams(value=types.TraceValue.Off))
+        item = types.TextDocumentItem(uri=file.as_uri(), language_id="text", version=1, text=file.read_text())
+        client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+        await client.call("read", file_path=str(file))
+        await client.call("edit", file_path=str(file), old_string="two", new_string="2")
+        await asyncio.wait_for(refreshed.wait(), PATIENCE_S)
+        client.text_document_did_save(types.DidSaveTextDocumentParams(text_document=document))
+        lenses = await client.text_document_code_lens_async(types.CodeLensParams(text_document=document))
+        assert lenses is not None
+        whole = types.Range(start=types.Position(0, 0), end=types.Position(3, 0))
+        actions = await client.text_document_code_action_async(
+            types.CodeActionParams(text_document=document, range=whole, context=types.CodeActionContext(diagnostics=[]))
+        )
+        assert actions
+        command = lenses[0].command
+        assert command is not None
+        params = types.ExecuteCommandParams(command=command.command, arguments=command.arguments)
+        done = await client.workspace_execute_command_async(params)
+        assert done is not None
+        assert done["status"] == "success"
+        client.text_document_did_close(types.DidCloseTextDocumentParams(text_document=document))
+        assert (await client.call("read", file_path=str(file)))["details"]["source"] == "disk"
+
+
+async def test_text_that_is_not_found_is_corrected_by_the_client(file: Path) -> None:
+    async def correct(params: Any) -> Any:
+        return {"old_string": "two", "new_string": params["new_string"]}
+
+    async with serving() as client:
+        client.answer("fileops/correctEdit", correct)
+        await client.start_session(capabilities=asks(correct_edit=True), initialization_options={"correction": True})
+        await client.call("read", file_path=str(file))
+        result = await client.call("edit", file_path=str(file), old_string="zwei", new_string="2")
+        assert result["details"]["match"] == "client"
+
+
+async def test_client_without_reviews_is_asked_by_a_message(file: Path) -> None:
+    async def choose(_params: Any) -> types.MessageActionItem:
+        return types.MessageActionItem(title="Apply")
+
+    async with serving() as client:
+        client.answer("window/showMessageRequest", choose)
+        await client.start_session(initialization_options={"approval_fallback": "message", "no_such_option": 1})
+        assert "no_such_option" in client.messages[0].message
+        await client.call("read", file_path=str(file))
+        assert (await client.call("edit", file_path=str(file), old_string="two", new_string="2"))["status"] == "success"
+
+
+async def next_progress(client: FileOpsClient) -> types.ProgressParams:
+    params: types.ProgressParams = await asyncio.wait_for(
+        cast("Any", client).wait_for_notification("$/progress"), PATIENCE_S
+    )
+    return params
+
+
+async def test_command_is_confirmed_reports_progress_and_is_cancelled(tmp_path: Path) -> None:
+    """A token of the client first, then one that the server creates."""
+
+    async def confirm(_params: Any) -> Any:
+        return {"outcome": "proceed_always"}
+
+    capabilities = asks(confirm_command=True)
+    capabilities.window = types.WindowClientCapabilities(work_done_progress=True)
+    async with serving() as client:
+        client.answer("fileops/confirmCommand", confirm)
+        await client.start_session(capabilities=capabilities, initialization_options={"bash": True})
+        assert (await client.call("bash", command="echo said", workDoneToken="mine"))["output"] == "said\n"
+        waiting = client.begin("bash", "slow", command="sleep 3600", cwd=str(tmp_path))
+        while not (token := str((await next_progress(client)).token)).startswith("fileops-"):
+            pass
+        client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token=token))
+        with pytest.raises(JsonRpcException) as caught:
+            await asyncio.wait_for(waiting, PATIENCE_S)
+        assert caught.value.code == -32800
+
+
+async def test_editor_of_a_shared_daemon_has_the_sessions_of_all(file: Path) -> None:
+    with place() as here:
+        async with serving("--shared", env=here.process_env) as client:
+            await client.start_session()
+            await client.call("read", file_path=str(file))
+            told = await client.hear("didChangeSessions")
+            listed = await client.call("sessions")
+            assert {session["connected"] for session in (*told["sessions"], *listed["sessions"])} == {True}
