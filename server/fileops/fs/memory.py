@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
+from fileops.fs.names import require_possible
 from fileops.fs.streams import BytesStream
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing, IoFailure, IsDirectory, NotAbsolute, PermissionRefused
@@ -23,7 +24,6 @@ from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
-_MAX_NAME_BYTES = 255
 _DEV = 1
 
 
@@ -81,12 +81,7 @@ class MemoryFileSystem:
     def resolve(self, path: str) -> str:
         if not path.startswith("/"):
             raise NotAbsolute(path=path)
-        try:
-            raw = os.fsencode(path)
-        except UnicodeEncodeError as error:
-            raise FileMissing from error
-        if b"\0" in raw or any(len(name) > _MAX_NAME_BYTES for name in raw.split(b"/")):
-            raise FileMissing
+        require_possible(path)
         pending = path.split("/")[::-1]
         done, n_links = "", 0
         while pending:

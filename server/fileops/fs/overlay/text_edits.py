@@ -6,6 +6,7 @@ widened to include it.
 
 from collections.abc import Sequence
 
+from fileops.core.splices import apply_within
 from fileops.core.text import newline_of, return_of
 from fileops.fs.overlay.text_document import TextDocument, advanced, without_bom
 from fileops.model.documents import DocumentEdit, Position, PositionEncoding
@@ -45,16 +46,7 @@ def _widened(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> list[Sp
             groups[-1] = first, max(end, reached), [*members, splice]
         else:
             groups.append((start, end, [splice]))
-    return [Splice(start, end, _part_after(data, start, end, members)) for start, end, members in groups]
-
-
-def _part_after(data: bytes, start: int, end: int, splices: Sequence[Splice]) -> bytes:
-    pieces: list[bytes] = []
-    at = start
-    for splice in splices:
-        pieces += (data[at : splice.start], splice.new)
-        at = splice.end
-    return b"".join((*pieces, data[at:end]))
+    return [Splice(start, end, apply_within(data, members, start, end)) for start, end, members in groups]
 
 
 def _down(data: bytes, fmt: TextFormat, at: int) -> int:

@@ -18,10 +18,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from stat import S_IFREG
 
 from fileops.core import splices as core_splices
+from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
 from fileops.fs.remote.backend import Backend, Entry, Staged
 from fileops.fs.remote.folders import make_folders
-from fileops.fs.remote.paths import RemotePaths, require_possible
+from fileops.fs.remote.paths import RemotePaths
 from fileops.fs.remote.stream import RemoteStream
 from fileops.model.edits import Splice
 from fileops.model.errors import (

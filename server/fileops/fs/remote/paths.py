@@ -1,11 +1,8 @@
 """Paths of a mapped folder: here, below its prefix, and on its host, below its base."""
 
-import os
 import posixpath
 
-from fileops.model.errors import FileMissing, OutsideRoots
-
-_MAX_NAME_BYTES = 255
+from fileops.model.errors import OutsideRoots
 
 
 class RemotePaths:
@@ -37,13 +34,3 @@ class RemotePaths:
         names = far[len(self._below_base) :].split("/") if far != self.base else []
         steps = [self._below_base + "/".join(names[: i + 1]) for i in range(len(names))]
         return steps or [self.base]
-
-
-def require_possible(path: str) -> None:
-    """Raise FileMissing for a name that no file can have."""
-    try:
-        raw = os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise FileMissing from error
-    if b"\0" in raw or any(len(name) > _MAX_NAME_BYTES for name in raw.split(b"/")):
-        raise FileMissing
