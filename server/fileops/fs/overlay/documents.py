@@ -109,9 +109,12 @@ class DocumentStore:
                 return None
             path = self._table.place_of(document)
             document = replace(
-                document, serial=self._next_serial(), is_user_modified=document.is_foreign, synced=document.text.text,
-                is_saved=True, file_texts=(),
-            )  # fmt: skip
+                document,
+                serial=self._next_serial(),
+                is_user_modified=document.is_foreign,
+                is_saved=True,
+                synced=document.text.text,
+            )
             self._put(document)
             self._table.locate(document.key, document.path, None)
         return path
