@@ -121,7 +121,7 @@ class Agent:
     # --- reads -------------------------------------------------------------------------------------------------
 
     async def _read(self, file: File) -> str | None:
-        floor, own = file.number, list(self._own[file.path])
+        floor, own, began = file.number, list(self._own[file.path]), time.monotonic()
         answer = await self._hands.read(file.path)
         self.outcomes[f"read {answer.code or 'ok'} {answer.place}"] += 1
         if answer.code is not None:
@@ -135,10 +135,10 @@ class Agent:
             return None
         if pieces := [*unknown_pieces(text), *doubled(sorted_words(text))]:
             self._ledger.fault(f"{self._who}: read of {file.path}: {pieces} in {text!r}")
-        self._judge_read(file, text, answer.place, floor, own)
+        self._judge_read(file, text, answer.place, floor, own, began)
         return text
 
-    def _judge_read(self, file: File, text: str, place: str, floor: int, own: list[str]) -> None:
+    def _judge_read(self, file: File, text: str, place: str, floor: int, own: list[str], began: float) -> None:
         words, what = words_of(text), f"{self._who} reads"
         for word in words:
             self._ledger.judge_written(file.path, word, what, is_disk=place == "disk")
@@ -148,7 +148,7 @@ class Agent:
             self._ledger.fault(f"{what} {file.path}: the write {floor} is gone, {text[:7]} stands")
         for word in own:
             if word not in words:
-                self._ledger.judge_absent(file.path, word, what)
+                self._ledger.judge_absent(file.path, word, what, read_began=began)
                 self._own[file.path].remove(word)
 
     # --- edits -------------------------------------------------------------------------------------------------

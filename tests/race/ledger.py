@@ -151,10 +151,11 @@ class Ledger:
         if not brought:
             self.fault(f"{what} {path}: nobody wrote {word}" + (" to the disk" if entry else ""))
 
-    def judge_absent(self, path: str, word: str, what: str) -> None:
+    def judge_absent(self, path: str, word: str, what: str, *, read_began: float = math.inf) -> None:
+        """Args: read_began: of the read that did not show the word; what ended later may not have been there yet."""
         with self._lock:
             entry = self._words[path, word]
-            sure = [event for event in entry.brought if event.state == "sure"]
+            sure = [event for event in entry.brought if event.state == "sure" and event.end < read_began]
             if not sure:
                 return
             last = max(sure, key=lambda event: event.begin)

@@ -118,6 +118,18 @@ def test_ledger_takes_what_happened_at_the_same_time_in_either_order() -> None:
         assert ledger.faults == []
 
 
+def test_read_is_not_judged_by_a_write_that_came_after_it() -> None:
+    """A word was taken out, the read did not show it, and an editor has saved it again since."""
+    ledger = Ledger()
+    start(ledger, A, B)
+    event(ledger, "a", 1, 2, removes=frozenset({B}))
+    event(ledger, "e", 5, 6, whole=frozenset({A, B}), base_begin=0)
+    ledger.judge_absent(FILE, B, "reads", read_began=3)
+    assert ledger.faults == []
+    ledger.judge_absent(FILE, B, "reads", read_began=7)
+    assert len(ledger.faults) == 1
+
+
 def test_edit_after_a_write_that_its_session_has_not_seen_is_named() -> None:
     ledger = Ledger()
     other = event(ledger, "b", 2, 3, adds=frozenset({B}))
