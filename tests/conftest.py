@@ -14,10 +14,13 @@ settings.load_profile("fileops")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The editors' tests come one after the other: windows that are not in front get their keys late."""
+    """Tests of one editor come one after the other: windows that are not in front get their keys late."""
     for item in items:
-        if item.path.is_relative_to(item.config.rootpath / "tests" / "clients"):
-            item.add_marker(pytest.mark.xdist_group("editors"))
+        clients = item.config.rootpath / "tests" / "clients"
+        if item.path == clients / "test_vscode.py":
+            item.add_marker(pytest.mark.xdist_group("vscode"))
+        elif item.path.is_relative_to(clients / "neovim"):
+            item.add_marker(pytest.mark.xdist_group("neovim"))
 
 
 def pytest_xdist_auto_num_workers() -> int:

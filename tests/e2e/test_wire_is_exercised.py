@@ -1,20 +1,18 @@
 """What the pytest-lsp suite has sent and received: every message and error code of the protocol, as the schema says."""
 
-import json
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fileops.model.errors import FAILURES
 from fileops.schema.openrpc import ERRORS
-from support.lsp_client import record_name
+from support.lsp_client import GROUP, RECORDS, Record
 from support.wire_schema import ENTRIES
+
+pytestmark = GROUP
 
 HERE = Path(__file__).parent
 MODULES = {path for path in HERE.glob("test_*.py") if "pytestmark = SUITE\n" in path.read_text("utf-8")}
-SUITE_S = 270  # for tests of the suite that other processes still run; none of this process comes later
 # What pytest-lsp cannot send, by the raw-byte client elsewhere: bytes that are no JSON (test_hostile_messages.py).
 RAW_ONLY = {-32700}
 # Only where root may mount filesystems (test_fileops_codes.py::test_codes_of_disks).
@@ -22,28 +20,25 @@ OF_DISKS = {"disk_full", "permission_denied"}
 
 
 @pytest.fixture
-def suite(request: pytest.FixtureRequest, records: Path) -> list[dict[str, Any]]:
+def suite(request: pytest.FixtureRequest) -> list[Record]:
     """The records of all tests of the suite."""
     config = request.config
     tests = [item for item in request.session.items if item.path in MODULES]
     is_part = config.getoption("keyword") or config.getoption("markexpr") or any("::" in arg for arg in config.args)
     if is_part or config.getoption("lf", default=False) or MODULES - {item.path for item in tests}:
         pytest.skip("only a part of the pytest-lsp suite was asked for")
-    files = [records / f"{record_name(test)}.json" for test in tests]
-    until = time.monotonic() + SUITE_S
-    while missing := [file.name for file in files if not file.exists()]:
-        assert time.monotonic() < until, f"these tests have left no record: {missing}"
-        time.sleep(0.1)
-    return [json.loads(file.read_text("utf-8")) for file in files]
+    missing = [test.nodeid for test in tests if test.nodeid not in RECORDS]
+    assert not missing, "these tests of the suite have left no record"
+    return [RECORDS[test.nodeid] for test in tests]
 
 
 def test_pytest_lsp_suite_exercises_every_message_and_error_code_as_the_schema_says(
-    suite: list[dict[str, Any]],
+    suite: list[Record],
 ) -> None:
     """R-SCHEMA-1"""
-    sent = {(sender, method) for record in suite for sender, method in record["methods"]}
+    sent = {(sender, method) for record in suite for sender, method in record.methods}
     assert sorted(set(ENTRIES) - sent) == []
-    received = {code for record in suite for code in record["codes"]}
+    received = {code for record in suite for code in record.codes}
     codes: set[str | int] = {failure.code for failure in FAILURES} | set(ERRORS)
     assert codes - received - RAW_ONLY - (set() if "disk_full" in received else OF_DISKS) == set()
-    assert [fault for record in suite for fault in record["faults"]] == []
+    assert [fault for record in suite for fault in record.faults] == []

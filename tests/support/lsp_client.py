@@ -4,12 +4,12 @@ A test of SUITE leaves a record of its messages (tests/e2e/conftest.py), for tes
 """
 
 import asyncio
-import hashlib
 import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -35,12 +35,21 @@ NOTIFICATIONS = [
     for (sender, method), entry in ENTRIES.items()
     if sender == "server" and entry["kind"] == "notification" and method.startswith("fileops/")
 ]
-SUITE = pytest.mark.usefixtures("recorded")
+GROUP = pytest.mark.xdist_group("pytest-lsp")  # one process, in the order of the modules
+SUITE = [pytest.mark.usefixtures("recorded"), GROUP]
 TRANSCRIPTS: list[Transcript] = []  # one for each connection of the present test
 
 
-def record_name(test: pytest.Item) -> str:
-    return hashlib.sha256(test.nodeid.encode()).hexdigest()[:32]
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a test has sent and received. methods: (sender, method); faults: what does not fit the schema."""
+
+    methods: set[tuple[str, str]]
+    codes: set[str | int]
+    faults: list[str]
+
+
+RECORDS: dict[str, Record] = {}  # by the id of the test
 
 
 def converter_factory() -> Any:
