@@ -116,6 +116,8 @@ def running(folder: Path, subsystem: Callable[[str], str] = str) -> Generator[Ss
         "PidFile": "none", "StrictModes": "no", "UsePAM": "no", "PasswordAuthentication": "no",
         "KbdInteractiveAuthentication": "no", "PermitRootLogin": "yes", "MaxStartups": "100", "PrintMotd": "no",
         "LogLevel": "ERROR", "Subsystem": f"sftp {subsystem(sftp)}",
+        # The user's shell must not run the user's start-up files: what they start may not outlive being killed.
+        "SetEnv": f"HOME={folder}",
     }  # fmt: skip
     (folder / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()))
     public = Path(f"{host_key}.pub").read_text().split()[:2]
