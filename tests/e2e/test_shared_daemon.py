@@ -252,7 +252,7 @@ def test_client_of_another_attach_version_is_served_privately_and_seen_by_status
             assert daemon.poll() is None
         with attached(here, "--shared", "--host", "nvim") as client:
             client.initialize()
-            assert "attaches other versions only" in client.notification("window/showMessage")["message"]
+            assert "attaches no clients of this version" in client.notification("window/showMessage")["message"]
             assert client.read(file)["status"] == "success"
             (private,) = here.status()["private"]
             assert (private["host"], private["reason"]) == ("nvim", "attach")
