@@ -70,6 +70,38 @@ export function sharedSuite(): void {
       await editor.document.save();
     });
 
+    it('a formatter that runs on save does not send the agent back to read', async () => {
+      const text = (...changed: number[]) => Array.from({ length: 30 }, (_, i) => `line ${i + 1}${changed.includes(i + 1) ? ' !' : ''}\n`).join('');
+      const path = file(text(), 'formatted.md'); // a name of its own: no earlier text of it is loaded late
+      const formats = vscode.languages.registerDocumentFormattingEditProvider({ language: 'markdown' }, {
+        provideDocumentFormattingEdits: document =>
+          document.lineAt(24).text.endsWith('!') ? [] : [vscode.TextEdit.insert(document.lineAt(24).range.end, ' !')],
+      });
+      const settings = vscode.workspace.getConfiguration('editor');
+      await settings.update('formatOnSave', true, vscode.ConfigurationTarget.Workspace);
+      try {
+        const editor = await open(path);
+        await agent.call('Read', { file_path: path });
+        await type(editor, 1, 6, ' !');
+        await editor.document.save();
+        assert.equal(disk(path), text(2, 25));
+        await api.tools(); // as in `type`
+
+        const answer = edit(path, 'line 12\n', 'line twelve\n');
+        const review = await shown();
+        assert.match(String(insides.reviewView.getTreeItem(review).description), /rebased over 2 changes by you/);
+        await insides.reviews.decide(review, 'accept');
+        const result = await answer;
+        assert.equal(result.isError, false, result.text);
+        assert.equal(disk(path), text(2, 25).replace('line 12\n', 'line twelve\n'));
+        const [entry] = await api.history({ file_path: path });
+        assert.match(String(insides.history.getTreeItem(entry!).description), /rebased over 2 changes by you/);
+      } finally {
+        await settings.update('formatOnSave', undefined, vscode.ConfigurationTarget.Workspace);
+        formats.dispose();
+      }
+    });
+
     it('its edit waits here with its name, and is marked and in the history once accepted', async () => {
       const path = file('a = 1\nb = 2\n');
       const editor = await open(path);

@@ -19,6 +19,7 @@ from fileops.platform.locks import try_lock
 
 _NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal)")
 _PREFIX = ".fileops-"
+_ENDED = (b"Z", b"X")  # states of a process that its parent has not waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:
 
 
 def start_time(pid: int) -> str | None:
-    """Return the start time of a process, None if it is gone, "0" if the system does not provide it."""
+    """Return the start time of a process, None if it has ended, "0" if the system does not provide it."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -88,6 +89,8 @@ def start_time(pid: int) -> str | None:
         return None if os.path.exists("/proc/self/stat") else _start_without_proc(pid)
     except OSError:
         return "0"
+    if fields[0] in _ENDED:
+        return None
     return _in_base_36(int(fields[19]))  # field 22 of proc_pid_stat(5)
 
 

@@ -1,6 +1,7 @@
 """Files of dead processes go; those of living ones, and everybody else's, stay."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None
     assert [found.name for found in temp_files.list_own_files(folder)] == [name]
     assert in_child(lambda: fs.recover(folder)).value == 0
     assert os.listdir(folder) == [name]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_maker_that_ended_and_was_not_waited_for_is_dead(fs: LocalFileSystem, folder: str) -> None:
+    with subprocess.Popen(["sleep", "60"]) as maker:
+        name = f".fileops-{maker.pid}-{temp_files.start_time(maker.pid)}-0123456789ab.tmp"
+        Path(f"{folder}/{name}").write_bytes(b"")
+        assert fs.recover(folder) == 0
+        maker.kill()
+        os.waitid(os.P_PID, maker.pid, os.WEXITED | os.WNOWAIT)
+        assert fs.recover(folder) == 1
+    assert os.listdir(folder) == []
 
 
 def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem, folder: str) -> None:
