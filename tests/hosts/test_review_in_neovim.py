@@ -57,6 +57,7 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
                 shot(shop, "codex-review", tmp_path)
                 shop.terminal.keys("r")
 
+                nvim.wait_for(lambda: len(model.results) == 2, "the rejection at the model")  # its review is gone
                 shop.terminal.shows("Review cart.py", "codex")
                 shop.terminal.command("Fileops review")
                 shop.terminal.keys("a")
