@@ -15,6 +15,7 @@ import pytest
 from support.frames import frames_of
 from support.patience import PATIENCE_S
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
+from support.sshd import wait_until
 
 
 @pytest.fixture
@@ -115,6 +116,18 @@ def test_end_of_the_parent_ends_it() -> None:
         parent.kill()
         assert client.wait() == 1
         assert "process is gone" in client.stderr
+
+
+# R-END-1
+def test_what_the_parent_wrote_before_its_end_is_served() -> None:
+    """A pump between the two may pass it on only now."""
+    with subprocess.Popen(["sleep", "600"]) as parent, raw_client(SEAM_DAEMON) as client:
+        client.initialize(processId=parent.pid)
+        parent.kill()
+        parent.wait()
+        for value in range(20):  # the end is noticed in between
+            assert client.result("test/echo", {"value": value}) == value
+        assert client.wait() == 1
 
 
 def test_parent_that_is_gone_already_ends_it() -> None:
@@ -227,8 +240,7 @@ def test_prints_and_children_stay_out_of_the_stream(client: RawClient) -> None:
     assert client.result("test/babble") == 0
     assert client.result("test/echo", {"value": 1}) == 1
     assert client.garbage == []
-    assert "to descriptor 1" in client.stderr
-    assert "from a child" in client.stderr
+    wait_until(lambda: "to descriptor 1" in client.stderr and "from a child" in client.stderr)
 
 
 # --- load ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 
 POLL_S = 1.0  # if the system has no pidfd
+LAST_WORDS_S = 1.0  # for what the process wrote before it ended: a pump may still have it. Mostly its output ends first
 
 
 class ParentWatch:
@@ -15,16 +16,20 @@ class ParentWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, pid: int) -> None:
-        """Call `on_gone` when the process has ended; soon, if it has ended already."""
+        """Call `on_gone` soon after the process has ended, or after now if it has ended already."""
         self.close()
         try:
             self._pidfd = os.pidfd_open(pid)
         except ProcessLookupError:
-            self._loop.call_soon(self._on_gone)
+            self._has_ended()
         except (AttributeError, OSError, OverflowError):  # no pidfd here, or not allowed
             self._poll(pid)
         else:
-            self._loop.add_reader(self._pidfd, self._on_gone)
+            self._loop.add_reader(self._pidfd, self._has_ended)
+
+    def _has_ended(self) -> None:
+        self.close()
+        self._timer = self._loop.call_later(LAST_WORDS_S, self._on_gone)
 
     def close(self) -> None:
         if self._pidfd is not None:
@@ -39,7 +44,7 @@ class ParentWatch:
         if _is_alive(pid):
             self._timer = self._loop.call_later(POLL_S, self._poll, pid)
         else:
-            self._on_gone()
+            self._has_ended()
 
 
 def _is_alive(pid: int) -> bool:
