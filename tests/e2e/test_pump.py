@@ -1,5 +1,6 @@
 """The pump between stdio and the shared daemon: both ends, back pressure, and many at once."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -122,3 +123,39 @@ def _when_waiting(pid: int) -> int:
         last = now
         time.sleep(0.01)
     return last
+
+
+PUMP = (
+    "import socket, sys; from fileops.attach.pump import Bytes, Pump;"
+    "sys.exit(Pump(socket.socket(fileno=int(sys.argv[1])), Bytes()).run())"
+)
+
+
+@pytest.mark.parametrize("end", ["gone", "hangup"])
+def test_what_the_client_wrote_before_its_end_reaches_the_daemon(end: str) -> None:
+    """R-END-1. An editor that is left rejects what waits; then its pipes close, or its terminal hangs up."""
+    daemon, connection = socket.socketpair()
+    command = [sys.executable, "-c", PUMP, str(connection.fileno())]
+    with (
+        daemon,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, pass_fds=[connection.fileno()]
+        ) as pump,
+    ):
+        connection.close()
+        assert pump.stdin is not None
+        assert pump.stdout is not None
+        pump.stdin.write(b"first")
+        assert daemon.recv(100) == b"first"
+        pump.send_signal(signal.SIGSTOP)
+        pump.stdin.write(b"last")
+        if end == "gone":
+            pump.stdout.close()
+            pump.stdin.close()
+        else:
+            pump.send_signal(signal.SIGHUP)
+        pump.send_signal(signal.SIGCONT)
+        daemon.settimeout(PATIENCE_S)
+        assert b"".join(iter(lambda: daemon.recv(100), b"")) == b"last"
+        daemon.close()
+        assert pump.wait(PATIENCE_S) == (1 if end == "gone" else 128 + signal.SIGHUP)

@@ -17,6 +17,8 @@ from typing import Protocol
 STDIN, STDOUT = 0, 1
 CHUNK_BYTES = 1 << 16
 END_S = 15.0  # after a signal; the daemon finishes commits, and waits for disks, for up to 12 s
+LAST_MS = 1000  # for the daemon to take more of what a client wrote before its end
+MAX_LAST_CHUNKS = 64  # of a client that never stops writing
 BROKEN = 1  # exit status: the client does not read any more
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -122,10 +124,11 @@ class Pump:
     def _note_signal(self, number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)  # the next one ends the process
         self._signal, self._deadline = number, time.monotonic() + END_S
-        self._has_input = False
 
     def _turn(self) -> int | None:
         """Move what can be moved now. Returns the exit status at the end."""
+        if self._signal is not None:
+            self._read_last()
         if not self._has_input and not self.to_daemon.n_pending_bytes and not self._is_told_of_end:
             self._is_told_of_end = True
             with suppress(OSError):  # it is gone; its last answers are still to be read
@@ -136,6 +139,8 @@ class Pump:
         if self._waking in ready:
             os.read(self._waking, CHUNK_BYTES)
         if STDOUT in ready and not self._write_client(ready[STDOUT]):
+            self._read_last()
+            self._send_last()
             return BROKEN
         if STDIN in ready and self._has_input:
             self._read_client()
@@ -177,6 +182,23 @@ class Pump:
             self._traffic.from_client(self, chunk)
         else:
             self._has_input = False
+
+    def _read_last(self) -> None:
+        """Read what the client wrote before its end, and nothing after it."""
+        poll = select.poll()
+        poll.register(STDIN, select.POLLIN)
+        for _ in range(MAX_LAST_CHUNKS):
+            if not self._has_input or not poll.poll(0):
+                break
+            self._read_client()
+        self._has_input = False
+
+    def _send_last(self) -> None:
+        poll = select.poll()
+        poll.register(self._connection, select.POLLOUT)
+        with suppress(OSError):  # the daemon is gone as well
+            while self.to_daemon.n_pending_bytes and poll.poll(LAST_MS):
+                self.to_daemon.write()
 
     def _serve_daemon(self, events: int) -> int | None:
         if events & select.POLLOUT:
