@@ -8,6 +8,9 @@ from hypothesis import settings
 
 from support import sshd as ssh_server
 
+# Daemons start as they do for a user, from compiled modules: else each compiles all of them, twice its own start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
 
