@@ -91,7 +91,7 @@ def check_validators(names: "Sequence[str]") -> None:
     if not names:
         return
     from fileops.rpc.decode import InvalidParams
-    from fileops.service.catalog import validator_names
+    from fileops.service.plugins.catalog import validator_names
     from fileops.service.plugins.registry import register_installed
 
     register_installed()

@@ -31,7 +31,7 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
-from fileops.service.catalog import strategy_names, validator_names
+from fileops.service.plugins.catalog import strategy_names, validator_names
 from fileops.wire.events import notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params

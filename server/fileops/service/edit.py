@@ -7,29 +7,22 @@ content that it was planned on.
 """
 
 from collections.abc import Callable
-from dataclasses import replace as with_data
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken, retry_while_stale
-from fileops.core import plan as planning
-from fileops.core import text, validation
 from fileops.core.decision import apply_decision
-from fileops.core.diff.unified import change_of
 from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
 from fileops.model.approval import Decision
-from fileops.model.edits import Plan, Rebased, Relevance
+from fileops.model.edits import Plan
 from fileops.model.errors import (
     AlreadyExists,
-    BinaryFile,
     FileMissing,
     FileOpsError,
     IoFailure,
     NoMatch,
-    NotebookFile,
 )
 from fileops.model.files import Base, Committed, Snapshot
 from fileops.model.requests import EditRequest
@@ -38,14 +31,11 @@ from fileops.model.settings import Settings
 from fileops.ports import FileSystem
 from fileops.service.commit import Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
+from fileops.service.edit_plan import EditPlanner
 from fileops.service.edit_results import Proposal, changed_lines, proposal_of, result_of
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy
 from fileops.tracking.freshness import Freshness
-
-if TYPE_CHECKING:
-    from fileops.core.merge.relevance import Replanned
-
 
 EditStep = EditResult | Proposal | NeedsCorrection
 
@@ -53,6 +43,7 @@ EditStep = EditResult | Proposal | NeedsCorrection
 class EditOperation(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
+    planner: EditPlanner
     committer: Committer
     settings: Settings
 
@@ -109,85 +100,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
     def _planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
-        """The plan on the present file, which may have changed where that is not relevant to the edit.
+        """The plan on the present file.
 
-        Raises: Cancelled, Stale, PathMoved, and what `_read_for_edit` and `_plan` raise.
+        Raises: Cancelled, Stale, PathMoved, and the failures of reading and of planning.
         """
         snapshot, base = self._read_for_edit(request, roots)
-        if base is None:
-            return self._validated(self._plan(request, snapshot, token))
-        return self._validated(self._replan(request, snapshot, base, token))
-
-    def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
-        """Raises: ModifiedExternally, Stale, Cancelled."""
-        from fileops.core.merge import relevance
-        from fileops.tracking.content_cache import diff_between
-
-        changed_by = self.freshness.changed_by(request.session_id, snapshot)
-        if request.content is None:
-            outcome = relevance.replan(base, snapshot, lambda content: self._plan(request, content, token))
-        else:
-            outcome = self._replan_write(request, snapshot, base, token)
-        if isinstance(outcome, Relevance):
-            raise self.freshness.refusal(request.session_id, snapshot, outcome, dry_run=request.dry_run)
-        shown = base.shown or b""
-        rebased = Rebased(
-            changed_by=changed_by,
-            ranges=outcome.ranges,
-            diff=diff_between(shown, snapshot.data, request.file_path),
-            shown=shown,
-        )
-        return replace(outcome.plan, rebased=rebased)
-
-    def _replan_write(
-        self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
-    ) -> "Replanned | Relevance":
-        """The new text was made of what the session was shown, so its changes are those to that."""
-        from fileops.core.merge import relevance
-
-        if base.shown is None:
-            return Relevance(reason="no_base")
-        then = self._plan(request, with_data(snapshot, data=base.shown), token)
-        shown = Base(content=base.shown, shown=base.shown)
-        carried = relevance.carry(shown, snapshot.data, then.splices, margin_lines=0)
-        if isinstance(carried, Relevance):
-            return carried
-        change = change_of(
-            snapshot.data, then.format, carried.splices,
-            file_path=request.file_path, operation="modify", limits=self.settings.limits, check=token.check,
-        )  # fmt: skip
-        plan = replace(then, snapshot=snapshot, splices=carried.splices, change=change)
-        return relevance.Replanned(plan=plan, ranges=carried.ranges)
-
-    def _plan(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
-        """Raises: Cancelled, and what `core.plan.plan` raises."""
-        fmt = text.detect_format(snapshot.data)
-        if snapshot.exists:
-            if text.is_binary(snapshot.data, fmt):
-                raise BinaryFile
-            if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
-                raise NotebookFile
-        if request.content is not None:
-            return planning.plan_write(
-                snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
-                check=token.check,
-            )  # fmt: skip
-        return planning.plan(
-            snapshot,
-            fmt,
-            request.edits,
-            limits=self.settings.limits,
-            file_path=request.file_path,
-            is_multi=request.tool == "multi_edit",
-            fill_empty=self.settings.fill_empty_files,
-            correction=self.settings.correction,
-            check=token.check,
-        )
-
-    def _validated(self, plan: Plan) -> Plan:
-        """Raises: ValidationFailed."""
-        validation.require_valid(self.settings.validators, plan)
-        return plan
+        return self.planner.plan(request, snapshot, base, token)
 
     def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> tuple[Snapshot, Base | None]:
         """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md.
@@ -245,9 +163,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         ):  # fmt: skip
             plan = replace(decided, snapshot=snapshot, rebased=None if base is None else decided.rebased)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        replanned = self._validated(
-            self._plan(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
-        )
+        replanned = self.planner.plan(request, snapshot, base, token)
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
         if decided is asked and is_same_file and changed_lines(replanned) == changed_lines(asked):
             return self._commit(request, replanned, token)
