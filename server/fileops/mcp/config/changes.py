@@ -60,6 +60,12 @@ def changes_to(present: Mapping[str, Any], wanted: Mapping[str, Any], path: KeyP
 def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:
     """Return a copy of the data in which the changes are carried out."""
     root: dict[str, Any] = deepcopy(dict(present))
+    carry_out(changes, root)
+    return root
+
+
+def carry_out(changes: list[Change], root: dict[str, Any]) -> None:
+    """Change the data in place. A document that keeps its layout, as that of tomlkit, is such data too."""
     for change in changes:
         parent: Any = root
         for key in change.path[:-1]:
@@ -68,7 +74,6 @@ def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]
             parent[change.path[-1]].extend(change.items)
         else:
             parent[change.path[-1]] = change.value
-    return root
 
 
 def _is_same(one: object, other: object) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import tomlkit
 
-from fileops.mcp.config.changes import Append, Change
+from fileops.mcp.config.changes import Change, carry_out
 
 
 class TomlError(ValueError):
@@ -23,13 +23,6 @@ def parse(text: str) -> dict[str, Any]:
 def apply(text: str, changes: list[Change]) -> str:
     """Return the text in which the changes are carried out."""
     document = tomlkit.parse(text)
-    for change in changes:
-        parent = cast("dict[str, Any]", document)
-        for key in change.path[:-1]:
-            parent = parent[key]
-        if isinstance(change, Append):
-            parent[change.path[-1]].extend(change.items)
-        else:
-            parent[change.path[-1]] = change.value
+    carry_out(changes, cast("dict[str, Any]", document))
     changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
     return changed.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else changed
