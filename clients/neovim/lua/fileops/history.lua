@@ -3,6 +3,7 @@ local config = require('fileops.config')
 local buffers = require('fileops.buffers')
 local events = require('fileops.client.events')
 local hunks = require('fileops.ui.hunks')
+local keymaps = require('fileops.ui.keymaps')
 local pane = require('fileops.ui.pane')
 local winbar = require('fileops.ui.winbar')
 local render = require('fileops.ui.render')
@@ -144,24 +145,13 @@ local actions = {
   close = M.close,
 }
 
----@param buf integer
-local function map(buf)
-  local keys = config.get().keys
-  for name, action in pairs(actions) do
-    local key = keys[name]
-    if key then
-      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
-    end
-  end
-end
-
 ---@param name string
 ---@return integer buf
 local function scratch(name)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
   pcall(vim.api.nvim_buf_set_name, buf, 'fileops://' .. name)
-  map(buf)
+  keymaps.map(buf, actions)
   vim.bo[buf].filetype = 'fileops-diff'
   return buf
 end

@@ -2,6 +2,7 @@
 -- edit in a tab page where it is edited.
 -- Without being told to, it takes neither the cursor nor a key.
 local config = require('fileops.config')
+local keymaps = require('fileops.ui.keymaps')
 local pane = require('fileops.ui.pane')
 
 local M = {}
@@ -151,17 +152,14 @@ local actions = {
 
 ---@param buf integer
 local function map(buf)
-  local keys = config.get().keys
+  local guarded = {}
   for name, action in pairs(actions) do
-    local key = keys[name]
-    if key then
-      local function run()
-        if ended and name ~= 'help' then return go_on() end
-        action()
-      end
-      vim.keymap.set('n', key, run, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
+    guarded[name] = function()
+      if ended and name ~= 'help' then return go_on() end
+      action()
     end
   end
+  keymaps.map(buf, guarded)
 end
 
 ---@param review fileops.Review

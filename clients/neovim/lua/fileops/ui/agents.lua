@@ -2,6 +2,7 @@
 -- follows the daemon's notifications while it is open.
 local config = require('fileops.config')
 local events = require('fileops.client.events')
+local keymaps = require('fileops.ui.keymaps')
 local messages = require('fileops.ui.messages')
 local pane = require('fileops.ui.pane')
 local sessions = require('fileops.sessions')
@@ -143,16 +144,6 @@ local actions = {
   close = function() M.close() end,
 }
 
----@param buf integer
-local function map(buf)
-  local keys = config.get().keys
-  for name, action in pairs(actions) do
-    if keys[name] then
-      vim.keymap.set('n', keys[name], action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
-    end
-  end
-end
-
 --- Show those that are known.
 function M.show()
   if shown and shown:is_open() then
@@ -161,7 +152,7 @@ function M.show()
   end
   local panel = spec()
   panel.height = config.get().pane.height
-  panel.map = map
+  panel.map = function(buf) keymaps.map(buf, actions) end
   panel.on_close = function() shown = nil end
   shown = pane.open(panel)
   if not shown then return messages.warn('no room for the agents') end

@@ -2,6 +2,7 @@
 -- goes by itself.
 local config = require('fileops.config')
 local hunks = require('fileops.ui.hunks')
+local keymaps = require('fileops.ui.keymaps')
 local pane = require('fileops.ui.pane')
 local winbar = require('fileops.ui.winbar')
 
@@ -46,17 +47,6 @@ local actions = {
     vim.api.nvim_win_set_cursor(0, { line, 0 })
   end,
 }
-
----@param buf integer
-local function map(buf)
-  local keys = config.get().keys
-  for name, action in pairs(actions) do
-    local key = keys[name]
-    if key then
-      vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = 'fileops: ' .. name })
-    end
-  end
-end
 
 ---@return table
 local function look()
@@ -106,7 +96,7 @@ function M.show(extra, label)
   else
     local spec = look()
     spec.height = config.get().pane.height
-    spec.map = map
+    spec.map = function(buf) keymaps.map(buf, actions) end
     spec.on_close = function()
       shown = nil
       stop_timer()
