@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from support import sshd as ssh_server
+from support.daemon_process import Place, place
 
 # Daemons start as they do for a user, from compiled modules: else each compiles all of them, twice its own start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -36,3 +37,10 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Generator[ssh_server.Sshd]
     pytest.importorskip("asyncssh")
     with ssh_server.running(tmp_path_factory.mktemp("sshd")) as server:
         yield server
+
+
+@pytest.fixture
+def here() -> Generator[Place]:
+    """A place of the test's own for a shared daemon; daemons that are left at the end of the test are killed."""
+    with place() as made:
+        yield made

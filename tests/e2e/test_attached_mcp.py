@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,8 @@ import pytest
 
 from fileops.attach import handshake
 from fileops.attach.mcp_pump import LOST_TEXT
-from support.daemon_process import Place, attached, place
+from support.daemon_process import Place, attached
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

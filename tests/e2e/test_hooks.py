@@ -10,18 +10,12 @@ from typing import Any
 
 import pytest
 
-from support.daemon_process import FILEOPS, Place, place
+from support.daemon_process import FILEOPS, Place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 from support.patience import PATIENCE_S
 
 BASH: dict[str, Any] = {"hook_event_name": "PostToolUse", "tool_name": "Bash"}
 PROMPT: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "prompt": "go on"}
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

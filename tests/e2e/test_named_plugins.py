@@ -1,23 +1,16 @@
 """Plugins that the command line of the daemon names, `NAME=MODULE:FUNCTION`: R-PLUGIN-2 of docs/PROTOCOL.md."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.daemon_process import Place, attached, place
+from support.daemon_process import Place, attached
 from support.rawclient import edit_of, raw_client
 from support.sample_package import SOURCES
 
 ENV = {"PYTHONPATH": str(SOURCES)}
 OPTIONS = ("--strategy", "heading=my_plugin:replace_section", "--validator", "json-syntax=my_plugin:json_syntax")
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_functions_that_the_command_line_names_are_strategies_and_validators(tmp_path: Path) -> None:

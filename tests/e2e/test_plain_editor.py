@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.daemon_process import Place, attached, place
+from support.daemon_process import Place, attached
 from support.mcp_client import McpClient, mcp_client, texts_of
 from support.rawclient import RawClient
 
@@ -16,12 +16,6 @@ CAPABILITIES: dict[str, Any] = {
     "textDocument": {"synchronization": {"didSave": True}, "codeAction": {}},
     "window": {"showMessage": {"messageActionItem": {}}},
 }
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

@@ -5,24 +5,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fileops.attach import handshake
-from support.daemon_process import FILEOPS, Place, attached, place
+from support.daemon_process import FILEOPS, Place, attached
 from support.patience import PATIENCE_S
 from support.rawclient import RawClient, frame
 
 MAX_HELD_BYTES = 1 << 20
 N_PUMPS = 50
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_requests_before_the_end_of_input_are_answered_and_the_status_is_zero(here: Place, tmp_path: Path) -> None:

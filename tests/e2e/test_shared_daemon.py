@@ -8,14 +8,14 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fileops.attach import handshake
 from support.children import as_root
-from support.daemon_process import FILEOPS, Place, attached, place
+from support.daemon_process import FILEOPS, Place, attached
 from support.patience import PATIENCE_S
 from support.rawclient import RawClient, has_ended
 
@@ -28,12 +28,6 @@ sys.exit(main(["daemon"]))
 """
 PR_SET_NO_NEW_PRIVS = 38
 N_STARTERS = 50
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

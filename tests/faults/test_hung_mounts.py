@@ -6,13 +6,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from support.daemon_process import Place, attached, place
+from support.daemon_process import Place, attached
 from support.mcp_client import mcp_client
 from support.patience import PATIENCE_S
 from support.rawclient import Message, RawClient, edit_of
@@ -37,12 +37,6 @@ class Mount:
 
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

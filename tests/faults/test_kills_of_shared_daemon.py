@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import pytest
 from faults.injection import IS_COMPLETE, Action, Shim, Spot
 from faults.stage import SCENES
 from fileops.attach.mcp_pump import LOST_TEXT
-from support.daemon_process import FILEOPS, Place, attached, place
+from support.daemon_process import FILEOPS, Place, attached
 from support.mcp_client import McpClient, mcp_client, texts_of
 from support.patience import PATIENCE_S
 from support.rawclient import RawClient
@@ -56,12 +56,6 @@ os._exit(0 if n_left <= 0 else 3)
 """
 MAX_STEPS = 60
 STEP = 1 if IS_COMPLETE else 3
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.fixture

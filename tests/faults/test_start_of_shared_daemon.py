@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from faults.injection import IS_COMPLETE
-from support.daemon_process import Place, place
+from support.daemon_process import Place
 from support.patience import PATIENCE_S
 
 # Attaches as a pump does, and is killed at its n-th call. The counter goes on in the children that it forks.
@@ -42,12 +41,6 @@ os._exit(0)
 """
 MAX_STEPS = 200
 STEP = 1 if IS_COMPLETE else 6
-
-
-@pytest.fixture
-def here() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_starter_killed_at_any_step_hinders_no_other(here: Place) -> None:
