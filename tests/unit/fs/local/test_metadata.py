@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import stat
-import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,27 +15,9 @@ from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import FileOpsError, PermissionRefused
-from fileops.model.files import CommitReport, Committed
+from fileops.model.files import CommitReport
 from support.children import NOBODY, as_root, in_child, mount, own_mounts
-
-
-def edit(fs: LocalFileSystem, path: str, new: bytes = b"new ") -> Committed:
-    return fs.replace(fs.read(path), [Splice(0, 0, new)], RecordingHooks())
-
-
-def facts(path: str) -> tuple[Any, ...]:
-    status = os.lstat(path)
-    attributes = {name: os.getxattr(path, name) for name in os.listxattr(path)}
-    return status.st_mode, status.st_uid, status.st_gid, attributes
-
-
-def acl(*entries: tuple[int, int, int]) -> bytes:
-    """The value of system.posix_acl_access (linux/posix_acl_xattr.h): tag, permissions, id."""
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-
-
-NONE = 0xFFFFFFFF
-SHARED_ACL = acl((1, 6, NONE), (2, 6, 1234), (4, 4, NONE), (16, 6, NONE), (32, 4, NONE))
+from support.metadata import SHARED_ACL, edit, facts, flags_of
 
 
 def give_acl(path: str) -> None:
@@ -296,12 +277,6 @@ def test_a_bind_mounted_file_is_written_in_place(folder: str, state: str) -> Non
 
     assert in_child(work).value == ("in_place", b"new old", ["f"])
     assert (Path(source).read_bytes(), Path(path).read_bytes()) == (b"new old", b"covered")
-
-
-def flags_of(path: str) -> str:
-    """As `lsattr -p` has them: the project and the letters, without that of extents, which the kernel sets."""
-    told = subprocess.run(["lsattr", "-p", path], check=True, capture_output=True, text=True).stdout.split()
-    return f"{told[0]} {told[1].replace('-', '').replace('e', '')}"
 
 
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="needs chattr")
