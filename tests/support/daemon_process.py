@@ -3,18 +3,19 @@
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.ending import end_daemon
 from support.patience import PATIENCE_S
 from support.rawclient import RawClient
 
@@ -79,10 +80,7 @@ class Place:
         return found
 
     def wait_for_end(self, pid: int) -> None:
-        until = time.monotonic() + PATIENCE_S
-        while os.path.exists(f"/proc/{pid}") and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][1] != "Z":
-            assert time.monotonic() < until, f"process {pid} is still there; log: {self.log_text()[-2000:]}"
-            time.sleep(0.01)
+        assert _has_ended(pid, PATIENCE_S), f"process {pid} is still there; log: {self.log_text()[-2000:]}"
 
     def log_text(self) -> str:
         return self.log.read_text() if self.log.exists() else ""
@@ -96,9 +94,19 @@ def place() -> Generator[Place]:
             yield made
         finally:
             for pid in made.daemons():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                end_daemon(pid, partial(_has_ended, pid))
                 made.wait_for_end(pid)
+
+
+def _has_ended(pid: int, timeout_s: float) -> bool:
+    """Wait for the end of a process, which may be no child of this one."""
+    until = time.monotonic() + timeout_s
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][1] != "Z":
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+    return True
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from pygls.protocol import (
 from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtocol
 from pytest_lsp.client import register_lsp_features
 
+from support.ending import IS_MEASURED
 from support.patience import PATIENCE_S
 from support.rawclient import DAEMON
 from support.wire_schema import ENTRIES, Transcript
@@ -152,6 +153,8 @@ async def serving(
     try:
         yield client
         await asyncio.wait_for(client.shutdown_session(), PATIENCE_S)
+        if IS_MEASURED:
+            await asyncio.wait_for(client._server.wait(), PATIENCE_S)
     finally:
         if client._server.returncode is None:
             client._server.kill()

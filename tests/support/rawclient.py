@@ -16,6 +16,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from support.ending import end_process
 from support.patience import PATIENCE_S
 
 Message = dict[str, Any]
@@ -164,9 +165,8 @@ class RawClient:
         return self.wait()
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
         self.start_reading()
+        end_process(self.process)
         self.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None
