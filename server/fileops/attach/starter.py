@@ -80,7 +80,7 @@ def attach(address: Address, line: bytes, *, idle_s: float = IDLE_S, options: Se
             continue
         return attached
     raise StartFailed(
-        f"The shared daemon ended {ATTEMPTS} times before it answered. Its log is {log_path(os.environ)}."
+        f"The shared daemon ended {ATTEMPTS} times before it answered. Its log is {log_path(os.environ, address.stem)}."
     )
 
 
@@ -107,7 +107,7 @@ def is_served(address: Address) -> bool:
     return connection is not None
 
 
-def log_path(environ: Mapping[str, str], stem: str = "arbiter") -> str:
+def log_path(environ: Mapping[str, str], stem: str) -> str:
     """Where a daemon writes its log if it was started by a client."""
     base = environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", f"{stem}.log")
@@ -141,7 +141,7 @@ def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str
             return _greeted(connection, line, ANSWER_S)
     except _Gone:
         pass
-    raise StartFailed(f"The shared daemon could not be started. Its log is {log_path(os.environ)}.")
+    raise StartFailed(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
 
 
 def connected(address: Address, timeout_s: float) -> socket.socket | None:
@@ -253,9 +253,9 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
     """
     import signal
 
-    log = _open_log(log_path(os.environ, address.stem))
+    log, path = _open_log(log_path(os.environ, address.stem))
     command = [
-        sys.executable, "-P", "-m", "fileops", "--log-level", "info", "--log-file", log_path(os.environ, address.stem),
+        sys.executable, "-P", "-m", "fileops", "--log-level", "info", "--log-file", path,
         "daemon", "--detached", "--socket", address.socket, "--idle-s", f"{idle_s:g}", *options,
     ]  # fmt: skip
     child = os.fork()
@@ -289,11 +289,11 @@ def _daemon_environment() -> dict[str, str]:
     return {**kept, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
 
 
-def _open_log(path: str) -> int:
-    """The log, or /dev/null where none can be written: the daemon is worth more than its log."""
+def _open_log(path: str) -> tuple[int, str]:
+    """Open the log, or /dev/null where none can be written: the daemon is worth more than its log."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        return os.open(path, flags, 0o600)
+        return os.open(path, flags, 0o600), path
     except OSError:
-        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), os.devnull
