@@ -30,7 +30,12 @@ local DIFF = table.concat({
 local T = MiniTest.new_set({
   hooks = {
     pre_case = function()
-      child.restart({ '--clean', '-n', '--cmd', 'set rtp^=' .. vim.fs.dirname(here) })
+      child.restart({
+        '--clean',
+        '-n',
+        '--cmd',
+        'let g:loaded_python3_provider = 0 | set rtp^=' .. vim.fs.dirname(here),
+      })
       child.o.lines, child.o.columns = 24, 90
       child.o.laststatus, child.o.ruler = 2, false
       child.fn.chdir(child.lua_get('vim.fs.dirname(vim.fn.tempname())'))

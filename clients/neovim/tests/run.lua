@@ -6,6 +6,7 @@ vim.opt.runtimepath:prepend(harness.plugin)
 vim.cmd('filetype on')
 vim.cmd.runtime('plugin/fileops.lua')
 vim.o.swapfile = false
+vim.g.loaded_python3_provider = 0 -- else the first Python file has each python3 of the machine started, for a second
 vim.env.FILEOPS_LOG = vim.fn.tempname()
 
 local names = #_G.arg > 0 and vim.list_slice(_G.arg, 1) or nil

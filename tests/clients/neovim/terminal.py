@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clients.neovim.world import PLUGIN, Neovim
+from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim
 from clients.places import program
 
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
@@ -77,6 +77,7 @@ def terminal(nvim: Neovim, workspace: Path, *arguments: str, columns: int = 116,
     server = f"fileops-{abs(hash(socket)):x}"
     command = [
         nvim.program, "--clean", "-n", "--listen", socket,
+        "--cmd", NO_PYTHON,
         "--cmd", f"set rtp^={PLUGIN} termguicolors noruler noshowcmd laststatus=2 shortmess+=I",
         *arguments,
     ]  # fmt: skip

@@ -279,42 +279,53 @@ def hit(shop: Scene, key: str, delay_s: float) -> None:
     shop.terminal.keys(key)
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.01, 0.03])
-def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path, delay_s: float) -> None:
-    with scene(nvim, tmp_path) as shop, load():
-        # right after the way into the review
-        result = shop.propose("agent-1", SHORTER_TOTAL)
-        shop.terminal.shows("Review")
+def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path) as shop:
+        steps = (SHORTER_TOTAL, (SHORTER_TOTAL[1], SHORTER_TOTAL[0]), SHORTER_TOTAL)
+        for delay_s, step in zip((0.0, 0.01, 0.03), steps, strict=True):
+            accept_at_once(shop, step, delay_s)
+            for key in ("a", "A"):
+                decide_while_taken_back(shop, key, delay_s)
+
+
+def accept_at_once(shop: Scene, step: tuple[str, str], delay_s: float) -> None:
+    """The key comes right after the way into the review."""
+    expected = shop.cart.read_text().replace(*step)
+    result = shop.propose("agent-1", step)
+    shop.terminal.shows("Review")
+    with load():
         shop.terminal.command("Fileops review")
         hit(shop, "a", delay_s)
         assert shop.result(result) == "success"
-        shop.terminal.until("mode() ==# 'n' && !&modified")
-        expected = CART.replace(*SHORTER_TOTAL)
-        assert shop.cart.read_text() == expected
+    shop.terminal.until("mode() ==# 'n' && !&modified")
+    assert shop.cart.read_text() == expected
 
-        # while the agent takes its command back, with another one waiting
-        for key in ("a", "A"):
-            first = shop.run("agent-1", "touch first", "")
-            shop.terminal.shows("touch first")
-            second = shop.run("agent-2", "touch second", "")
-            shop.terminal.shows("Command 1/2")
-            shop.terminal.command("Fileops review")
-            shop.terminal.until("bufname() =~# 'command'")
-            shop.cancel(first)
-            hit(shop, key, delay_s)
-            assert shop.result(first) in {"error -32800", "success"}
-            # whatever came first: the key decided on the first command or on nothing
-            shop.terminal.until("mode() ==# 'n' && bufname() =~# 'fileops://review'")
-            assert shop.result_now(second) == ""
-            assert not (shop.cart.parent / "second").exists()
-            if "nothing of it was done" in shop.terminal.text():
-                shop.terminal.keys("q")
-            shop.terminal.shows("touch second")
-            shop.terminal.keys("r")
-            assert shop.result(second) == "rejected"
-            shop.terminal.until(f"{ONE_WINDOW} && mode() ==# 'n'")
-            assert shop.cart.read_text() == expected
-            assert shop.terminal.ask("&modified") == "0"
+
+def decide_while_taken_back(shop: Scene, key: str, delay_s: float) -> None:
+    """The key comes while the agent takes its command back, with another one waiting."""
+    standing = shop.cart.read_text()
+    first = shop.run("agent-1", "touch first", "")
+    shop.terminal.shows("touch first")
+    second = shop.run("agent-2", "touch second", "")
+    shop.terminal.shows("Command 1/2")
+    with load():
+        shop.terminal.command("Fileops review")
+        shop.terminal.until("bufname() =~# 'command'")
+        shop.cancel(first)
+        hit(shop, key, delay_s)
+        assert shop.result(first) in {"error -32800", "success"}
+        # whatever came first: the key decided on the first command or on nothing
+        shop.terminal.until("mode() ==# 'n' && bufname() =~# 'fileops://review'")
+    assert shop.result_now(second) == ""
+    assert not (shop.cart.parent / "second").exists()
+    if "nothing of it was done" in shop.terminal.text():
+        shop.terminal.keys("q")
+    shop.terminal.shows("touch second")
+    shop.terminal.keys("r")
+    assert shop.result(second) == "rejected"
+    shop.terminal.until(f"{ONE_WINDOW} && mode() ==# 'n'")
+    assert shop.cart.read_text() == standing
+    assert shop.terminal.ask("&modified") == "0"
 
 
 def test_a_long_notice_stays_on_its_line(nvim: Neovim, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """A Neovim of the tests: which program, with which surroundings, and how to ask a running one."""
 
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from clients.places import editor
 from support.patience import PATIENCE_S
@@ -13,6 +16,8 @@ from support.patience import PATIENCE_S
 REPOSITORY = Path(__file__).parents[3]
 PLUGIN = REPOSITORY / "clients" / "neovim"
 BOUND_S = PATIENCE_S  # of a wait; each ends with its condition
+# Else the first Python file that is opened has each python3 of the machine started, to look for a provider: a second.
+NO_PYTHON = "let g:loaded_python3_provider = 0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +37,19 @@ class Neovim:
         first = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout
         return tuple(int(part) for part in first.split("\n")[0].removeprefix("NVIM v").split("-")[0].split("."))
 
-    def ask(self, socket: str, expression: str) -> str:
+    def ask(self, address: str, expression: str) -> str:
         """A running Neovim's value of a Vim expression; "" where it does not answer (yet)."""
-        command = [self.program, "--server", socket, "--remote-expr", expression]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, timeout=BOUND_S, check=False
-        )
-        return done.stdout.strip() if done.returncode == 0 else ""
+        with socket.socket(socket.AF_UNIX) as channel:
+            channel.settimeout(BOUND_S)
+            try:
+                channel.connect(address)
+                return evaluated(channel, expression)
+            except (FileNotFoundError, ConnectionError):  # it does not listen yet, or has ended
+                return ""
 
-    def until(self, socket: str, expression: str) -> None:
+    def until(self, address: str, expression: str) -> None:
         """Wait until the expression is true in a running Neovim."""
-        self.wait_for(lambda: self.ask(socket, expression) == "1", expression)
+        self.wait_for(lambda: self.ask(address, expression) == "1", expression)
 
     @staticmethod
     def wait_for(condition: Callable[[], bool], what: str) -> None:
@@ -51,6 +58,20 @@ class Neovim:
             if time.monotonic() > end:
                 raise AssertionError(f"waited in vain for {what}")
             time.sleep(0.02)
+
+
+def evaluated(channel: socket.socket, expression: str) -> str:
+    """What Neovim answers to one request of its RPC; "" for an error."""
+    channel.sendall(msgspec.msgpack.encode([0, 1, "nvim_eval", [expression]]))
+    received = b""
+    while part := channel.recv(65536):
+        received += part
+        try:
+            _type, _id, problem, value = msgspec.msgpack.decode(received)
+        except msgspec.DecodeError:  # cut off: the rest is on its way
+            continue
+        return "" if problem is not None else str(value).strip()
+    return ""
 
 
 def neovim(name: str, home: Path) -> Neovim:
