@@ -4,11 +4,12 @@ import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
 import { hunksSuite } from './hunks.suite';
 import { marksSuite } from './marks.suite';
+import { panesSuite } from './panes.suite';
 import { reviewSuite } from './review.suite';
 import { historySuite } from './history.suite';
 import { sharedSuite } from './shared.suite';
 
-const SUITES = { hunks: hunksSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite };
+const SUITES = { hunks: hunksSuite, panes: panesSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite };
 
 export function run(): Promise<void> {
   const report = process.env.MOCHA_JSON;

@@ -111,8 +111,8 @@ export class Review {
     }
     if (!this.wasTyped) {
       this.#flip(change);
-      await this.panes.setProposed(this.pane, this.expected);
-      return true;
+      if (await this.panes.setProposed(this.pane, this.expected)) return true;
+      this.#flip(change); // the user typed in the meantime: only the change is replaced, not their text
     }
     const place = this.places().find(p => p.hunk.id === change.id);
     if (!place) return false;

@@ -27,10 +27,13 @@ class VirtualFiles implements vscode.FileSystemProvider {
   readonly onDidChangeFile = this.#changed.event;
   #ticks = Date.now();
 
-  put(uri: vscode.Uri, text: string, isReadonly: boolean): void {
-    const type = this.#files.has(uri.toString()) ? vscode.FileChangeType.Changed : vscode.FileChangeType.Created;
+  /** Returns what puts back the file that was there, as if it had never changed. */
+  put(uri: vscode.Uri, text: string, isReadonly: boolean): () => void {
+    const before = this.#files.get(uri.toString());
+    const type = before ? vscode.FileChangeType.Changed : vscode.FileChangeType.Created;
     this.#files.set(uri.toString(), { bytes: Buffer.from(BOM + withoutBom(text)), mtime: ++this.#ticks, isReadonly });
     this.#changed.fire([{ type, uri }]);
+    return () => void (before && this.#files.set(uri.toString(), before));
   }
 
   text(uri: vscode.Uri): string | undefined {
@@ -190,33 +193,34 @@ export class DiffPanes implements vscode.Disposable {
     return this.#document(pane)?.getText() ?? this.#files.text(pane.after) ?? '';
   }
 
-  /** Returns once an open pane shows the text. */
-  async setProposed(pane: Pane, text: string): Promise<void> {
-    const shows = (): boolean => normalised(this.proposed(pane)) === normalised(text);
+  /**
+   * Returns once an open pane shows the text. False if the user typed in the meantime: then the pane keeps what they
+   * typed, and nothing else has changed.
+   */
+  async setProposed(pane: Pane, text: string): Promise<boolean> {
     const document = this.#document(pane);
-    this.#files.put(pane.after, text, false);
-    if (document?.isDirty) { // then the editor keeps what was typed, though it is the same
-      const edit = new vscode.WorkspaceEdit();
-      edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), text);
-      await vscode.workspace.applyEdit(edit);
-      return;
-    }
-    if (shows()) return;
-    let changed: vscode.Disposable | undefined;
-    await new Promise<void>(resolve => {
-      changed = vscode.Disposable.from(
-        vscode.workspace.onDidChangeTextDocument(() => shows() && resolve()),
-        vscode.workspace.onDidCloseTextDocument(() => shows() && resolve()));
-    });
-    changed?.dispose();
+    if (document?.isDirty) return replace(document, text); // though it is the same, the editor would not load it again
+    const shows = (): boolean => normalised(this.proposed(pane)) === normalised(text);
+    const putBack = this.#files.put(pane.after, text, false);
+    await untilChanged(() => shows() || (this.#document(pane)?.isDirty ?? false));
+    if (!shows()) putBack(); // else the editor would not save what was typed over a newer file
+    return shows();
   }
 
-  /** Closes the tab and forgets both texts. */
+  /**
+   * Closes the tab and forgets both texts.
+   *
+   * A document that may be typed into is saved, into memory, and its file is kept until there is nothing left to be
+   * saved: what is typed between the save and the end of the tab is saved again, by this or by the editor itself.
+   * Where `files.autoSave` is off, VS Code asks about what was typed in that moment; each answer closes the pane.
+   */
   async close(pane: Pane): Promise<void> {
-    const document = this.#document(pane);
-    if (document?.isDirty) await document.save(); // into memory; else closing would ask
-    const tab = this.#tab(pane);
-    if (tab) await vscode.window.tabGroups.close(tab, true);
+    for (let isClosed = false; !isClosed || this.#document(pane)?.isDirty;) {
+      const document = this.#document(pane);
+      if (document?.isDirty) await document.save(); // else closing would ask
+      const tab = this.#tab(pane);
+      isClosed = !tab || await vscode.window.tabGroups.close(tab, true);
+    }
     if (pane.before) this.#files.drop(pane.before);
     this.#files.drop(pane.after);
   }
@@ -243,6 +247,23 @@ export class DiffPanes implements vscode.Disposable {
   dispose(): void {
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+function replace(document: vscode.TextDocument, text: string): Thenable<boolean> {
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), text);
+  return vscode.workspace.applyEdit(edit);
+}
+
+/** Until the condition, which depends on open documents, is true. */
+async function untilChanged(condition: () => boolean): Promise<void> {
+  if (condition()) return;
+  let listening: vscode.Disposable | undefined;
+  await new Promise<void>(resolve => {
+    const check = (): void => void (condition() && resolve());
+    listening = vscode.Disposable.from(vscode.workspace.onDidChangeTextDocument(check), vscode.workspace.onDidCloseTextDocument(check));
+  });
+  listening?.dispose();
 }
 
 const address = (scheme: string, id: number, side: string, filePath: string): vscode.Uri =>
