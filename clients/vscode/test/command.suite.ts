@@ -78,7 +78,7 @@ export function commandSuite(): void {
         await nothingLeft();
       });
 
-      it('"always" is for this very command in this session', async () => {
+      it('"always" holds for the same command in the same session', async () => {
         const session = agent();
         const first = session.bash({ command: 'true' });
         await insides.reviews.decide(await waiting(), 'always');
@@ -129,7 +129,7 @@ export function commandSuite(): void {
         }
       });
 
-      it('ends when the agent takes it back', async () => {
+      it('ends when the agent withdraws it', async () => {
         const kept = file('a\n');
         const cancel = new vscode.CancellationTokenSource();
         const done = agent().bash({ command: `rm ${kept}` }, cancel.token);
@@ -164,7 +164,7 @@ export function commandSuite(): void {
         return { result, path };
       }
 
-      it('is asked for the words, and what it proposes is written', async () => {
+      it('is asked for a correction, and its proposal is written', async () => {
         const session = agent();
         const asked: unknown[] = [];
         const off = session.correctWith(async question => {
@@ -180,7 +180,7 @@ export function commandSuite(): void {
         assert.equal((await misquote(session)).result.error?.code, 'no_match');
       });
 
-      it('of the session goes before the one of all, and ends with the session', async () => {
+      it('of the session precedes the one for all, and ends with the session', async () => {
         const ofAll = api.correctWith(() => right);
         const session = agent();
         session.correctWith(() => undefined);
@@ -191,7 +191,7 @@ export function commandSuite(): void {
         ofAll.dispose();
       });
 
-      it('that fails or makes things up harms nothing', async () => {
+      it('that fails or answers wrongly is harmless', async () => {
         const session = agent();
         for (const corrector of [
           () => { throw new Error('no model today'); },
@@ -206,7 +206,7 @@ export function commandSuite(): void {
         }
       });
 
-      it('is told when nobody waits any more', async () => {
+      it('is cancelled with its edit', async () => {
         const session = agent();
         const told = new Promise<void>(resolve => {
           const off = session.correctWith((question, token) => {
@@ -225,7 +225,7 @@ export function commandSuite(): void {
     });
 
     describe('a lens', () => {
-      it('comes with an edit, takes it back, and is gone with it', async () => {
+      it('comes with an edit, undoes it, and is gone with it', async () => {
         const path = file('one\ntwo\n');
         const editor = await open(path);
         const session = agent();

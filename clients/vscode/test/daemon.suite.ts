@@ -109,7 +109,7 @@ export function daemonSuite(): void {
       await vscode.commands.executeCommand('notifications.clearAll');
     });
 
-    it('what is no tool rejects, and says why', async () => {
+    it('an unknown tool rejects with the reason', async () => {
       const asked = assert.rejects(Promise.resolve(api.history()), /daemon ended before it answered fileops\/history/);
       process.kill(pid(), 'SIGSTOP'); // the request is on its way; nothing answers it
       process.kill(pid(), 'SIGKILL');
@@ -119,7 +119,7 @@ export function daemonSuite(): void {
       await vscode.commands.executeCommand('notifications.clearAll');
     });
 
-    it('one that is killed is started again, three times, and then no more', async () => {
+    it('one that is killed is restarted three times at most', async () => {
       for (let n = 1; n <= 3; n++) {
         const old = pid();
         process.kill(old, 'SIGKILL');
@@ -149,17 +149,17 @@ export function daemonSuite(): void {
       }
     }
 
-    it('a program that is not there is named', () => under({ path: '/no/such/server' }, async () => {
+    it('a missing program is named', () => under({ path: '/no/such/server' }, async () => {
       await until(() => api.state === 'failed', 'it fails');
       assert.match(insides.daemon.problem, /fileops\.path names \/no\/such\/server/);
     }));
 
-    it('a program that is no daemon is told apart', () => under({ path: '/bin/false' }, async () => {
+    it('a program other than a daemon is recognized', () => under({ path: '/bin/false' }, async () => {
       await until(() => api.state === 'failed', 'it fails');
       assert.match(insides.daemon.problem, /did not start/);
     }));
 
-    it('an interpreter that is none is named', () => under({ interpreter: '/bin/true' }, async () => {
+    it('an invalid interpreter is named', () => under({ interpreter: '/bin/true' }, async () => {
       await until(() => api.state === 'failed', 'it fails');
       assert.match(insides.daemon.problem, /is no Python/);
     }));
@@ -173,7 +173,7 @@ export function daemonSuite(): void {
       });
     });
 
-    it('a server that cannot be set up is told once, with the command of the README', async () => {
+    it('a server that cannot be set up is reported once, with the command of the README', async () => {
       const fake = file('', 'python3.13');
       // Makes a "virtual environment" of itself; its pip fails.
       fs.writeFileSync(fake, [
@@ -192,7 +192,7 @@ export function daemonSuite(): void {
       });
     });
 
-    it('on Windows it says that it does not run there', async () => {
+    it('on Windows it reports that it is not supported', async () => {
       const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;
       await under({}, async () => {
         Object.defineProperty(process, 'platform', { ...platform, value: 'win32' });
@@ -206,7 +206,7 @@ export function daemonSuite(): void {
       });
     });
 
-    it('the interpreter of the Python extension is used where none is set', async function () {
+    it('the interpreter of the Python extension is used if none is set', async function () {
       if (!vscode.extensions.getExtension('ms-python.python')) return this.skip();
       await under({ interpreter: ' ' }, async () => {
         await running();

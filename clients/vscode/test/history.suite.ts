@@ -49,7 +49,7 @@ export function historySuite(): void {
       assert.equal(shownDiffs().length, 0);
     });
 
-    it('undoes one edit and keeps what was typed since', async () => {
+    it('undoes one edit and keeps later typing', async () => {
       const { path, edit } = await edited();
       const editor = await open(path);
       const id = await edit('line 3\n', 'LINE 3\n');
@@ -89,7 +89,7 @@ export function historySuite(): void {
       await until(() => insides.marks.at(uri).length === 0, 'the mark is gone');
     });
 
-    it('the last edit of an agent is undone, not the undo before; the person has a row of their own', async () => {
+    it('the last edit of an agent is undone, not the undo before; the user has a separate row', async () => {
       const { path, session, edit } = await edited();
       const [first, second] = [await edit('line 3\n', 'LINE 3\n'), await edit('line 9\n', 'LINE 9\n')];
       for (const [id, text] of [[second, LINES.replace('line 3\n', 'LINE 3\n')], [first, LINES]] as const) {
@@ -125,7 +125,7 @@ export function historySuite(): void {
       assert.ok(disk(path).includes('LINE 3'));
     });
 
-    it('says so and changes nothing where the text was typed over', async () => {
+    it('refuses and changes nothing if the text was typed over', async () => {
       const { path, edit } = await edited();
       const editor = await open(path);
       const id = await edit('line 3\n', 'LINE 3\n');

@@ -48,7 +48,7 @@ export function hunksSuite(): void {
       const [after] = parseUnified('@@ -2,0 +3,1 @@\n+c\n');
       assert.equal(compose('a\nb\nd\n', [after!], () => true).text, 'a\nb\nc\nd\n');
     });
-    it('knows where each stands', () => {
+    it('knows the position of each', () => {
       assert.deepEqual(compose(BEFORE, hunks, () => true).places.map(p => [p.start, p.end, p.changed]), [[0, 4, 1], [8, 9, 9]]);
     });
     it('moves places with typing and forgets those that were typed into', () => {

@@ -42,7 +42,7 @@ export function marksSuite(): void {
       assert.deepEqual(marks(path), [[2, 4]]);
     });
 
-    it('lie on the changed lines, move with typing and go when dismissed', async () => {
+    it('are on the changed lines, move with typing and go when dismissed', async () => {
       const path = file(LINES);
       await open(path);
       await session.read({ file_path: path });
@@ -75,7 +75,7 @@ export function marksSuite(): void {
       assert.deepEqual(marks(path), [[4, 5]]);
     });
 
-    it('an unsaved document is read and edited as it stands, and stays unsaved', async () => {
+    it('an unsaved document is read and edited as it is, and stays unsaved', async () => {
       const path = file(LINES);
       const editor = await open(path);
       await type(path, 0, 'typed\n');
@@ -92,7 +92,7 @@ export function marksSuite(): void {
       assert.deepEqual(marks(path), [[5, 6]]);
     });
 
-    it('the diff of an edit without a review is shown where wanted, without taking the keyboard', async () => {
+    it('the diff of an edit without a review is shown if configured, without taking the keyboard', async () => {
       await set('diffAfterEdit', true);
       try {
         const path = file(LINES);

@@ -70,7 +70,7 @@ export function reviewSuite(): void {
       await nothingLeft();
     });
 
-    it('of a file that others changed elsewhere says so, and shows their changes; so does the history', async () => {
+    it('of a file changed in other lines shows those changes; so does the history', async () => {
       await restartedWith('freshness', 'relevant');
       try {
         const path = file(PARTS);
@@ -96,7 +96,7 @@ export function reviewSuite(): void {
       }
     });
 
-    it('whose file changes while it waits says that accepting will be refused, and shows what changed', async () => {
+    it('of a file that changes while pending warns that accepting will be refused, and shows the change', async () => {
       const path = file('a = 1\nb = 2\n');
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
@@ -153,7 +153,7 @@ export function reviewSuite(): void {
       assert.deepEqual([(await done).error?.code, (await waiting).error?.code], ['rejected', 'rejected']);
     });
 
-    it('a key that comes when its review has gone decides no other one', async () => {
+    it('a key pressed after its review has ended decides no other one', async () => {
       const path = file('a = 1\n');
       const mine = await open(file('my own\n'));
       const session = await agent(path);
@@ -243,7 +243,7 @@ export function reviewSuite(): void {
       assert.equal(disk(path), 'a\n');
     });
 
-    it('what the person types is what gets written', async () => {
+    it('the text that the user typed is written', async () => {
       const path = file(PARTS);
       const session = await agent(path);
       const done = session.multiEdit({ file_path: path, edits: [
@@ -263,7 +263,7 @@ export function reviewSuite(): void {
       await nothingLeft();
     });
 
-    it('"always" asks no more in that session', async () => {
+    it('"always" ends the questions of that session', async () => {
       const path = file('a = 1\n');
       const session = await agent(path);
       const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
@@ -274,7 +274,7 @@ export function reviewSuite(): void {
       assert.equal(disk(path), 'a = 3\n');
     });
 
-    it('"always" with a typed text writes that text and asks no more', async () => {
+    it('"always" with a typed text writes that text and ends the questions', async () => {
       const path = file('a = 1\n');
       const session = await agent(path);
       const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
@@ -336,7 +336,7 @@ export function reviewSuite(): void {
       assert.equal((await done).status, 'success');
     });
 
-    it('ends when the agent takes the edit back', async () => {
+    it('ends when the agent withdraws the edit', async () => {
       const path = file('a = 1\n');
       const session = await agent(path);
       const cancel = new vscode.CancellationTokenSource();
@@ -374,7 +374,7 @@ export function reviewSuite(): void {
       await until(() => api.state === 'running', 'it runs again');
     });
 
-    it('a text with other characters survives whatever files.encoding says', async () => {
+    it('a text with other characters survives any files.encoding', async () => {
       const config = vscode.workspace.getConfiguration('files');
       await config.update('encoding', 'windows1252', vscode.ConfigurationTarget.Workspace);
       try {
@@ -392,7 +392,7 @@ export function reviewSuite(): void {
       }
     });
 
-    it('CRLF and a missing final newline are not taken for typing', async () => {
+    it('CRLF and a missing final newline are not treated as typing', async () => {
       const path = file('a\r\nb\r\nc');
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: 'b', new_string: 'B' });
@@ -418,7 +418,7 @@ export function reviewSuite(): void {
       assert.ok(disk(path).endsWith('x\npin\n'));
     });
 
-    it('is only announced where the person wants no pane', async () => {
+    it('is only announced if the user wants no pane', async () => {
       await set('review.open', 'never');
       try {
         const path = file('a = 1\n');
@@ -434,7 +434,7 @@ export function reviewSuite(): void {
       }
     });
 
-    it('mode yolo asks nothing', async () => {
+    it('mode yolo needs no approval', async () => {
       await set('approval.mode', 'yolo');
       try {
         await until(() => api.state !== 'running', 'a restart').catch(() => undefined);

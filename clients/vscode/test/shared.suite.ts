@@ -42,7 +42,7 @@ export function sharedSuite(): void {
       await api.tools();
     }
 
-    it('says that it is shared', () => {
+    it('shows that it is shared', () => {
       assert.equal(insides.daemon.sharing.kind, 'shared');
     });
 
@@ -70,7 +70,7 @@ export function sharedSuite(): void {
       await editor.document.save();
     });
 
-    it('a formatter that runs on save does not send the agent back to read', async () => {
+    it('a formatter that runs on save does not force the agent to read again', async () => {
       const text = (...changed: number[]) => Array.from({ length: 30 }, (_, i) => `line ${i + 1}${changed.includes(i + 1) ? ' !' : ''}\n`).join('');
       const path = file(text(), 'formatted.md'); // a name of its own: no earlier text of it is loaded late
       const formats = vscode.languages.registerDocumentFormattingEditProvider({ language: 'markdown' }, {
@@ -167,7 +167,7 @@ export function sharedSuite(): void {
       return JSON.parse(execFileSync(command, [...front, 'status', '--json'], { encoding: 'utf8' })) as { pid: number };
     }
 
-    it('a shared daemon that is killed is started again, and the agent goes on', async () => {
+    it('a shared daemon that is killed is restarted, and the agent continues', async () => {
       const path = file('a = 1\n');
       const { pid } = await status();
       process.kill(pid, 'SIGKILL');
@@ -181,7 +181,7 @@ export function sharedSuite(): void {
       await vscode.commands.executeCommand('notifications.clearAll');
     });
 
-    it('where the shared daemon cannot be used the window has a private one, and says why', async () => {
+    it('if the shared daemon cannot be used, the window has a private one and reports why', async () => {
       const socket = process.env.FILEOPS_SOCKET!;
       const unsafe = path.join(path.dirname(file('')), 'open');
       fs.mkdirSync(unsafe, { mode: 0o755 });

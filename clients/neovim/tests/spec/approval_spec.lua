@@ -39,7 +39,7 @@ local function settled(answer)
   return answer.result
 end
 
-t.it('nothing is written before the person says yes; then it is, and the buffer follows', function()
+t.it('an edit is written once the user accepts it, and the buffer follows', function()
   local path, agent, buf = asking()
   local win = vim.api.nvim_get_current_win()
   local answer = propose(agent, path)
@@ -52,7 +52,7 @@ t.it('nothing is written before the person says yes; then it is, and the buffer 
   t.eq(world.text_of(buf), t.contents(path))
 end)
 
-t.it('a rejected edit changes nothing and says so to the model', function()
+t.it('a rejected edit changes nothing and is reported to the model', function()
   local path, agent, buf = asking()
   local answer = propose(agent, path)
   view.reject()
@@ -70,7 +70,7 @@ t.it('a hunk can be left out', function()
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
 end)
 
-t.it('the text can be another one, and the model is told which', function()
+t.it('the user can change the text, and the model gets what was written', function()
   local path, agent, buf = asking()
   local answer = propose(agent, path)
   view.edit()
@@ -98,7 +98,7 @@ t.it('CRLF and a missing final newline survive an edited proposal', function()
   t.eq(t.contents(path), 'mine\r\nB\r\nc')
 end)
 
-t.it('always asks no more in that session, and asks the next one again', function()
+t.it('always ends the questions of its session, and not of the next one', function()
   local path, agent = asking()
   local answer = propose(agent, path)
   local mode
@@ -130,7 +130,7 @@ t.it('two agents are asked one after the other', function()
   t.eq(#world.own_windows() <= 1, true) -- the diff of the edit may be shown
 end)
 
-t.it('an agent that cancels takes the right review away, while another waits', function()
+t.it('an agent that cancels withdraws its own review and not another one', function()
   local path, agent = asking()
   local other_path = t.write(vim.fs.dirname(path) .. '/other.py', TEXT)
   local first, handle = propose(agent, path)
@@ -146,7 +146,7 @@ t.it('an agent that cancels takes the right review away, while another waits', f
   t.eq(settled(second).status, 'success')
 end)
 
-t.it('a person who takes too long loses the review, and nothing is written', function()
+t.it('a review that times out is withdrawn, and nothing is written', function()
   local path, agent = asking({ approval_timeout_s = 0.3 })
   local answer = propose(agent, path)
   local said = t.said(function() t.eq(settled(answer).error.code, 'approval_timeout') end)
@@ -178,7 +178,7 @@ t.it(
   end
 )
 
-t.it('a review whose file goes stale says so, and is as it was once the agent has read again', function()
+t.it('a review of a stale file is marked until the agent has read it again', function()
   local path, agent, buf = asking()
   local answer = propose(agent, path)
   local function bar() return vim.wo[world.own_windows()[1]].winbar end
@@ -193,7 +193,7 @@ t.it('a review whose file goes stale says so, and is as it was once the agent ha
   t.eq(vim.api.nvim_buf_get_lines(buf, 1, 5, true), { 'TWO', 'three', 'four', 'typed' })
 end)
 
-t.it('an edit that cannot be written for another reason is told too', function()
+t.it('an edit that cannot be written for another reason is reported too', function()
   local path, agent, buf = asking()
   vim.api.nvim_buf_set_lines(buf, 4, 5, true, { 'typed' })
   local answer = propose(agent, path)
@@ -208,7 +208,7 @@ t.it('an edit that cannot be written for another reason is told too', function()
   assert(vim.startswith(said[1], 'fileops: demo.py was not written: '), said[1])
 end)
 
-t.it('a rejected edit, and one that nobody was asked about, are not told of', function()
+t.it('a rejected edit and an edit without approval are not reported', function()
   local path, agent = asking()
   local answer = propose(agent, path)
   t.write(path, 'theirs\n')
@@ -244,7 +244,7 @@ t.it('the diff of an edit that was just reviewed is not shown once more', functi
   t.eq(#world.own_windows(), 1)
 end)
 
-t.it("a person's own undo asks nobody, and the history says who it was", function()
+t.it("the user's own undo needs no approval, and the history names the user", function()
   local path, agent, buf = asking()
   local answer = propose(agent, path)
   view.accept()
@@ -271,7 +271,7 @@ t.it("a person's own undo asks nobody, and the history says who it was", functio
   require('fileops.history').close()
 end)
 
-t.it('the code action takes back without a review', function()
+t.it('the code action undoes without a review', function()
   local path, agent = asking()
   local answer = propose(agent, path)
   view.accept()
@@ -300,7 +300,7 @@ t.it('the code action takes back without a review', function()
   t.eq(#review.waiting(), 0)
 end)
 
-t.it('typing while thinking is never lost', function()
+t.it('text typed during a review is never lost', function()
   local path, agent, buf = asking()
   local answer = propose(agent, path)
   vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'typed' })
@@ -310,7 +310,7 @@ t.it('typing while thinking is never lost', function()
   t.eq(t.contents(path), TEXT)
 end)
 
-t.it('unsaved text is reviewed as it stands, and edited in place', function()
+t.it('unsaved text is reviewed as it is, and edited in place', function()
   local path, agent, buf = asking()
   vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'typed' })
   local answer = propose(agent, path)
@@ -337,7 +337,7 @@ t.it('a new file is reviewed too', function()
   t.eq(t.contents(new), 'x\n')
 end)
 
-t.it('stopping the daemon ends what waits', function()
+t.it('stopping the daemon ends pending reviews', function()
   local path, agent = asking()
   local answer = propose(agent, path)
   t.said(function()
@@ -347,7 +347,7 @@ t.it('stopping the daemon ends what waits', function()
   t.eq({ #review.waiting(), #world.own_windows(), t.contents(path) }, { 0, 0, TEXT })
 end)
 
-t.it('a daemon that dies takes its reviews with it, and the agent that waits is answered', function()
+t.it('a daemon that dies ends its reviews, and the waiting agent is answered', function()
   local path, agent = asking()
   local answer = propose(agent, path)
   local daemon = require('fileops.client.process')
@@ -360,7 +360,7 @@ t.it('a daemon that dies takes its reviews with it, and the agent that waits is 
   t.eq(t.contents(path), TEXT)
 end)
 
-t.it('the mode that is told and set by hand is that of all sessions', function()
+t.it('the mode that is shown and set by hand holds for all sessions', function()
   local path, agent = asking()
   local function said_to(command)
     return t.said(function(said)

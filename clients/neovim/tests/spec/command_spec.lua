@@ -136,7 +136,7 @@ t.it('commands and edits wait in one queue, and are listed together', function()
   t.eq({ edit_answer, #world.own_windows() }, { { outcome = 'cancel' }, 0 })
 end)
 
-t.it('a command that was not looked at is shown instead of run', function()
+t.it('a command that was not shown yet is shown instead of run', function()
   fresh()
   local config = require('fileops.config')
   local before = config.user()
@@ -155,7 +155,7 @@ t.it('a command that was not looked at is shown instead of run', function()
   t.eq(answers[1].value, { outcome = 'proceed_once' })
 end)
 
-t.it('the agent takes its command back', function()
+t.it('the agent withdraws its command', function()
   fresh()
   ask('one', { request_id = 'x' })
   ask('two', { request_id = 'y' })
@@ -166,7 +166,7 @@ t.it('the agent takes its command back', function()
   t.eq({ answers[2].problem.code, world.own_windows() }, { -32800, {} })
 end)
 
-t.it('listeners hear of it', function()
+t.it('listeners are notified', function()
   fresh()
   local heard = {}
   local off = fileops.on(
@@ -212,7 +212,7 @@ local function one_waits()
   return review.waiting()[1]
 end
 
-t.it('nothing runs before the person says yes; then it does, and buffers follow the disk', function()
+t.it('a command runs once the user accepts it, and buffers follow the disk', function()
   local path, agent, buf = shell()
   local answer =
     run(agent, { command = 'echo two >> demo.py; pwd', cwd = vim.fs.dirname(path), description = 'Add' })
@@ -231,7 +231,7 @@ t.it('unsaved changes stay when a command writes their file', function()
   t.eq({ t.contents(path), world.text_of(buf), vim.bo[buf].modified }, { 'two\n', 'mine\n', true })
 end)
 
-t.it('a rejected command does not run, and the model is told', function()
+t.it('a rejected command does not run, and the model is notified', function()
   local path, agent = shell()
   local answer = run(agent, { command = 'rm ' .. path })
   one_waits()
@@ -240,7 +240,7 @@ t.it('a rejected command does not run, and the model is told', function()
   t.eq(t.contents(path), 'one\n')
 end)
 
-t.it('always is for this very command and session', function()
+t.it('always holds for the same command in the same session', function()
   local _, agent = shell()
   local answer = run(agent, { command = 'true' })
   one_waits()
@@ -255,7 +255,7 @@ t.it('always is for this very command and session', function()
   end
 end)
 
-t.it('the question goes when the agent gives up its command', function()
+t.it('the question is withdrawn when the agent cancels its command', function()
   local path, agent = shell()
   local answer, handle = run(agent, { command = 'rm ' .. path })
   one_waits()
@@ -267,7 +267,7 @@ t.it('the question goes when the agent gives up its command', function()
   t.eq({ answer.err.code, #world.own_windows(), t.contents(path) }, { -32800, 0, 'one\n' })
 end)
 
-t.it('a daemon that dies takes its question with it', function()
+t.it('a daemon that dies ends its question', function()
   local path, agent = shell()
   run(agent, { command = 'rm ' .. path })
   one_waits()

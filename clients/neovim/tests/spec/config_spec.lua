@@ -29,7 +29,7 @@ t.it('names what is wrong, and leaves it at its default', function()
   config.set({})
 end)
 
-t.it('setup goes over vim.g.fileops, which may be a function', function()
+t.it('setup overrides vim.g.fileops, which may be a function', function()
   vim.g.fileops = function() return { pane = { height = 7, layout = 'side_by_side' } } end
   config.set({ pane = { height = 9 } })
   t.eq({ config.get().pane.height, config.get().pane.layout }, { 9, 'side_by_side' })
@@ -37,7 +37,7 @@ t.it('setup goes over vim.g.fileops, which may be a function', function()
   config.set({})
 end)
 
-t.it('what is wrong in vim.g.fileops is said once, in one notice, when it is first used', function()
+t.it('errors in vim.g.fileops are reported in one notice at its first use', function()
   vim.g.fileops = { approvl_mode = 'yolo', server = { approvl_mode = 'yolo' } }
   config.set({})
   local said = t.said(function(said)
@@ -52,7 +52,7 @@ t.it('what is wrong in vim.g.fileops is said once, in one notice, when it is fir
   config.set({})
 end)
 
-t.it('setup says what is wrong', function()
+t.it('setup reports errors', function()
   t.eq(
     t.said(function() require('fileops').setup({ nonsense = true }) end),
     { 'fileops: nonsense: no such setting' }

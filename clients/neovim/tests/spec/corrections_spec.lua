@@ -27,7 +27,7 @@ end
 ---@type fileops.Corrector
 local function puts_right(_, answer) answer({ old_string = 'cheese = 1', new_string = 'cheese = 3' }) end
 
-t.it('what it proposes is written, and the answer says so', function()
+t.it('its proposal is written, and the answer reports it', function()
   local path, agent, buf = correcting()
   local asked
   local off = agent:correct_with(function(question, answer)
@@ -46,7 +46,7 @@ t.it('what it proposes is written, and the answer says so', function()
   t.eq(world.text_of(buf), t.contents(path))
 end)
 
-t.it('a session has its own before the one for all; without any the edit fails as before', function()
+t.it('the one of a session precedes the one for all; without any the edit fails', function()
   local path, agent = correcting()
   t.eq(misquote(agent, path).error.code, 'no_match')
   local off_all = fileops.correct_with(puts_right)
@@ -64,7 +64,7 @@ t.it('one that closes its session is not asked any more', function()
   t.eq(misquote(fileops.session(agent.id), path).error.code, 'no_match')
 end)
 
-t.it('without the option nobody is asked', function()
+t.it('none is asked without the option', function()
   local path, agent = correcting({ correction = false })
   local n_asked = 0
   local off = agent:correct_with(function(question, answer)
@@ -75,7 +75,7 @@ t.it('without the option nobody is asked', function()
   off()
 end)
 
-t.it('one that fails, lies or answers twice harms nothing', function()
+t.it('one that fails, answers wrongly or answers twice is harmless', function()
   local path, agent = correcting()
   for _, corrector in ipairs({
     function() error('no model today') end,
@@ -93,7 +93,7 @@ t.it('one that fails, lies or answers twice harms nothing', function()
   t.eq(t.contents(path), TEXT)
 end)
 
-t.it('one that thinks too long is told to stop', function()
+t.it('one that takes too long is cancelled', function()
   local path, agent = correcting({ correction_timeout_s = 0.1 })
   local stopped = false
   local off = agent:correct_with(function()

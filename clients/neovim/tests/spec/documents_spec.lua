@@ -112,7 +112,7 @@ t.it('a renamed buffer is another document', function()
   end)
 end)
 
-t.it('a buffer that is too large is not told, which the person is told once', function()
+t.it('a buffer that is too large is not sent, and the user is notified once', function()
   world.stop()
   local text = ('x'):rep(99) .. '\n'
   local said = t.said(function(said)
@@ -140,7 +140,7 @@ t.it('a file outside names the folder, and what to do', function()
   t.eq(said, { ('fileops: outside of %s; `:cd` to its project, then :Fileops restart'):format(root) })
 end)
 
-t.it('a daemon that refuses to start says why, in one line, and is not started over and over', function()
+t.it('a daemon that refuses to start is reported in one line, and not restarted repeatedly', function()
   world.new()
   world.stop()
   local config = require('fileops.config')
@@ -160,7 +160,7 @@ t.it('a daemon that refuses to start says why, in one line, and is not started o
   t.wait(function() return daemon.state.status == 'running' end, 'the start')
 end)
 
-t.it('a crashed daemon is started again, told of the open files, and no caller hangs', function()
+t.it('a crashed daemon is restarted and gets the open files, and no caller hangs', function()
   local path, agent = world.new('one\n')
   vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' })
   local pid = daemon.client().rpc.pid()

@@ -48,7 +48,7 @@ t.it('edits are listed, the newest first, with the diff of the one under the cur
   t.eq({ #world.own_windows(), vim.api.nvim_get_current_win() }, { 0, win })
 end)
 
-t.it('one edit is taken back, and what was typed since stays', function()
+t.it('one edit is undone, and later typing is kept', function()
   local path, agent, buf = world.new(TEXT)
   edited(agent, path, { 'two', 'TWO' }, { 'four', 'FOUR' })
   vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
@@ -81,7 +81,7 @@ t.it('an undo in a buffer with unsaved changes stays unsaved', function()
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
 end)
 
-t.it('a whole session is taken back, in all its files', function()
+t.it('a whole session is undone, in all its files', function()
   local path, agent, buf = world.new(TEXT)
   local other = t.write(vim.fs.dirname(path) .. '/other.py', TEXT)
   local new = vim.fs.dirname(path) .. '/new.py'
@@ -101,7 +101,7 @@ t.it('a whole session is taken back, in all its files', function()
   t.eq((vim.uv.fs_stat(new)), nil)
 end)
 
-t.it('what cannot be taken back without losing later changes is left, and said', function()
+t.it('an undo that would lose later changes is refused, and reported', function()
   local path, agent, buf = world.new(TEXT)
   edited(agent, path, { 'two', 'TWO' })
   vim.api.nvim_buf_set_lines(buf, 1, 2, true, { 'TWOish of mine' })
@@ -133,7 +133,7 @@ t.it('an undo is reviewed like any edit, where edits are', function()
   t.eq({ answer.error.code, t.contents(path) }, { 'rejected', (TEXT:gsub('two', 'TWO')) })
 end)
 
-t.it('a session without edits, and a file without any, are said to have none', function()
+t.it('a session or a file without edits is reported as such', function()
   local path = world.new(TEXT)
   t.eq(
     t.said(function(said)

@@ -28,7 +28,7 @@ local function put_program(folder)
   vim.uv.fs_chmod(folder .. '/fileops-server', 493)
 end
 
-t.it('else PATH, where pipx puts it, python3; and what is missing is named with how to get it', function()
+t.it('then PATH, the folder of pipx, python3; a missing program is named with how to get it', function()
   local path, home = vim.env.PATH, vim.env.HOME
   local folder = t.folder()
   vim.env.PATH, vim.env.HOME = folder, folder
@@ -62,7 +62,7 @@ t.it('no advice names a package of the index', function()
   end
 end)
 
-t.it('a caller hears that there is no daemon', function()
+t.it('a caller is notified that there is no daemon', function()
   require('world').stop()
   config.set({ cmd = { '/nowhere/fileops-server' } })
   local err
@@ -76,7 +76,7 @@ t.it('a caller hears that there is no daemon', function()
   config.set({})
 end)
 
-t.it('a person who runs a command is told once', function()
+t.it('a user who runs a command is notified once', function()
   require('world').stop()
   config.set({ cmd = { '/nowhere/fileops-server' } })
   for _ = 1, 2 do
@@ -88,7 +88,7 @@ t.it('a person who runs a command is told once', function()
   config.set({})
 end)
 
-t.it('what the daemon wants as an object is one, empty too', function()
+t.it('an empty object is sent as an object', function()
   local given =
     { limits = {}, roots = {}, filesystems = { { prefix = '/x', url = 'memory://', options = {} } } }
   local text = vim.json.encode(handshake.as_json(given))
@@ -97,7 +97,7 @@ t.it('what the daemon wants as an object is one, empty too', function()
   t.eq(vim.json.encode(handshake.as_json({})), '{}')
 end)
 
-t.it('a daemon that is too old, too new or something else is told apart', function()
+t.it('a daemon that is too old, too new or something else is recognized', function()
   t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } })), nil)
   t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.1.0')), nil)
   assert(

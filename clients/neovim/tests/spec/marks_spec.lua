@@ -40,7 +40,7 @@ t.it('marks follow typing above them, until they are dismissed', function()
   t.eq(marks.lines(buf), {})
 end)
 
-t.it('text that stood behind the last line is shown below it', function()
+t.it('text removed after the last line is shown below it', function()
   local buf = open('1\n')
   marks.show(buf, { { kind = 'delete', line = 2, count = 0, removed = { 'end' } } })
   local mark = details(buf)[1]
@@ -70,7 +70,7 @@ t.it('marks of a file that is not open wait until it is, and later edits move th
   t.eq(marks.lines(0), {})
 end)
 
-t.it('nothing is marked where that is switched off', function()
+t.it('nothing is marked if marks are switched off', function()
   local buf = open('1\n2\n3\n4\n5\n')
   require('fileops.config').set({ marks = { enabled = false } })
   marks.show(buf, REGIONS)
@@ -164,7 +164,7 @@ for name, case in vim.spairs(EDITS) do
   end)
 end
 
-t.it('what stands below an undone edit keeps its marks', function()
+t.it('lines below an undone edit keep their marks', function()
   local buf = open('1\n2\n3\n4\n')
   edited(buf, { '1', '2', '3', 'FOUR' })
   edited(buf, { '1', '3', 'FOUR' })

@@ -43,7 +43,7 @@ t.it('two edits at once are both in file and buffer', function()
   t.eq(vim.bo[buf].modified, false)
 end)
 
-t.it('multi_edit takes all steps or none', function()
+t.it('multi_edit applies all steps or none', function()
   local path, agent, buf = world.new()
   t.async(function()
     succeeded(agent:read({ file_path = path }))
@@ -57,7 +57,7 @@ t.it('multi_edit takes all steps or none', function()
   t.eq(text_of(buf), 'def g():\n    return 2\n')
 end)
 
-t.it('a whole text is written by its changes, and refused where it would lose some', function()
+t.it("a whole text is written as its changes, and refused if it would lose others'", function()
   local path, agent, buf = world.new('a\nb\nc\n')
   t.async(function()
     t.eq(succeeded(agent:read({ file_path = path, raw = true })).details.text, 'a\nb\nc\n')
@@ -96,7 +96,7 @@ t.it('failures of a tool are results, bad requests are errors', function()
   end)
 end)
 
-t.it('another program makes a file stale, and the autocmd hears it', function()
+t.it('another program makes a file stale, and the autocmd runs', function()
   local path, agent, buf = world.new()
   local heard
   vim.api.nvim_create_autocmd('User', {
@@ -134,7 +134,7 @@ t.it('a file is created, also one whose buffer is open and untouched', function(
   end)
 end)
 
-t.it('sessions know nothing of each other, and are forgotten', function()
+t.it('sessions are isolated, and forgotten when closed', function()
   local path, agent = world.new()
   local other = fileops.session('other')
   t.eq(vim.tbl_contains(fileops.sessions(), 'other'), true)
@@ -147,7 +147,7 @@ t.it('sessions know nothing of each other, and are forgotten', function()
   t.eq(vim.tbl_contains(fileops.sessions(), agent.id), false)
 end)
 
-t.it('a daemon that keeps crashing stays down, and says so', function()
+t.it('a daemon that keeps crashing stays down, and is reported', function()
   world.new()
   local said = t.said(function()
     for _ = 1, config.get().restart.max + 2 do
@@ -173,7 +173,7 @@ t.it('a daemon that keeps crashing stays down, and says so', function()
   t.wait(function() return daemon.state.status == 'running' end, 'the restart by hand')
 end)
 
-t.it('health says that all is well', function()
+t.it('health reports no problem', function()
   world.new()
   vim.cmd('checkhealth fileops')
   local report = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
@@ -219,7 +219,7 @@ t.it('by hand: read, preview, edit, tracked, status, tools', function()
   t.eq(#own_windows(), 0)
 end)
 
-t.it('stopping leaves no process, and starting anew works', function()
+t.it('stopping leaves no process, and starting again works', function()
   world.new()
   local pid = daemon.client().rpc.pid()
   local gone = false

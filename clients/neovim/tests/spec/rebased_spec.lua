@@ -17,7 +17,7 @@ local function beside_heading()
   return table.concat(texts)
 end
 
-t.it('an edit over the changes of others says so in its review and in the history', function()
+t.it("an edit rebased on others' changes is marked in its review and in the history", function()
   local settings = { server = { approval_mode = 'default', freshness = 'relevant', notices = 'output' } }
   local open, agent = world.new('another file\n', settings)
   local lines = {}

@@ -38,7 +38,7 @@ local function vim_sees_a_change(buf)
   return seen
 end
 
-t.it('text, flag and time follow the disk, and Vim has nothing to warn of', function()
+t.it('text, flag and time follow the disk, and Vim does not warn', function()
   local path, buf = open(numbered(20))
   local lines = numbered(20)
   lines[5] = 'changed'
@@ -84,7 +84,7 @@ t.it('undo goes back over the reload to what was typed before', function()
   t.eq(lines_of(buf), numbered(5))
 end)
 
-t.it('writing afterwards asks nothing', function()
+t.it('writing afterwards needs no confirmation', function()
   local path, buf = open(numbered(3))
   vim.o.eventignore = 'BufWriteCmd'
   t.write(path, 'theirs\nline 2\nline 3\n')
@@ -131,7 +131,7 @@ t.it('unsaved changes are left alone', function()
   t.eq(lines_of(buf)[1], 'mine')
 end)
 
-t.it('typing on top of what was brought in is told from a disk that moved', function()
+t.it('typing after a reload is distinguished from a change on disk', function()
   local path, buf = open(numbered(3))
   t.write(path, 'theirs\n')
   reload.reload(buf)
@@ -171,7 +171,7 @@ t.it('a final newline that comes or goes is known', function()
   t.eq({ lines_of(buf), vim.bo[buf].endofline }, { { 'x' }, true })
 end)
 
-t.it('what only Vim can decode is read again by Vim, the view stays', function()
+t.it('a file that only Vim can decode is read again by Vim, and the view is kept', function()
   local path, buf = open(numbered(60))
   vim.api.nvim_win_set_cursor(0, { 40, 0 })
   local lines = numbered(60)

@@ -25,7 +25,7 @@ t.it('side by side: both columns have the same number of lines', function()
   t.eq(right.lines, { 'hunk 1/2 · lines 1–3', 'a', 'B', 'c', 'hunk 2/2 · lines 9–10', 'y', 'z' })
 end)
 
-t.it('a missing newline at the end is told, where nothing else differs', function()
+t.it('a missing newline at the end is shown if nothing else differs', function()
   local unended = hunks.parse('@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n')
   ---@param page fileops.Page
   local function told(page)
@@ -42,7 +42,7 @@ t.it('a missing newline at the end is told, where nothing else differs', functio
   t.eq(told(render.inline(hunks.parse(DIFF))), {})
 end)
 
-t.it('decorations lie within the text', function()
+t.it('decorations are within the text', function()
   for _, page in ipairs({
     render.inline(hunks.parse(DIFF), { rejected = {} }),
     render.side_by_side(hunks.parse(DIFF)),

@@ -84,7 +84,7 @@ t.it('hunks are rejected one by one', function()
   t.eq(answers[1].value, { outcome = 'modify', hunk_ids = { '1' } })
 end)
 
-t.it('rejecting every hunk is rejecting the edit, and a hunk can be taken back', function()
+t.it('rejecting every hunk rejects the edit, and a rejection can be undone', function()
   fresh()
   local first = ask()
   view.enter()
@@ -105,7 +105,7 @@ t.it('nothing is accepted for always while a hunk is rejected', function()
   keys('r')
 end)
 
-t.it('reviews queue up; the next one takes the place of the decided one', function()
+t.it('reviews queue up; the next one replaces the decided one', function()
   fresh()
   local n_buffers = #vim.api.nvim_list_bufs()
   ask('one.py')
@@ -137,7 +137,7 @@ t.it('closing the pane keeps the review waiting', function()
   t.eq(answers[1].value, { outcome = 'proceed_once' })
 end)
 
-t.it('side by side has two windows, and goes as a whole', function()
+t.it('side by side has two windows, and closes as a whole', function()
   fresh()
   ask()
   view.enter()
@@ -152,7 +152,7 @@ t.it('side by side has two windows, and goes as a whole', function()
   keys('r')
 end)
 
-t.it('the agent takes its edit back: by id, or the only one where ids are unknown', function()
+t.it('the agent withdraws its edit: by id, or the only one if ids are unknown', function()
   fresh()
   ask('one.py', 'x')
   ask('two.py', 'y')
@@ -167,7 +167,7 @@ t.it('the agent takes its edit back: by id, or the only one where ids are unknow
   t.eq(answers[3].problem.code, -32800)
 end)
 
-t.it('with a shared daemon, a review that goes may have been decided by another editor', function()
+t.it('with a shared daemon, a review that disappears may have been decided by another editor', function()
   fresh()
   ask('one.py', 'x')
   local state = require('fileops.client.process').state
@@ -229,7 +229,7 @@ t.it(
   end
 )
 
-t.it('a review that nobody touched says that nothing is decided', function()
+t.it('an untouched review shows that nothing is decided', function()
   fresh()
   ask()
   view.enter()
@@ -289,7 +289,7 @@ t.it('a jump to a hunk shows the hunk, and a verdict on it moves nothing', funct
   end
 end)
 
-t.it('a key that is meant for a review that has just gone does nothing else', function()
+t.it('a key meant for a review that has just ended does nothing else', function()
   for _, key in ipairs({ 'a', 'A', 'r', 'e', 's', '<Space>', 'q' }) do
     fresh()
     vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'text of the person', 'two' })
@@ -305,7 +305,7 @@ t.it('a key that is meant for a review that has just gone does nothing else', fu
   end
 end)
 
-t.it('nor does it decide on what took the place of the review', function()
+t.it('nor does it decide on the window that replaced the review', function()
   fresh()
   ask('one.py', 'x')
   ask('two.py', 'y')
@@ -321,7 +321,7 @@ t.it('nor does it decide on what took the place of the review', function()
   t.eq(answers[3].value, { outcome = 'proceed_once' })
 end)
 
-t.it('a review whose file has changed says so, until the agent has read it again', function()
+t.it('a review of a changed file is marked until the agent has read it again', function()
   fresh()
   local stale = require('fileops.ui.stale')
   local event =
@@ -368,7 +368,7 @@ t.it('a review that is not on the screen is named when its file changes', functi
   review.reject_all()
 end)
 
-t.it('the list names what waits, and goes to the chosen one', function()
+t.it('the list names pending reviews, and opens the chosen one', function()
   fresh()
   ask('one.py')
   ask('two.py')
@@ -383,7 +383,7 @@ t.it('the list names what waits, and goes to the chosen one', function()
   t.eq(view.current().params.file_path, '/w/two.py')
 end)
 
-t.it('listeners and autocmds hear of it', function()
+t.it('listeners and autocmds are notified', function()
   fresh()
   local heard = {}
   local off = require('fileops').on(
@@ -403,7 +403,7 @@ t.it('listeners and autocmds hear of it', function()
   t.eq(require('fileops').status(), '')
 end)
 
-t.it('with nothing waiting, the commands say so', function()
+t.it('with no pending review, the commands report that', function()
   fresh()
   for _, name in ipairs({ 'review', 'reviews', 'accept', 'always', 'reject' }) do
     t.eq(t.said(function() vim.cmd('Fileops ' .. name) end), { 'fileops: no review is waiting' })

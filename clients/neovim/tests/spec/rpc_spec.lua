@@ -21,14 +21,14 @@ t.it('a header without a length is an error', function()
   t.eq(pcall(rpc.framing(function() end), 'X: 1\r\n\r\n{}'), false)
 end)
 
-t.it('what is sent is UTF-8 and says its length in bytes', function()
+t.it('messages are UTF-8 with their length in bytes', function()
   local frame = rpc.encode({ text = 'ä\255' })
   local length, body = frame:match('^Content%-Length: (%d+)\r\n\r\n(.*)$')
   t.eq(tonumber(length), #body)
   t.eq(vim.json.decode(body).text, 'ä?')
 end)
 
-t.it('null members are absent, a lone surrogate does no harm', function()
+t.it('null members are absent, a lone surrogate is harmless', function()
   t.eq(rpc.decode('{"id":1,"result":null}'), { id = 1 })
   t.eq(rpc.decode([[{"p":"\udc80"}]]).p, '\239\191\189')
   t.eq((rpc.decode('{')), nil)
@@ -46,7 +46,7 @@ t.it('changes that follow each other are one, of one document and with nothing i
   t.eq(merged, { change('a', 2, 'x', 'y', 'z'), change('b', 1, 'x'), saved, change('b', 2, 'y') })
 end)
 
-t.it('what is sent together is sent once the function has returned, also where it fails', function()
+t.it('a batch is sent once the function has returned, even if it fails', function()
   local heard = {} ---@type string[]
   local connection = rpc.start({ 'cat' }, { -- says what it hears
     notification = function(method, params) heard[#heard + 1] = method .. ' ' .. params.at end,

@@ -14,7 +14,7 @@ local function told(...)
   return all
 end
 
-t.it('a session is called by its label, with its host where the label does not say it', function()
+t.it('a session is named by its label, with its host if the label lacks it', function()
   told(
     { session_id = 'codex:0199', label = 'Fix the totals' },
     { session_id = 'codex-2', label = 'Codex 2' },
@@ -62,7 +62,7 @@ t.it('those that are attached come first, and no row moves when one is active', 
   t.eq(ids(), { 'a', 'b', 'c' })
 end)
 
-t.it('the panel follows what is told, and the cursor stays on its session', function()
+t.it('the panel follows notifications, and the cursor stays on its session', function()
   t.clean()
   local all = told({ session_id = 'a', label = 'a' }, { session_id = 'b', label = 'b' })
   local agents = require('fileops.ui.agents')

@@ -24,7 +24,7 @@ local function refusing(sentence)
   return { path }
 end
 
-t.it('without a shared daemon this editor has its own, and the person is told once', function()
+t.it('without a shared daemon this editor has its own, and the user is notified once', function()
   local said = t.said(function()
     local path, agent =
       world.new('a\n', { cmd = refusing('fileops-server: The folder /x is open.'), shared = true })
@@ -54,7 +54,7 @@ t.it('a daemon that is too old is named, with what to do', function()
   world.stop()
 end)
 
-t.it('a private daemon was wanted: nothing is said', function()
+t.it('a private daemon by choice is not reported', function()
   local said = t.said(function() world.new('a\n', { shared = false }) end)
   t.eq({ said, daemon.state.shared, daemon.state.private_reason }, { {} })
   t.eq(vim.list_contains(daemon.state.cmd, '--shared'), false)

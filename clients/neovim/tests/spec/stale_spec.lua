@@ -19,7 +19,7 @@ local function shown()
   return mark and vim.trim(mark[4].virt_text[1][1]) or nil
 end
 
-t.it('says for whom, how and by whom', function()
+t.it('names the session, the kind of change and its source', function()
   local path = open()
   stale.became_stale(event(path, 's1', 'external'))
   t.eq(shown(), 'stale for s1: modified by another program')
@@ -28,7 +28,7 @@ t.it('says for whom, how and by whom', function()
   t.eq(shown(), 'stale for s1 and 1 more: modified by another program')
 end)
 
-t.it('goes when the session knows the file again, or is gone', function()
+t.it('goes when the session has read the file again, or is gone', function()
   local path = open()
   stale.became_stale(event(path, 's1', 'buffer'))
   stale.became_stale(event(path, 's2', 'session:s1'))
@@ -50,7 +50,7 @@ t.it('is shown when the file is opened later, and known by a link too', function
   stale.forget()
 end)
 
-t.it('an agent whose file another agent edits hears by whom, although the buffer is reloaded too', function()
+t.it('an agent whose file another agent edits is notified although the buffer is reloaded', function()
   if not t.daemon() then return end
   local world, fileops = require('world'), require('fileops')
   local path, first = world.new('one\ntwo\n')
