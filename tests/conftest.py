@@ -12,19 +12,23 @@ from support.daemon_process import Place, place
 # Daemons start as they do for a user, from compiled modules: else each compiles all of them, twice its own start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+EDITORS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}  # the group of each
+
 settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one editor come one after the other: windows that are not in front get their keys late."""
+    """Tests of one editor come one after the other: windows that are not in front get their keys late.
+
+    They take longest, so they come before all others: tests are handed out in this order (`--no-loadscope-reorder`).
+    """
     for item in items:
-        clients = item.config.rootpath / "tests" / "clients"
-        if item.path == clients / "test_vscode.py":
-            item.add_marker(pytest.mark.xdist_group("vscode"))
-        elif item.path.is_relative_to(clients / "neovim"):
-            item.add_marker(pytest.mark.xdist_group("neovim"))
+        for path, group in EDITORS.items():
+            if item.nodeid.startswith(path):
+                item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: not item.nodeid.startswith(tuple(EDITORS)))
 
 
 def pytest_xdist_auto_num_workers() -> int:

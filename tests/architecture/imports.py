@@ -2,12 +2,15 @@
 
 import ast
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVER = ROOT / "server" / "fileops"
 CLIENT = ROOT / "clients" / "python" / "fileops_client"
+GROUP = pytest.mark.xdist_group("architecture")  # one process parses each module once
 
 
 def modules() -> list[pathlib.Path]:
@@ -25,9 +28,20 @@ def dotted_name_of(path: pathlib.Path) -> str:
     return name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def imports_of(path: pathlib.Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, dotted name) of every import. A name that is itself a module is returned as that module."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+@cache
+def tree_of(path: pathlib.Path) -> ast.Module:
+    """A module, parsed once for all tests."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
+def imports_of(path: pathlib.Path) -> Sequence[tuple[int, str]]:
+    """Line and dotted name of every import. A name that is itself a module is returned as that module."""
+    return tuple(_imports_in(path))
+
+
+def _imports_in(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -40,10 +54,15 @@ def imports_of(path: pathlib.Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, dotted if is_module else node.module
 
 
+def server_modules() -> dict[str, pathlib.Path]:
+    """The modules of the server by their dotted names."""
+    return {dotted_name_of(path): path for path in SERVER.rglob("*.py")}
+
+
 @cache
 def server_graph() -> Mapping[str, frozenset[str]]:
     """Each module of the server with the modules of the server that it imports."""
-    paths = {dotted_name_of(path): path for path in SERVER.rglob("*.py")}
+    paths = server_modules()
     return {
         name: frozenset(dotted for _, dotted in imports_of(path) if dotted in paths and dotted not in {name, "fileops"})
         for name, path in paths.items()

@@ -9,11 +9,13 @@ import pathlib
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 
 import pytest
 
 from architecture.imports import (
     CLIENT,
+    GROUP,
     SERVER,
     circles,
     dotted_name_of,
@@ -22,7 +24,11 @@ from architecture.imports import (
     modules,
     name_of,
     server_graph,
+    server_modules,
+    tree_of,
 )
+
+pytestmark = GROUP
 
 DISK_MAY_IMPORT = {
     "model", "ports", "core.text", "core.splices", "core.stamps", "core.uris", "concurrency.deferred",
@@ -89,6 +95,7 @@ def room_of(dotted: str) -> str:
     return ".".join(folders[: 2 if folders[:1] == ["fs"] else 1]) or dotted.removeprefix("fileops.")
 
 
+@cache
 def folders_of(dotted: str) -> list[str]:
     parts = dotted.split(".")[1:]
     return [part for n, part in enumerate(parts) if (SERVER / "/".join(parts[: n + 1])).is_dir()]
@@ -152,7 +159,7 @@ def test_no_folder_is_crowded() -> None:
     assert {folder: n for folder, n in n_modules.items() if n > MAX_MODULES} == {}
 
 
-@pytest.mark.parametrize("room", sorted({room_of(name) for name in server_graph()}))
+@pytest.mark.parametrize("room", sorted({room_of(name) for name in server_modules()}))
 def test_room_is_no_more_than_six_floors_high_inside(room: str) -> None:
     inside = {
         name: frozenset(other for other in imported if room_of(other) == room)
@@ -177,7 +184,7 @@ def test_library_is_named_only_where_the_table_says(path: pathlib.Path) -> None:
 @pytest.mark.parametrize("path", sorted((SERVER / "core").rglob("*.py")), ids=name_of)
 def test_core_reads_no_clock_and_no_disk(path: pathlib.Path) -> None:
     assert [dotted for _, dotted in imports_of(path) if dotted.split(".")[0] in IMPURE] == []
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     assert calls.isdisjoint({"open", "print", "input"})
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from architecture.imports import CLIENT, ROOT, SERVER, name_of
+from architecture.imports import CLIENT, GROUP, ROOT, SERVER, name_of, tree_of
+
+pytestmark = GROUP
 
 # phrase -> what to write instead
 PHRASES = {
@@ -72,8 +74,7 @@ def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 constant = node.body[0]
@@ -96,8 +97,9 @@ def findings(prose: Iterator[tuple[int, str]]) -> list[str]:
     return [
         f"{line}: {found[0]!r} -> {better}"
         for line, text in prose
+        for plain in [re.sub(r"`[^`]*`", "", text)]
         for banned, better in BANNED.items()
-        if (found := banned.search(re.sub(r"`[^`]*`", "", text)))
+        if (found := banned.search(plain))
     ]
 
 
@@ -113,7 +115,7 @@ def test_document_avoids_the_phrases(path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_retired_names_do_not_come_back(path: pathlib.Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
     defined |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     assert defined & RETIRED == set()
@@ -123,7 +125,7 @@ def test_retired_names_do_not_come_back(path: pathlib.Path) -> None:
 def test_docstring_does_not_begin_with_a_parameter(path: pathlib.Path) -> None:
     first_lines = {
         node.lineno: (ast.get_docstring(node) or "").split("\n", 1)[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     }
     starts = {line: first for line, first in first_lines.items() if re.match(r"`?[a-z_]+`?(?:, [a-z_]+)*: ", first)}

@@ -16,6 +16,8 @@ import fileops
 import fileops_client
 from support.distributions import ROOT, BareEnvironment, metadata_of, requirements_of, wheel_of
 
+pytestmark = pytest.mark.xdist_group("distributions")  # one process builds and installs each wheel once
+
 spec = importlib.util.spec_from_file_location("package_page", ROOT / "server" / "package_page.py")
 assert spec is not None
 assert spec.loader is not None

@@ -1,19 +1,15 @@
 """The official Python SDK as the judge: its clients are served, and its types accept each message that we send.
 
-Version 2 is a test dependency. Version 1 cannot be installed beside it, so it gets a virtual environment in the cache.
+Version 2 is a test dependency, imported by the process that runs these tests: it takes longer than all other imports.
+Version 1 cannot be installed beside it, so it gets a virtual environment in the cache.
 """
 
 import json
 import subprocess
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from mcp.client.client import Client
-from mcp.client.context import ClientRequestContext
-from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ImageContent, TextContent
-from mcp_types.methods import parse_server_notification, parse_server_request, validate_server_result
 
 from support.mcp_client import McpClient, mcp_client, modern_meta
 from support.patience import PATIENCE_S
@@ -21,6 +17,11 @@ from support.peers import python_with
 from support.pictures import picture
 from support.rawclient import DAEMON, Message
 
+if TYPE_CHECKING:
+    from mcp.client.context import ClientRequestContext
+    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+
+pytestmark = pytest.mark.xdist_group("mcp sdk")
 VERSION_1 = "mcp==1.30.0"
 LEGACY = ("2024-11-05", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
@@ -40,9 +41,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", MODERN), (MODERN, MODERN)])
 async def test_client_of_version_2_is_served(folder: Path, mode: Any, version: str) -> None:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters
+    from mcp_types import ElicitResult, ImageContent
+
     questions: list[str] = []
 
-    async def answer(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def answer(context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
         questions.append(params.message)
         return ElicitResult(action="accept", content={"decision": "apply"})
 
@@ -66,7 +71,9 @@ async def test_client_of_version_2_is_served(folder: Path, mode: Any, version: s
     assert (folder / ".env").read_text() == "one\ntwo\nthree\n"
 
 
-def _text(result: CallToolResult) -> str:
+def _text(result: "CallToolResult") -> str:
+    from mcp_types import TextContent
+
     item = result.content[0]
     assert isinstance(item, TextContent)
     return item.text
@@ -97,6 +104,8 @@ def test_client_of_version_1_is_served(folder: Path) -> None:
 
 @pytest.mark.parametrize("version", LEGACY)
 def test_types_of_a_legacy_revision_accept_each_message(folder: Path, version: str) -> None:
+    from mcp_types.methods import parse_server_request, validate_server_result
+
     with mcp_client(folder, "--tools", "+undo") as client:
         capabilities: Message = {"roots": {}, **(FORMS if version != "2024-11-05" else {})}
         validate_server_result("initialize", version, client.begin(version, capabilities))
@@ -111,6 +120,8 @@ def test_types_of_a_legacy_revision_accept_each_message(folder: Path, version: s
 
 
 def _check_question(client: McpClient, folder: Path, version: str) -> None:
+    from mcp_types.methods import parse_server_notification, parse_server_request
+
     arguments = edit_of_protected(folder)
     edit = client.start_tool("Edit", {"progressToken": 7}, **arguments)
     question = client.question("elicitation/create")
@@ -122,6 +133,8 @@ def _check_question(client: McpClient, folder: Path, version: str) -> None:
 
 
 def test_types_of_the_modern_revision_accept_each_message(folder: Path) -> None:
+    from mcp_types.methods import validate_server_result
+
     with mcp_client(folder, "--tools", "+undo") as client:
         meta = {"_meta": modern_meta(FORMS)}
         validate_server_result("server/discover", MODERN, client.result("server/discover", meta))

@@ -149,6 +149,7 @@ async def doors(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Door
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.xdist_group("stories")  # one process starts each daemon once
 @pytest.mark.parametrize("kind", ["service", "daemon"])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 async def test_story(story: Story, kind: str, doors: Doors) -> None:
