@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+SDKS = "pydantic-ai-slim[anthropic,openai]==2.68.0"  # those of all agents in `examples/`
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TUTORIAL = (EXAMPLES.parent / "docs" / "tutorial" / "first-agent.md").read_text(encoding="utf-8")
 
