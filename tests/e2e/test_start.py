@@ -159,9 +159,10 @@ def test_messages_behind_a_loading_one_are_all_served_in_order(file: Path) -> No
     with raw_client(SEAM_DAEMON) as client:
         saved = {"jsonrpc": "2.0", "method": "textDocument/didSave", "params": {"textDocument": {"uri": file.as_uri()}}}
         states = [{"jsonrpc": "2.0", "id": n, "method": "test/state"} for n in range(50)]
-        loading = {"jsonrpc": "2.0", "method": "$/setTrace", "params": {"value": "off"}}
+        loading = {"jsonrpc": "2.0", "id": "odd", "method": "textDocument/hover"}
         _send(client, *HELLO, loading, *(message for state in states for message in (saved, state)))
         assert [client.answer(n)["result"]["n_saved"] for n in range(50)] == list(range(1, 51))
+        assert client.answer("odd")["error"]["code"] == -32601
 
 
 def test_request_in_flight_is_answered_while_pygls_loads_behind_it(file: Path) -> None:

@@ -42,11 +42,7 @@ class StandardHandler(Protocol):
 
     def is_request(self, method: str) -> bool: ...
 
-    def is_notification(self, method: str) -> bool: ...
-
     def handle_request(self, msg_id: MessageId, method: str, params: object) -> None: ...
-
-    def handle_notification(self, method: str, params: object) -> None: ...
 
     def cancel(self, msg_id: MessageId) -> None: ...
 
@@ -129,7 +125,8 @@ class LspDialect:
 
     # --- notifications -------------------------------------------------------------------------------------------
 
-    def handle_notification(self, method: str, params: object) -> Pause | None:
+    def handle_notification(self, method: str, params: object) -> None:
+        """Serve the registered ones, and ignore others, `$/setTrace` among them: the server sends no traces."""
         if method == methods.EXIT:
             self.on_exit(self.lifecycle.exit_status)
         elif not self.lifecycle.allows_notifications() or self.connection.has_handler(method):
@@ -138,23 +135,8 @@ class LspDialect:
             self._cancel(params)
         elif method == methods.INITIALIZED:
             log.info("the client is ready")
-        elif self.connection.handle_registered_notification(method, params):
-            pass
-        elif self._standard is None:
-            return self._load_for_notification(method, params)
-        elif self._standard.is_notification(method):
-            self._standard.handle_notification(method, params)
-        else:
+        elif not self.connection.handle_registered_notification(method, params):
             log.debug("notification %.100s ignored", method)
-        return None
-
-    async def _load_for_notification(self, method: str, params: object) -> None:
-        try:
-            self._standard = await self._server.load_standard()
-        except (ImportError, OSError) as fault:  # the next one tries again; none of these changes our state
-            log.error("notification %.100s lost: %s", method, fault)
-        else:
-            self.handle_notification(method, params)
 
     def _cancel(self, params: object) -> None:
         try:

@@ -1,6 +1,6 @@
-"""Params of the standard messages, strictly typed. They are checked before lsprotocol's converter sees them.
+"""Params of the standard messages, strictly typed, in place of those of lsprotocol.
 
-The converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked here.
+Its converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked here.
 Other keys pass unchecked, as LSP requires of a server.
 """
 

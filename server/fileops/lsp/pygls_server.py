@@ -1,9 +1,9 @@
-"""The pygls seam: serves standard messages as features of a pygls server. Loaded with the first of them.
+"""The pygls seam: serves standard requests as features of a pygls server. Loaded with the first of them.
 
-pygls keeps the table of features, running and cancelling handlers, capabilities and lsprotocol's types. This module
-replaces what docs/internals/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (no internals are sent),
-requests to the client, and book-keeping (nothing is kept after the answer). It uses private parts of pygls 2.1, which
-tests/unit/lsp/test_pygls_seam.py checks.
+pygls keeps the table of features, running and cancelling handlers, capabilities and lsprotocol's types. No notification
+reaches it. This module replaces what docs/internals/adr/0010-pygls-seam.md lists: parsing (no object hook), errors (no
+internals are sent), requests to the client, and book-keeping (nothing is kept after the answer). It uses private parts
+of pygls 2.1, which tests/unit/lsp/test_pygls_seam.py checks.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from pygls.protocol import LanguageServerProtocol
 
 from fileops import __version__
 from fileops.lsp.capabilities import SERVER_NAME, Feature
-from fileops.lsp.converter import converter_factory, structure
+from fileops.lsp.converter import converter_factory
+from fileops.lsp.methods import OWN_NOTIFICATIONS
 from fileops.lsp.params import STANDARD_PARAMS
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.errors import MessageId, RpcError
-from fileops.rpc.outgoing import ClientRefused
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ _OPTIONS: dict[str, type] = {
     types.TEXT_DOCUMENT_DID_SAVE: types.SaveOptions, types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions,
     types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions, types.WORKSPACE_EXECUTE_COMMAND: types.ExecuteCommandOptions,
 }  # fmt: skip
-_OF_THE_CONNECTION = frozenset({types.INITIALIZE, types.INITIALIZED, types.SHUTDOWN, types.EXIT})
 
 
 def load(connection: Connection, features: Mapping[str, Feature], client_capabilities: object) -> "Protocol":
@@ -87,39 +86,14 @@ class Protocol(LanguageServerProtocol):
     # --- in ------------------------------------------------------------------------------------------------------
 
     def is_request(self, method: str) -> bool:
-        return self._is_handled(method) and types.METHOD_TO_TYPES.get(method, (None, None))[1] is not None
-
-    def is_notification(self, method: str) -> bool:
-        return self._is_handled(method) and not self.is_request(method)
-
-    def _is_handled(self, method: str) -> bool:
-        return method not in _OF_THE_CONNECTION and (method in self._features or method in self._builtins)
+        return method in self._features and method not in OWN_NOTIFICATIONS
 
     def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
         try:
-            decoded = self._decoded(method, params)
+            decoded = decode({} if params is None else params, STANDARD_PARAMS[method])
         except InvalidParams as fault:
             return self._connection.refuse(msg_id, errors.invalid_params(fault))
         return contextvars.copy_context().run(self._handle_request, msg_id, method, decoded)
-
-    def handle_notification(self, method: str, params: object) -> None:
-        try:
-            decoded = self._decoded(method, params)
-        except InvalidParams as fault:
-            return log.warning("notification %.100s ignored: %s %s", method, fault.path, fault.reason)
-        return contextvars.copy_context().run(self._handle_notification, method, decoded)
-
-    def _decoded(self, method: str, params: object) -> object:
-        """Decode params into a type of params.py, else of lsprotocol. Raises: InvalidParams."""
-        value: object = {} if params is None else params
-        if method in STANDARD_PARAMS:
-            return decode(value, STANDARD_PARAMS[method])
-        if not isinstance(value, dict):
-            raise InvalidParams("must be an object")
-        envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method}
-        if params is not None:
-            envelope["params"] = params
-        return structure(self._converter, envelope, self.get_message_type(method), "params")
 
     # --- out -----------------------------------------------------------------------------------------------------
 
@@ -133,10 +107,6 @@ class Protocol(LanguageServerProtocol):
             self._connection.refuse(msg_id, RpcError(fault.code, fault.message, fault.data))
         else:
             self._connection.refuse(msg_id, self._connection.error_of(fault))
-
-    def _check_handler_result(self, future: "Future[Any]") -> None:
-        if not future.cancelled() and (fault := future.exception()) is not None:
-            log.error("a notification could not be handled", exc_info=fault)
 
     def _send_response(self, msg_id: MessageId, result: Any = None, error: Any = None) -> None:
         if error is not None:
@@ -159,25 +129,8 @@ class Protocol(LanguageServerProtocol):
     def notify(self, method: str, params: Any | None = None) -> None:
         self._connection.notify(method, self._plain(params))
 
-    async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, method: str, params: Any = None, msg_id: MessageId | None = None
-    ) -> Any:
-        """Serve pygls's `workspace_*` and `window_*` methods: types of lsprotocol in and out.
-
-        Raises: as OutgoingRequests.ask.
-        """
-        result = await self._connection.outgoing.ask(method, self._plain(params), None)
-        envelope_type = self.get_result_type(method)
-        if envelope_type is None:
-            return result
-        envelope: dict[str, object] = {"jsonrpc": "2.0", "id": 0, "method": method, "result": result}
-        try:
-            return structure(self._converter, envelope, envelope_type, "result")
-        except InvalidParams as fault:
-            raise ClientRefused(f"the reply does not fit {method}: {fault.path}") from fault
-
     def send_request(self, *_args: Any, **_kwargs: Any) -> Any:
-        raise NotImplementedError("ask, or send_request_async: a future to block on can deadlock the reader")
+        raise NotImplementedError("Connection.ask: a future to block on can deadlock the reader")
 
     # --- handlers ----------------------------------------------------------------------------------------
 

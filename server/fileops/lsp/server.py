@@ -139,7 +139,7 @@ class LspServer:
         *,
         on_lost: Callable[[object, str], None] | None = None,
     ) -> None:
-        """Register a standard message, before `initialize` ends. Its params are of params.py, else of lsprotocol.
+        """Register a standard message, before `initialize` ends. Its params are in params.py.
 
         Args: options: registration options as LSP writes them; the server's capabilities include them. on_lost: called
         with the undecoded params of a notification that could not be handled, and the reason.

@@ -29,13 +29,11 @@ def protocol() -> Protocol:
     [
         ("_execute_handler", ["self", "msg_id", "handler", "callback", "args", "kwargs"]),
         ("_handle_request", ["self", "msg_id", "method_name", "params"]),
-        ("_handle_notification", ["self", "method_name", "params"]),
         ("_send_handler_result", ["self", "future", "msg_id"]),
-        ("_check_handler_result", ["self", "future"]),
         ("_send_response", ["self", "msg_id", "result", "error"]),
         ("_send_data", ["self", "data"]),
         ("notify", ["self", "method", "params"]),
-        ("send_request_async", ["self", "method", "params", "msg_id"]),
+        ("send_request", ["self", "method", "params", "callback", "msg_id"]),
     ],
 )
 def test_method_that_we_call_or_replace_is_as_it_was(method: str, parameters: list[str]) -> None:
@@ -60,3 +58,11 @@ def test_document_mirror_of_pygls_is_out(protocol: Protocol) -> None:
 def test_request_that_could_block_a_thread_is_not_to_be_had(protocol: Protocol) -> None:
     with pytest.raises(NotImplementedError):
         protocol.send_request("client/confirm")
+
+
+@pytest.mark.parametrize("method", ["$/setTrace", "workspace/didChangeConfiguration", "textDocument/didSave"])
+def test_no_notification_loads_it(method: str) -> None:
+    dialect = LspDialect(_NoLifecycle())
+    dialect.lifecycle.advance(types.INITIALIZE)
+    pause: object = dialect.handle_notification(method, {})
+    assert pause is None
