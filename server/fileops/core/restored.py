@@ -10,8 +10,8 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import MAX_REFINED_BYTES, is_of_word, splices_between, words_of
-from fileops.core.text import decode_part, line_start, newline_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, is_blank, is_of_word, splices_between, words_of
+from fileops.core.text import line_start, newline_of
 from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
 
@@ -126,7 +126,7 @@ class Restored:
         return Span(start, end)
 
     def _is_blank(self, data: bytes) -> bool:
-        return not decode_part(data, self._fmt).strip()
+        return is_blank(data, self._fmt)
 
     def _is_no_word(self, data: bytes) -> bool:
         """Return whether one character, or an item of `words_of`, is not a word."""

@@ -1,7 +1,7 @@
 """What an undo of many edits costs, counted in steps of the interpreter and not in time."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -42,20 +42,29 @@ def n_steps(work: Callable[[], object]) -> int:
     return count
 
 
-def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSystem]:
-    """A file of as many lines, each of which was edited."""
+def made(before: str, edits: Sequence[tuple[str, str, str]]) -> tuple[History, MemoryFileSystem]:
+    """edits: session, old text, new text."""
     history, disk = History(), MemoryFileSystem()
-    disk.put(PATH, "".join(f"line {n} old\n" for n in range(n_edits)).encode())
-    for n in range(n_edits):
+    disk.put(PATH, before.encode())
+    for n, (session_id, old, new) in enumerate(edits):
         snapshot = disk.read(PATH)
-        wish = Edit(old_string=f"line {n} old\n", new_string=f"line {n} new, {n * 7}\n")
+        wish = Edit(old_string=old, new_string=new)
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = disk.replace(snapshot, planned.splices, RecordingHooks())
         history.append(
-            edit_id=str(n), session_id=str(n % n_sessions), given_path=PATH, plan=planned, committed=committed,
+            edit_id=str(n), session_id=session_id, given_path=PATH, plan=planned, committed=committed,
             timestamp=float(n),
         )  # fmt: skip
     return history, disk
+
+
+def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSystem]:
+    """A file of as many lines, each of which was edited."""
+    lines = range(n_edits)
+    return made(
+        "".join(f"line {n} old\n" for n in lines),
+        [(str(n % n_sessions), f"line {n} old\n", f"line {n} new, {n * 7}\n") for n in lines],
+    )
 
 
 def undo_steps(n_edits: int, present: Callable[[bytes], bytes], expected: Callable[[bytes], bytes]) -> int:
@@ -107,6 +116,62 @@ def test_undo_of_one_of_two_sessions_that_alternate_costs_little_more_than_twice
 ):
     few, many = (undo_steps_of_one_session(n_edits, later) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few
+
+
+# Of n edits by two sessions in turns: the content before, and old and new text of the nth.
+AT_ONE_PLACE: dict[str, tuple[Callable[[int], str], Callable[[int], tuple[str, str]]]] = {
+    "lines above a line": (lambda _: "top\nend\n", lambda n: ("end\n", f"new {n}\nend\n")),
+    "lines below a line": (lambda _: "top\nend\n", lambda n: ("top\n", f"top\nnew {n}\n")),
+    "words at the end of a line": (lambda _: "top\nline end\n", lambda n: (" end", f" x{n} end")),
+    "words at the start of a line": (lambda _: "top\nline: end\n", lambda n: ("line:", f"line: x{n}")),
+    "lines of one word": (lambda n: "".join(f"a{i}\n" for i in range(n)), lambda n: (f"a{n}\n", f"b{n}\n")),
+    "blank lines between": (lambda n: "".join(f"a{i}\n\n" for i in range(n)), lambda n: (f"a{n}\n", f"b{n}\n")),
+    "each their own word": (
+        lambda _: "top\na0 b0\n", lambda n: (f"{'ab'[n % 2]}{n // 2}", f"{'ab'[n % 2]}{n // 2 + 1}"),
+    ),
+}  # fmt: skip
+
+
+def undo_steps_beside_another(name: str, n_edits: int) -> int:
+    before, edit = AT_ONE_PLACE[name]
+    history, disk = made(before(n_edits), [(str(n % 2), *edit(n)) for n in range(n_edits)])
+    known = history.edits(path=PATH)
+    edits = history.edits(session_id="0")
+    there, undone = disk.read(PATH).data, list[bytes | None]()
+    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
+    _, disk = made(before(n_edits), [("1", *edit(n)) for n in range(1, n_edits, 2)])
+    assert undone == [disk.read(PATH).data]
+    return steps
+
+
+@pytest.mark.parametrize("name", AT_ONE_PLACE)
+def test_undo_beside_edits_of_another_at_the_same_place_costs_little_more_than_twice_for_twice_the_edits(name: str):
+    few, many = (undo_steps_beside_another(name, n_edits) for n_edits in (FEW, 4 * FEW))
+    assert many < 4 * 2 * few
+
+
+def test_undo_of_edits_that_another_has_put_back_costs_at_most_the_square():
+    """Each is merged with the whole present content: of that, its splices and not its lines cost steps."""
+
+    def steps(n_groups: int) -> int:
+        lines = range(n_groups)
+        edits = [
+            edit
+            for n in lines
+            for edit in (
+                ("0", f"line {n} old\n", f"line {n} new\n"),
+                ("1", f"line {n} new\n", f"line {n} old\n"),
+                ("1", f"other {n}\n", f"else {n}\n"),
+            )
+        ]
+        history, disk = made("".join(f"line {n} old\nmiddle {n}\nother {n}\nend {n}\n" for n in lines), edits)
+        known, mine, there = history.edits(path=PATH), history.edits(session_id="0"), disk.read(PATH).data
+        undone: list[bytes | None] = []
+        n = n_steps(lambda: undone.append(undo_edits(mine, there, history.contents(PATH).after, known).content))
+        assert undone == [there]
+        return n
+
+    assert steps(48) < 9 * 1.2 * steps(16)
 
 
 def test_undo_that_meets_a_conflict_costs_little_more():

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.text import find_aligned, newline_of, return_of
+from fileops.core.text import decode_part, find_aligned, line_end, line_start, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
@@ -46,17 +46,37 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     """Return splices over `before` that produce `after`: by line, and by word inside small changed blocks."""
     if before == after:
         return ()
-    old, new = line_spans(before, fmt), line_spans(after, fmt)
     if fmt.bom and not after.startswith(fmt.bom):
         return (Splice(0, len(before), after),)
-    old_parts = [before[line.start : line.stop] for line in old]
-    new_parts = [after[line.start : line.stop] for line in new]
+    head, tail = _common_lines(before, after, fmt)
+    bare = TextFormat(encoding=fmt.encoding)
+    old_text, new_text = before[head : len(before) - tail], after[head : len(after) - tail]
+    old, new = line_spans(old_text, bare), line_spans(new_text, bare)
+    old_parts = [old_text[line.start : line.stop] for line in old]
+    new_parts = [new_text[line.start : line.stop] for line in new]
     result: list[Splice] = []
     for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
-        start, stop = _extent(old, i, i_stop, len(before))
-        new_start, new_stop = _extent(new, j, j_stop, len(after))
-        result.extend(_refined(before[start:stop], after[new_start:new_stop], start, fmt))
+        start, stop = _extent(old, i, i_stop, len(old_text))
+        new_start, new_stop = _extent(new, j, j_stop, len(new_text))
+        result.extend(_refined(old_text[start:stop], new_text[new_start:new_stop], head + start, fmt))
     return tuple(result)
+
+
+def _common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int]:
+    """Return how many bytes of whole lines, with the BOM, both begin with, and with how many both end beyond those.
+
+    The lines need not be split for that: many comparisons are of long contents that differ in one place.
+    """
+    unit, shorter = fmt.unit_bytes, min(len(before), len(after))
+    head = max(line_start(before, fmt, _common_head(before, after, shorter) // unit * unit), len(fmt.bom))
+    if (len(before) - len(after)) % unit:
+        return head, 0
+    start = len(before) - _common_tail(before, after, shorter - head)
+    start += -start % unit
+    shift = len(after) - len(before)
+    if line_start(before, fmt, start) != start or line_start(after, fmt, start + shift) != start + shift:
+        start = line_end(before, fmt, start)
+    return head, len(before) - start
 
 
 def _extent(lines: Sequence[Line], first: int, stop: int, size: int) -> tuple[int, int]:
@@ -132,6 +152,10 @@ def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:
     return any(unit[1:]) or unit[:1] in _IN_WORDS
 
 
+def is_blank(data: bytes, fmt: TextFormat) -> bool:
+    return not decode_part(data, fmt).strip()
+
+
 def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
     if not old or not new or max(len(old), len(new)) > MAX_REFINED_BYTES:
         return [_trimmed(old, new, offset, fmt)]
@@ -158,7 +182,7 @@ def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
     if is_inside_word(old, head, bare) or is_inside_word(new, head, bare):
         head = word_start(old, head, bare)
     is_whole = len(old) % unit == len(new) % unit == 0  # the ends are on code units
-    tail = _common_head(old[::-1], new[::-1], shorter - head) // unit * unit if is_whole else 0
+    tail = _common_tail(old, new, shorter - head) // unit * unit if is_whole else 0
     if is_inside_word(old, len(old) - tail, bare) or is_inside_word(new, len(new) - tail, bare):
         tail = min(tail, len(old) - word_stop(old, len(old) - tail, bare))
     return Splice(offset + head, offset + len(old) - tail, new[head : len(new) - tail])
@@ -171,6 +195,19 @@ def _common_head(a: bytes, b: bytes, limit: int) -> int:
     while high - low > 1:  # the first `low` bytes agree, the first `high` do not
         middle = (low + high) // 2
         if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _common_tail(a: bytes, b: bytes, limit: int) -> int:
+    low, high = 0, limit
+    if a[len(a) - limit :] == b[len(b) - limit :]:
+        return limit
+    while high - low > 1:  # the last `low` bytes agree, the last `high` do not
+        middle = (low + high) // 2
+        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
             low = middle
         else:
             high = middle

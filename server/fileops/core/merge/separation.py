@@ -3,19 +3,21 @@
 Two edits at different places of a file can change their order: only their offsets move. So the edits of the session are
 moved behind all others, and undone there. This is done in halves: for each half, the undo of the session's edits and
 the effect of the others are known, and only these two lists of splices change their order. It costs O(n log n) for n
-edits. If edits of both sides share a place, or no word is between them, nothing is separated: then the merge of whole
-contents (rebase.py) decides.
+edits. Edits side by side are at different places too. But if no word is between them, and the others typed words that
+the undo restores there, or if edits of both sides overlap, nothing is separated: then the merge of whole contents
+(rebase.py) decides.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import has_word_between
+from fileops.core.diff.contents import has_word_between, is_blank, is_inside_word, words_of
 from fileops.core.text import detect_format
-from fileops.model.edits import Span, Splice
+from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
 
 Splices = tuple[Splice, ...]
 
@@ -54,15 +56,16 @@ def undo_of_ours(steps: Sequence[Step], since: Callable[[], Splices], present: b
     except _SharedPlaceError:
         return None
     result = splicing.apply(present, undo)
-    places = sorted(
-        [(place.start, place.end, True) for place in _results(undo)]
-        + [(place.start, place.end, False) for place in _results(splicing.compose(separated.others, later))]
-    )
     fmt = detect_format(result)
-    for (_, end, is_ours), (start, _, is_next_ours) in pairwise(places):
-        if is_ours != is_next_ours and not has_word_between(result, end, start, fmt):
-            return None
-    return undo
+    places = [*_results(undo, is_ours=True), *_results(splicing.compose(separated.others, later), is_ours=False)]
+    shared = [group for group in _neighbours(places, result, fmt) if len({place.is_ours for place in group}) > 1]
+    if any(_is_glued(place, result, fmt) for group in shared for place in group):
+        return None
+    if any(_may_restore_twice(group, fmt) for group in shared):
+        return None
+    passing = _words_in_passing(steps, undo, fmt) if shared else set[bytes]()
+    typed = chain.from_iterable(words_of(place.new, fmt) for group in shared for place in group if not place.is_ours)
+    return None if passing.intersection(typed) else undo
 
 
 def _separated(steps: Sequence[Step]) -> _Separated:
@@ -86,34 +89,83 @@ def _in_other_order(first: Splices, second: Splices) -> tuple[Splices, Splices]:
     lists, moved = (first, second), (list[Splice](), list[Splice]())
     shifts = [0, 0]  # by the splices of either list so far
     taken = [0, 0]
-    last_side, last_end = 0, -1
+    last_side, last = 0, Splice(-1, -1, b"")
     while taken[0] < len(first) or taken[1] < len(second):
         side = _next_side(lists, taken)
         splice = lists[side][taken[side]]
-        if side != last_side and splice.start <= last_end:
+        are_both_insertions = last.start == last.end == splice.start == splice.end
+        if side != last_side and (splice.start < last.end or are_both_insertions):
             raise _SharedPlaceError
         shift = shifts[1 - side]
         moved[side].append(Splice(splice.start + shift, splice.end + shift, splice.new))
         shifts[side] += len(splice.new) - (splice.end - splice.start)
         taken[side] += 1
-        last_side, last_end = side, splice.end
+        last_side, last = side, splice
     return tuple(moved[0]), tuple(moved[1])
 
 
 def _next_side(lists: tuple[Splices, Splices], taken: Sequence[int]) -> int:
-    """Return which list has the next splice."""
+    """Return which list has the next splice. An insertion is before what begins at its place."""
     for side in (0, 1):
         if taken[side] == len(lists[side]):
             return 1 - side
-    return int(lists[1][taken[1]].start < lists[0][taken[0]].start)
+    first, second = (lists[side][taken[side]] for side in (0, 1))
+    return int((second.start, second.end) < (first.start, first.end))
 
 
-def _results(splices: Splices) -> list[Span]:
-    """Return the places of the new texts in the result."""
-    places: list[Span] = []
+# --- both sides beside each other -------------------------------------------------------------------------------------
+
+
+class _Place(Struct, frozen=True):
+    """The new text of a splice, in the result."""
+
+    start: int
+    new: bytes
+    is_ours: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.new)
+
+
+def _results(splices: Splices, *, is_ours: bool) -> Iterator[_Place]:
     shift = 0
     for splice in splices:
-        start = splice.start + shift
-        places.append(Span(start, start + len(splice.new)))
+        yield _Place(splice.start + shift, splice.new, is_ours)
         shift += len(splice.new) - (splice.end - splice.start)
-    return places
+
+
+def _neighbours(places: Sequence[_Place], result: bytes, fmt: TextFormat) -> Iterator[list[_Place]]:
+    """Yield the places in groups. A word that neither side touched is between any two groups."""
+    group: list[_Place] = []
+    for place in sorted(places, key=lambda place: (place.start, place.end)):
+        if group and has_word_between(result, group[-1].end, place.start, fmt):
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
+
+
+def _is_glued(place: _Place, result: bytes, fmt: TextFormat) -> bool:
+    return is_inside_word(result, place.start, fmt) or is_inside_word(result, place.end, fmt)
+
+
+def _may_restore_twice(group: Sequence[_Place], fmt: TextFormat) -> bool:
+    """Return whether the others typed something there that the undo restores as well."""
+    restored, typed = ([place.new for place in group if place.is_ours is is_ours] for is_ours in (True, False))
+    if any(text and is_blank(text, fmt) for text in restored) and any(typed):
+        return True
+    words, typed_words = (_words(texts, fmt) for texts in (restored, typed))
+    return not words.isdisjoint(typed_words)
+
+
+def _words_in_passing(steps: Sequence[Step], undo: Splices, fmt: TextFormat) -> set[bytes]:
+    """Return what one of our edits inserted and another one removed."""
+    removed = (splice.new for step in steps if step.is_ours for splice in step.reverse)
+    return _words(removed, fmt) - _words((splice.new for splice in undo), fmt)
+
+
+def _words(texts: Iterable[bytes], fmt: TextFormat) -> set[bytes]:
+    """Return words and signs."""
+    return {word for text in texts for word in words_of(text, fmt) if not is_blank(word, fmt)}

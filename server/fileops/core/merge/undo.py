@@ -3,7 +3,7 @@
 An edit is kept as its reverse: splices over the content that it produced. They are rebased over later changes, so that
 only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict.
 So many edits cost little more than one. Edits between which others edited other places are separated from them first
-(separation.py); those that share a place with another's are compared with the present content one by one.
+(separation.py); those whose text another changed again are compared with the present content one by one.
 """
 
 from bisect import bisect_left
@@ -15,11 +15,11 @@ from itertools import chain
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.diff.contents import is_blank, is_of_word, splices_between, words_of
 from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
 from fileops.core.merge.runs import Run, runs_of
 from fileops.core.merge.separation import Step, undo_of_ours
-from fileops.core.text import count_newlines, decode_part, detect_format
+from fileops.core.text import count_newlines, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Span, Splice
 from fileops.model.errors import UndoConflict
@@ -190,16 +190,12 @@ def _goes_back(run: Sequence[AppliedEdit], touched: Sequence[Splice], later: Seq
         return n < len(ends) and places[n].start <= change.end
 
     typed = {word for change in later if is_touched_by_run(change) for word in words_of(change.new, fmt)}
-    typed = {word for word in typed if not _is_blank(word, fmt)}
+    typed = {word for word in typed if not is_blank(word, fmt)}
     if not typed:
         return False
     removed = [words_of(splice.new, fmt) for edit in run for splice in edit.reverse if splice.new]
-    parts = {word for words in removed for word in (words[0], words[-1]) if not _is_blank(word, fmt)}  # of cut words
+    parts = {word for words in removed for word in (words[0], words[-1]) if not is_blank(word, fmt)}  # of cut words
     return not typed.isdisjoint(chain.from_iterable(removed)) or any(part in word for part in parts for word in typed)
-
-
-def _is_blank(data: bytes, fmt: TextFormat) -> bool:
-    return not decode_part(data, fmt).strip()
 
 
 def _in_halves(

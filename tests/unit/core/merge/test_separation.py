@@ -28,14 +28,25 @@ def undone(ours: tuple[bytes, bytes], others: tuple[bytes, bytes]) -> bytes | No
     [
         pytest.param((b"top", b"head"), (b"last", b"end"), b"top\none\n}\n\nend\n", id="others below"),
         pytest.param((b"last", b"end"), (b"top", b"the head"), b"the head\none\n}\n\nlast\n", id="others above"),
-        pytest.param((b"one\n", b""), (b"last", b"end"), None, id="no word between"),
+        pytest.param((b"one\n", b""), (b"last", b"end"), b"top\none\n}\n\nend\n", id="no word between"),
+        pytest.param((b"one\n", b"one\ntwo\n"), (b"}\n", b"three\n}\n"), b"top\none\nthree\n}\n\nlast\n", id="lines"),
+        pytest.param((b"one\n", b""), (b"}\n", b""), b"top\none\n\nlast\n", id="deleted side by side"),
+        pytest.param((b"top\n", b""), (b"", b"two\n"), None, id="inserted where we deleted"),
+        pytest.param((b"\n\n", b"\n"), (b"last", b"\nlast"), None, id="blank line put back"),
         pytest.param((b"one\n", b""), (b"}\n\n", b"}\none\n"), None, id="put back behind a sign"),
         pytest.param((b"one", b"two"), (b"two", b"three"), None, id="one place"),
         pytest.param((b"one", b"one two"), (b"two\n", b"2\n"), None, id="inside our text"),
-        pytest.param((b"one", b"one two"), (b"\n}", b"x\n}"), None, id="side by side"),
+        pytest.param((b"one", b"one two"), (b"\n}", b"x\n}"), None, id="one word of both"),
     ],
 )
-def test_edits_are_separated_if_a_word_that_neither_touched_is_between_them(
+def test_edits_are_separated_unless_they_overlap_or_share_words_side_by_side(
     ours: tuple[bytes, bytes], others: tuple[bytes, bytes], expected: bytes | None
 ) -> None:
     assert undone(ours, others) == expected
+
+
+def test_word_that_our_edits_inserted_and_removed_is_not_typed_beside_them() -> None:
+    first, content = step(b"}\none\n}\n", b"one", b"two", is_ours=True)
+    second, content = step(content, b"two", b"three", is_ours=True)
+    third, present = step(content, b"\n}\n", b"\ntwo\n", is_ours=False)
+    assert undo_of_ours((first, second, third), lambda: (), present) is None
