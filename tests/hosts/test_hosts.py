@@ -104,9 +104,17 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
     }
 
 
-@pytest.fixture(scope="module", params=HOSTS, ids=lambda host: "".join((host.name, *host.options)))
+def name_of(host: Host) -> str:
+    return "".join((host.name, *host.options))
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(host, marks=pytest.mark.xdist_group(f"story of {name_of(host)}")) for host in HOSTS],
+    ids=[name_of(host) for host in HOSTS],
+)
 def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Story]:
-    """One conversation with a host, from which each test reads its part."""
+    """One conversation with a host, from which each test reads its part: in one process, for it takes seconds."""
     host: Host = request.param
     folder = tmp_path_factory.mktemp("host")
     (folder / "project").mkdir()
@@ -171,7 +179,7 @@ def test_own_edit_tool_of_host_changes_nothing(story: Story) -> None:
     assert story.host.refusal in story.results["own edit"].text
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: "".join((host.name, *host.options)))
+@pytest.mark.parametrize("host", HOSTS, ids=name_of)
 def test_server_ends_when_its_host_is_killed(host: Host, tmp_path: Path) -> None:
     reached, killed = threading.Event(), threading.Event()
 
