@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import struct
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -89,7 +88,3 @@ def _write(fd: int, body: bytes) -> None:
     rest = memoryview(LENGTH.pack(len(body)) + body)
     while rest:
         rest = rest[os.write(fd, rest) :]
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
