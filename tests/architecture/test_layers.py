@@ -115,13 +115,13 @@ def is_allowed(room: str, dotted: str) -> bool:
     return any(below == allowed or below.startswith(allowed + ".") for allowed in MAY_IMPORT[room] if "." in allowed)
 
 
-def test_every_room_is_named_in_the_table() -> None:
+def test_every_room_is_in_the_table() -> None:
     rooms = {room_of(name) for name in server_graph()} - {"fileops"}
     assert rooms == {*MAY_IMPORT, *COMPOSITION}
 
 
 @pytest.mark.parametrize("path", sorted(SERVER.rglob("*.py")), ids=name_of)
-def test_module_imports_only_what_the_table_allows_its_room(path: pathlib.Path) -> None:
+def test_module_imports_only_what_the_table_allows(path: pathlib.Path) -> None:
     room = room_of(dotted_name_of(path))
     forbidden = [
         f"{name_of(path)}:{line} imports {dotted}"
@@ -134,25 +134,25 @@ def test_module_imports_only_what_the_table_allows_its_room(path: pathlib.Path) 
     assert forbidden == []
 
 
-def test_modules_import_each_other_in_no_circle() -> None:
+def test_modules_have_no_import_cycle() -> None:
     assert circles(server_graph()) == []
 
 
-def test_rooms_import_each_other_in_no_circle() -> None:
+def test_rooms_have_no_import_cycle() -> None:
     assert circles(room_graph()) == []
 
 
-def test_rooms_are_no_more_than_ten_floors_high() -> None:
+def test_rooms_form_at_most_ten_floors() -> None:
     assert max(floors(room_graph()).values()) <= MAX_FLOORS
 
 
-def test_no_module_is_long() -> None:
+def test_no_module_is_too_long() -> None:
     texts = {name_of(path): path.read_text(encoding="utf-8") for path in modules()}
     lengths = {name: text.count("\n") for name, text in texts.items() if GENERATED not in text}
     assert {name: n for name, n in lengths.items() if n > MAX_LINES} == {}
 
 
-def test_no_folder_is_crowded() -> None:
+def test_no_folder_has_too_many_modules() -> None:
     n_modules = Counter(
         ".".join(folders_of(name)) for name in server_graph() if folders_of(name) != name.split(".")[1:]
     )
@@ -160,7 +160,7 @@ def test_no_folder_is_crowded() -> None:
 
 
 @pytest.mark.parametrize("room", sorted({room_of(name) for name in server_modules()}))
-def test_room_is_no_more_than_six_floors_high_inside(room: str) -> None:
+def test_room_has_at_most_six_floors_inside(room: str) -> None:
     inside = {
         name: frozenset(other for other in imported if room_of(other) == room)
         for name, imported in server_graph().items()
@@ -171,7 +171,7 @@ def test_room_is_no_more_than_six_floors_high_inside(room: str) -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_library_is_named_only_where_the_table_says(path: pathlib.Path) -> None:
+def test_library_is_imported_only_where_the_table_allows(path: pathlib.Path) -> None:
     forbidden = [
         f"{name_of(path)}:{line} imports {dotted}"
         for line, dotted in imports_of(path)
@@ -196,7 +196,7 @@ def test_client_imports_nothing_of_the_server(path: pathlib.Path) -> None:
     assert foreign <= {"fileops_client", "msgspec", *served_here}
 
 
-def test_client_without_the_server_is_importable() -> None:
+def test_client_is_importable_without_the_server() -> None:
     hidden = "import sys; sys.modules['fileops'] = None; import fileops_client; print(fileops_client.__name__)"
     done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("fileops_client\n", "")

@@ -41,6 +41,18 @@ PHRASES = {
     r"\bwherever\b": "in every place that",
 }
 BANNED = {re.compile(phrase, re.IGNORECASE): better for phrase, better in PHRASES.items()}
+# in names of tests: a phrase, and what to write instead; those above count too
+NAME_PHRASES = {
+    r"^(?:an?|the)\b": "no article at the beginning",
+    r"^(?:who|whom|whose|what|which|when|where|while|if|because|until|of|in|on|at|by|for|from|after|before|during|within|"
+    r"with|without|under|outside|as|and|or|not|it|they|those|that|else)\b": "the subject first: what is tested",
+    r"\bbehind\b": "after, past, below",
+    r"\b(?:says?|said|speaks?|hears?|heard)\b": "reports, is reported, is notified",
+    r"\b(?:lies|news|litter)\b": "is, stays fresh, temp files",
+    r"\b(?:persons?|people|strangers?)\b": "the user, another process",
+    r"^\w+$": "the subject and the outcome: more than one word",
+}
+MAX_TEST_NAME_CHARS = 90
 # names that were replaced, and must not come back
 RETIRED = {
     "Lookout", "Looker", "Sightings", "UndoWriter", "Turns", "Judged", "Truth", "Person", "World", "Wiring", "Gate",
@@ -55,6 +67,7 @@ MESSAGES = (
     "fileops/model/errors.py",
     "fileops/cli.py",
 )
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
 DOCUMENTS = sorted(
     path
@@ -114,7 +127,7 @@ def test_document_avoids_the_phrases(path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_retired_names_do_not_come_back(path: pathlib.Path) -> None:
+def test_retired_names_are_not_defined(path: pathlib.Path) -> None:
     tree = tree_of(path)
     defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
     defined |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
@@ -136,3 +149,37 @@ def test_docstring_does_not_begin_with_a_parameter(path: pathlib.Path) -> None:
 def test_long_document_has_a_table_of_contents(path: pathlib.Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.split()) < 2000 or "## Contents" in text
+
+
+def test_names_of_tests_begin_with_the_subject_and_avoid_the_phrases() -> None:
+    """`test_<subject>_<condition>_<outcome>`, see docs/internals/STYLE.md."""
+    names = {
+        (node.name, path.name)
+        for path in TESTS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    }
+    assert sorted(f"{file}::{name}: {fault}" for name, file in names for fault in faults_of_test_name(name)) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_a_change_is_told",
+        "test_what_is_read_is_tracked",
+        "test_write_behind_a_commit_is_kept",
+        "test_story",
+        f"test_{'very_' * 17}long_name",
+    ],
+)
+def test_name_of_a_test_against_the_style_is_reported(name: str) -> None:
+    assert list(faults_of_test_name(name)) != []
+
+
+def faults_of_test_name(name: str) -> Iterator[str]:
+    words = name.removeprefix("test_").replace("_", " ")
+    for phrase, better in (PHRASES | NAME_PHRASES).items():
+        if found := re.search(phrase, words):
+            yield f"{found.group()!r} -> {better}"
+    if len(name) > MAX_TEST_NAME_CHARS:
+        yield f"{len(name)} characters, {MAX_TEST_NAME_CHARS} at most"

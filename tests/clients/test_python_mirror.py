@@ -51,24 +51,24 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
 
 
 @pytest.mark.parametrize(("value", "sent"), PAIRS, ids=lambda kind: kind.__name__)
-def test_what_is_sent_fits_the_clients_value(value: type[Any], sent: type[Any]) -> None:
+def test_sent_types_fit_the_clients_values(value: type[Any], sent: type[Any]) -> None:
     assert list(misfits(inspect.type_info(value), inspect.type_info(sent), value.__name__)) == []
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
-def test_details_have_no_key_that_the_client_does_not_name(path: Path) -> None:
+def test_every_key_of_details_is_known_to_the_client(path: Path) -> None:
     answer = json.loads(path.read_text(encoding="utf-8"))
     details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
     assert set(details) <= set(get_type_hints(Details))
 
 
-def test_options_are_those_of_the_wire() -> None:
+def test_options_match_the_wire() -> None:
     wire_options = {"Options", "LimitOptions", "TextOptions", "FilesystemOptions", "EncodingOptions"}
     for name in wire_options:
         assert set(get_type_hints(getattr(options, name))) == set(getattr(wire, name).__struct_fields__), name
 
 
-def test_codes_are_those_of_the_server() -> None:
+def test_codes_match_the_server() -> None:
     assert set(get_args(models.ErrorCode)) == {failure.code for failure in FAILURES} | {"invalid_params"}
 
 

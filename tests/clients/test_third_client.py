@@ -48,7 +48,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.timeout(120)
-def test_the_emacs_client_reads_edits_asks_and_reloads(tmp_path: Path) -> None:
+def test_emacs_client_reads_edits_asks_and_reloads(tmp_path: Path) -> None:
     emacs = program("emacs")
     (tmp_path / "demo.txt").write_text("one\ntwo\nthree\n")
     script = tmp_path / "client.el"

@@ -102,7 +102,7 @@ def pictures() -> list[Path]:
 
 
 @pytest.mark.parametrize("editor", ["floor", "new"])
-def test_a_person_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: Path, runs: Path) -> None:
+def test_user_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: Path, runs: Path) -> None:
     images = pictures() if editor == "new" else []
     env = {"FILEOPS_SHARED": SHARED[editor]}
     done = node("review.mjs", editor, runs / f"review-{editor}", vsix, *images, env=env)
@@ -120,7 +120,7 @@ def codex_edits(project: Path, home: Path, socket: str) -> list[str]:
     return [result.text for result in model.results]
 
 
-def test_a_person_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Path, tmp_path: Path) -> None:
+def test_user_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Path, tmp_path: Path) -> None:
     program("codex", "vendor/*/bin/codex")
     command = [NODE, "codex.mjs", "new", runs / "codex-new", vsix, *pictures()]
     environment = {**ENVIRONMENT, "FILEOPS_AGENT": "codex"}
@@ -139,7 +139,7 @@ def test_a_person_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Pa
     assert "has been updated" in edited
 
 
-def test_the_runs_above_cover_the_extension(vsix: Path, runs: Path) -> None:
+def test_extension_is_covered_by_its_runs(vsix: Path, runs: Path) -> None:
     names = ["mocha-floor", "mocha-new", "review-floor", "review-new"]
     if not all((runs / name / "coverage").is_dir() for name in names):
         pytest.skip("only a part of the runs was asked for")
@@ -148,7 +148,7 @@ def test_the_runs_above_cover_the_extension(vsix: Path, runs: Path) -> None:
     assert float(done.stdout.split()[-1]) >= MIN_LINE_COVERAGE, done.stdout
 
 
-def test_readme_names_the_packages_that_each_platform_has_wheels_of_its_own_for(vsix: Path) -> None:
+def test_readme_names_the_packages_with_wheels_for_each_platform(vsix: Path) -> None:
     wheels = [path.name for path in (EXTENSION / "bundled" / "wheels").glob("*.whl")]
     of_platforms = {name.split("-")[0].replace("_", "-") for name in wheels if not name.endswith("-none-any.whl")}
     readme = (EXTENSION / "README.md").read_text("utf-8")
@@ -157,13 +157,13 @@ def test_readme_names_the_packages_that_each_platform_has_wheels_of_its_own_for(
     assert set(re.findall(r"`([^`]+)`", sentence[1])) == of_platforms
 
 
-def test_a_missing_server_is_answered_with_the_command_of_the_readme() -> None:
+def test_missing_server_is_reported_with_the_command_of_the_readme() -> None:
     command = "python3 -m venv .venv && .venv/bin/pip install -q ."
     assert command in (EXTENSION.parents[1] / "README.md").read_text("utf-8")
     assert command in (EXTENSION / "src" / "daemon" / "locate.ts").read_text("utf-8")
 
 
-def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path) -> None:
+def test_broken_daemon_fails_the_suite(vsix: Path, runs: Path, tmp_path: Path) -> None:
     daemon = tmp_path / "broken-daemon"
     daemon.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "broken_daemon.py"}"\n')
     daemon.chmod(0o755)
@@ -176,7 +176,7 @@ def test_broken_daemon_turns_the_lane_red(vsix: Path, runs: Path, tmp_path: Path
 # --- one protocol ---------------------------------------------------------------------------------------------
 
 
-def test_types_are_those_of_the_schema(editors: None) -> None:
+def test_types_match_the_schema(editors: None) -> None:
     generated = typescript_types(json_schema.document(), str(NODE))
     assert TYPESCRIPT.read_text("utf-8") == generated, "run: python clients/scripts/protocol_types.py"
 
@@ -202,7 +202,7 @@ def golden_messages() -> list[dict[str, Any]]:
     return messages
 
 
-def test_types_hold_the_golden_messages(editors: None, tmp_path: Path) -> None:
+def test_types_accept_the_golden_messages(editors: None, tmp_path: Path) -> None:
     messages = golden_messages()
     assert len(messages) > 10
     (tmp_path / "golden.json").write_text(json.dumps(messages), "utf-8")
@@ -210,7 +210,7 @@ def test_types_hold_the_golden_messages(editors: None, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_types_refuse_a_spoiled_golden_message(editors: None, tmp_path: Path) -> None:
+def test_types_refuse_a_modified_golden_message(editors: None, tmp_path: Path) -> None:
     spoiled = [m for m in golden_messages() if m["name"] == "edit"]
     spoiled[0]["message"] |= {"unknown": 1}
     (tmp_path / "golden.json").write_text(json.dumps(spoiled), "utf-8")

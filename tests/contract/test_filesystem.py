@@ -36,7 +36,7 @@ from fileops.model.internal_errors import Cancelled, PathMoved, Stale
         ("//", "/"),
     ],
 )
-def test_resolve_gives_the_canonical_path(world: FileSystemWorld, given: str, expected: str) -> None:
+def test_resolve_returns_the_canonical_path(world: FileSystemWorld, given: str, expected: str) -> None:
     world.put(f"{world.folder}/f", b"x")
     world.make_folder(f"{world.folder}/a")
     links = {
@@ -53,18 +53,18 @@ def test_resolve_gives_the_canonical_path(world: FileSystemWorld, given: str, ex
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\0", "n" * 300, "\ud800"])
-def test_a_name_that_no_file_can_have_is_missing(world: FileSystemWorld, name: str) -> None:
+def test_file_with_impossible_name_is_missing(world: FileSystemWorld, name: str) -> None:
     with pytest.raises(FileMissing):
         world.fs.resolve(f"{world.folder}/{name}")
 
 
 @pytest.mark.parametrize("path", ["", "f", "./f", "~/f"])
-def test_a_relative_path_is_refused(world: FileSystemWorld, path: str) -> None:
+def test_relative_path_is_refused(world: FileSystemWorld, path: str) -> None:
     with pytest.raises(NotAbsolute):
         world.fs.resolve(path)
 
 
-def test_forty_links_are_followed_and_no_more(world: FileSystemWorld) -> None:
+def test_resolve_follows_at_most_forty_links(world: FileSystemWorld) -> None:
     world.put(f"{world.folder}/l0", b"x")
     for i in range(1, 42):
         world.link(f"{world.folder}/l{i}", f"l{i - 1}")
@@ -79,7 +79,7 @@ def test_forty_links_are_followed_and_no_more(world: FileSystemWorld) -> None:
 # --- looking and reading --------------------------------------------------------------------------------------
 
 
-def test_read_gives_bytes_and_stamp(world: FileSystemWorld) -> None:
+def test_read_returns_bytes_and_stamp(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     data = bytes(range(256)) * 5000
     world.put(path, data)
@@ -104,7 +104,7 @@ def test_open_streams_from_one_handle(world: FileSystemWorld) -> None:
         assert (stream.version is None) == (world.source == "disk")
 
 
-def test_nothing_there(world: FileSystemWorld) -> None:
+def test_missing_file_has_no_stamp_and_cannot_be_opened(world: FileSystemWorld) -> None:
     path = f"{world.folder}/no/such"
     assert world.fs.stat(path) is None
     snapshot = world.fs.read(path)
@@ -113,13 +113,13 @@ def test_nothing_there(world: FileSystemWorld) -> None:
         world.fs.open(path)
 
 
-def test_a_path_through_a_file_is_missing(world: FileSystemWorld) -> None:
+def test_path_through_a_file_is_missing(world: FileSystemWorld) -> None:
     world.put(f"{world.folder}/f", b"x")
     assert world.fs.stat(f"{world.folder}/f/x") is None
 
 
 @pytest.mark.parametrize("verb", ["stat", "open", "read"])
-def test_a_folder_is_refused(world: FileSystemWorld, verb: str) -> None:
+def test_folder_is_refused(world: FileSystemWorld, verb: str) -> None:
     world.make_folder(f"{world.folder}/d")
     with pytest.raises(IsDirectory):
         getattr(world.fs, verb)(f"{world.folder}/d")
@@ -127,7 +127,7 @@ def test_a_folder_is_refused(world: FileSystemWorld, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["stat", "open", "read"])
 @pytest.mark.parametrize("place", ["link", "tolink/f"])
-def test_a_link_is_never_followed_but_in_resolve(world: FileSystemWorld, verb: str, place: str) -> None:
+def test_link_is_followed_only_by_resolve(world: FileSystemWorld, verb: str, place: str) -> None:
     world.put(f"{world.folder}/d/f", b"x")
     world.link(f"{world.folder}/link", "d/f")
     world.link(f"{world.folder}/tolink", "d")
@@ -135,7 +135,7 @@ def test_a_link_is_never_followed_but_in_resolve(world: FileSystemWorld, verb: s
         getattr(world.fs, verb)(f"{world.folder}/{place}")
 
 
-def test_a_write_moves_the_stamp(world: FileSystemWorld) -> None:
+def test_write_changes_the_stamp(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"one")
     before = world.fs.stat(path)
@@ -149,7 +149,7 @@ def test_a_write_moves_the_stamp(world: FileSystemWorld) -> None:
 # --- replacing ------------------------------------------------------------------------------------------------
 
 
-def test_replace_puts_splices_in_place(world: FileSystemWorld) -> None:
+def test_replace_applies_splices(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"0123456789")
     hooks = RecordingHooks()
@@ -163,7 +163,7 @@ def test_replace_puts_splices_in_place(world: FileSystemWorld) -> None:
     assert world.names(world.folder) == ["f"]
 
 
-def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: FileSystemWorld) -> None:
+def test_snapshot_of_a_commit_is_the_base_of_the_next(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"a")
     snapshot = world.fs.read(path)
@@ -172,7 +172,7 @@ def test_the_snapshot_of_a_commit_is_the_base_of_the_next(world: FileSystemWorld
     assert world.get(path) == b"43210a"
 
 
-def test_no_net_effect_writes_nothing(world: FileSystemWorld) -> None:
+def test_replace_without_net_effect_writes_nothing(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"abc")
     before = world.fs.stat(path)
@@ -184,7 +184,7 @@ def test_no_net_effect_writes_nothing(world: FileSystemWorld) -> None:
     assert world.fs.stat(path) == before
 
 
-def test_a_moved_file_is_not_written_over(world: FileSystemWorld) -> None:
+def test_replace_of_a_changed_file_is_refused(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -197,7 +197,7 @@ def test_a_moved_file_is_not_written_over(world: FileSystemWorld) -> None:
     assert world.names(world.folder) == ["f"]
 
 
-def test_the_same_bytes_under_a_new_time_are_the_same_file(world: FileSystemWorld) -> None:
+def test_replace_after_a_touch_succeeds(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -206,7 +206,7 @@ def test_the_same_bytes_under_a_new_time_are_the_same_file(world: FileSystemWorl
     assert world.get(path) == b"seen!"
 
 
-def test_a_deleted_file_is_stale(world: FileSystemWorld) -> None:
+def test_replace_of_a_deleted_file_is_stale(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -217,7 +217,7 @@ def test_a_deleted_file_is_stale(world: FileSystemWorld) -> None:
 
 
 @pytest.mark.parametrize("error", [Cancelled(), KeyError("mine"), TimeoutError("mine"), KeyboardInterrupt()])
-def test_what_the_hook_raises_passes_through_and_nothing_changed(world: FileSystemWorld, error: BaseException) -> None:
+def test_error_of_a_hook_is_raised_and_leaves_the_file_unchanged(world: FileSystemWorld, error: BaseException) -> None:
     def refuse() -> None:
         raise error
 
@@ -238,7 +238,7 @@ def test_what_the_hook_raises_passes_through_and_nothing_changed(world: FileSyst
     assert world.get(path) == b"next seen"
 
 
-def test_parallel_replaces_never_lose_one(world: FileSystemWorld) -> None:
+def test_parallel_replaces_lose_no_write(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"")
     errors: list[BaseException] = []
@@ -269,7 +269,7 @@ def test_parallel_replaces_never_lose_one(world: FileSystemWorld) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"new\n"])
-def test_a_missing_snapshot_creates_with_parents(world: FileSystemWorld, data: bytes) -> None:
+def test_replace_of_a_missing_snapshot_creates_file_and_folders(world: FileSystemWorld, data: bytes) -> None:
     path = f"{world.folder}/a/b/f"
     hooks = RecordingHooks()
     committed = world.fs.replace(world.fs.read(path), [Splice(0, 0, data)], hooks)
@@ -281,7 +281,7 @@ def test_a_missing_snapshot_creates_with_parents(world: FileSystemWorld, data: b
     assert world.names(f"{world.folder}/a/b") == ["f"]
 
 
-def test_a_file_that_appears_meanwhile_wins(world: FileSystemWorld) -> None:
+def test_creation_does_not_overwrite_a_file_that_appeared(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     for when in ("early", "late"):
         snapshot = world.fs.read(path)
@@ -296,7 +296,7 @@ def test_a_file_that_appears_meanwhile_wins(world: FileSystemWorld) -> None:
         world.delete(path)
 
 
-def test_a_failed_creation_takes_its_folders_away(world: FileSystemWorld) -> None:
+def test_failed_creation_removes_its_folders(world: FileSystemWorld) -> None:
     path = f"{world.folder}/a/b/f"
 
     def refuse() -> None:
@@ -307,7 +307,7 @@ def test_a_failed_creation_takes_its_folders_away(world: FileSystemWorld) -> Non
     assert world.names(world.folder) == []
 
 
-def test_a_failed_creation_leaves_what_others_put_in_its_folders(world: FileSystemWorld) -> None:
+def test_failed_creation_keeps_others_files_in_its_folders(world: FileSystemWorld) -> None:
     def refuse() -> None:
         world.put(f"{world.folder}/a/theirs", b"x")
         raise Cancelled
@@ -328,7 +328,7 @@ def test_creation_below_a_file_is_refused(world: FileSystemWorld) -> None:
 # --- removing -------------------------------------------------------------------------------------------------
 
 
-def test_remove_deletes_what_was_seen(world: FileSystemWorld) -> None:
+def test_remove_deletes_an_unchanged_file(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     hooks = RecordingHooks()
@@ -340,7 +340,7 @@ def test_remove_deletes_what_was_seen(world: FileSystemWorld) -> None:
     assert world.names(world.folder) == []
 
 
-def test_remove_spares_what_was_not_seen(world: FileSystemWorld) -> None:
+def test_remove_of_a_changed_file_is_refused(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"seen")
     snapshot = world.fs.read(path)
@@ -354,7 +354,7 @@ def test_remove_spares_what_was_not_seen(world: FileSystemWorld) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_hold_keeps_others_out_and_lets_its_thread_in(world: FileSystemWorld, exists: Any) -> None:
+def test_lock_excludes_other_threads_and_is_reentrant(world: FileSystemWorld, exists: Any) -> None:
     path = f"{world.folder}/f"
     if exists:
         world.put(path, b"")
@@ -375,7 +375,7 @@ def test_hold_keeps_others_out_and_lets_its_thread_in(world: FileSystemWorld, ex
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: FileSystemWorld, exists: Any) -> None:
+def test_lock_holder_never_sees_a_commit_before_it_is_recorded(world: FileSystemWorld, exists: Any) -> None:
     path = f"{world.folder}/f"
     if exists:
         world.put(path, b"old")
@@ -400,7 +400,7 @@ def test_who_holds_never_sees_a_commit_that_is_not_noted_yet(world: FileSystemWo
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_lock_without_waiting_says_whether_another_thread_holds_it(world: FileSystemWorld, exists: Any) -> None:
+def test_lock_without_waiting_reports_whether_another_thread_holds_it(world: FileSystemWorld, exists: Any) -> None:
     path = f"{world.folder}/f"
     if exists:
         world.put(path, b"")
@@ -426,7 +426,7 @@ def test_lock_without_waiting_says_whether_another_thread_holds_it(world: FileSy
 # --- for the event loop ---------------------------------------------------------------------------------------
 
 
-def test_what_is_had_without_waiting_is_what_an_open_gives(world: FileSystemWorld) -> None:
+def test_try_open_cached_returns_what_open_returns(world: FileSystemWorld) -> None:
     path = f"{world.folder}/f"
     world.put(path, b"one\n")
     with world.fs.open(path) as opened:  # a first use may be needed
@@ -439,7 +439,7 @@ def test_what_is_had_without_waiting_is_what_an_open_gives(world: FileSystemWorl
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "link", "./f", "f/", "../{}/f"])
-def test_what_is_no_file_by_its_canonical_path_is_not_had_without_waiting(world: FileSystemWorld, name: str) -> None:
+def test_try_open_cached_returns_nothing_for_other_than_a_canonical_file(world: FileSystemWorld, name: str) -> None:
     world.put(f"{world.folder}/f", b"one\n")
     world.make_folder(f"{world.folder}/folder")
     if "link" in name:

@@ -63,7 +63,7 @@ def test_index_names_every_page_once_in_one_of_the_four_parts() -> None:
     assert pages - {"README.md"} <= set(named)
 
 
-def test_changelog_has_the_version_that_is_released() -> None:
+def test_changelog_names_the_released_version() -> None:
     versions = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$", CHANGELOG, re.MULTILINE)
     assert versions[0] == ("Unreleased", "")
     assert versions[1][0] == fileops.__version__
@@ -84,7 +84,7 @@ def test_readme_example_runs(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "trip.py").read_text(encoding="utf-8") == TRIP.replace("cheese = 1", "cheese = 3")
 
 
-def test_page_of_the_client_has_the_example_of_the_readme() -> None:
+def test_client_page_has_the_example_of_the_readme() -> None:
     page = (ROOT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
     assert code_of(page, "python") == code_of(README, "python")
 
@@ -107,13 +107,13 @@ async def test_client_examples_run(tmp_path: pathlib.Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("method", [request.method for request in REQUESTS if request.needs != "editor"])
-def test_every_request_is_a_method_of_the_client_and_shown(method: str) -> None:
+def test_every_request_is_a_client_method_and_documented(method: str) -> None:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", method.removeprefix("fileops/")).lower()
     assert inspect.iscoroutinefunction(getattr(fileops_client.FileOpsClient, name))
     assert f"client.{name}(" in CLIENT or f"`{name}(" in CLIENT
 
 
-def test_everything_the_client_exports_is_there_and_documented() -> None:
+def test_every_export_of_the_client_exists_and_is_documented() -> None:
     exported = set(fileops_client.__all__)
     assert all(hasattr(fileops_client, name) for name in exported)
     for name in ("FileOpsClient", "ResponseError", "ConnectionLost", "ServerMissing", "Answer", "Question"):
@@ -122,6 +122,6 @@ def test_everything_the_client_exports_is_there_and_documented() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(document: pathlib.Path) -> None:
+def test_links_have_targets(document: pathlib.Path) -> None:
     targets = [t for t in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in t]
     assert [target for target in targets if not os.path.exists(document.parent / target)] == []

@@ -32,7 +32,7 @@ def test_name_is_defined_in_its_module(module: str, name: str) -> None:
     assert name in _names_in(module)
 
 
-def test_table_of_threads_has_the_threads_of_the_code() -> None:
+def test_table_of_threads_matches_the_code() -> None:
     section = PAGE.split("## Threads")[1].split("\n## ")[0]
     described = set(re.findall(r"`(fileops-[a-z]+(?:-[a-z]+)*)", section))
     source = "\n".join(path.read_text(encoding="utf-8") for path in SERVER.rglob("*.py"))

@@ -19,11 +19,11 @@ def _tests_in(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("path", "name"), PROOFS)
-def test_the_named_test_exists(path: str, name: str) -> None:
+def test_named_test_exists(path: str, name: str) -> None:
     assert name in _tests_in(path)
 
 
-def test_each_promise_names_a_proof() -> None:
+def test_every_guarantee_names_a_test() -> None:
     rows = [line for line in PAGE.splitlines() if line.startswith("|") and not line.startswith(("|---", "| promise"))]
     assert len(rows) > 25
     assert [row for row in rows if "::test_" not in row] == []

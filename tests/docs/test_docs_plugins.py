@@ -13,11 +13,11 @@ PROJECT = (SAMPLE / "pyproject.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("code", re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-def test_code_of_the_page_is_that_of_the_example(code: str) -> None:
+def test_code_of_the_page_matches_the_example(code: str) -> None:
     assert code in SOURCE
 
 
-def test_entry_points_of_the_page_are_those_of_the_example() -> None:
+def test_entry_points_of_the_page_match_the_example() -> None:
     (shown,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert [line for line in shown.splitlines() if line not in PROJECT.splitlines()] == []
     assert "my_plugin:replace_section" in shown

@@ -78,7 +78,7 @@ SECTIONS = list(sections())
 
 
 @pytest.mark.parametrize("blocks", [blocks for _, blocks in SECTIONS], ids=[title for title, _ in SECTIONS])
-def test_examples_are_what_the_daemon_says(blocks: list[Block], tmp_path: Path) -> None:
+def test_examples_match_the_daemons_messages(blocks: list[Block], tmp_path: Path) -> None:
     with raw_client([sys.executable, "-m", "fileops"]) as client:
         if not any('"method": "initialize"' in block.body for block in blocks):
             client.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "project"}])
@@ -97,7 +97,7 @@ def test_every_requirement_has_one_place_and_a_test() -> None:
     assert set(defined) - cited == set()
 
 
-def test_codes_on_the_page_are_those_of_the_code() -> None:
+def test_codes_on_the_page_match_the_code() -> None:
     from fileops.model.errors import FAILURES
 
     page = PAGE.read_text(encoding="utf-8")
@@ -105,14 +105,14 @@ def test_codes_on_the_page_are_those_of_the_code() -> None:
     assert set(re.findall(r"`([a-z_]+)`", section)) == {failure.code for failure in FAILURES}
 
 
-def test_what_is_served_is_on_the_page() -> None:
+def test_every_served_method_is_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     with raw_client([sys.executable, "-m", "fileops"]) as client:
         block = client.initialize()["result"]["capabilities"]["experimental"]["fileops"]
     assert [name for name in (*block["requests"], *block["notifications"]) if name not in page] == []
 
 
-def test_options_on_the_page_are_those_of_the_code() -> None:
+def test_options_on_the_page_match_the_code() -> None:
     from fileops.wire.types import Options
 
     page = PAGE.read_text(encoding="utf-8")
@@ -144,6 +144,6 @@ def table_of_messages() -> list[str]:
     return rows
 
 
-def test_table_of_messages_is_that_of_the_code() -> None:
+def test_table_of_messages_matches_the_code() -> None:
     section = PAGE.read_text(encoding="utf-8").split("## All messages")[1].split("\n## ")[0]
     assert [line for line in section.splitlines() if line.startswith("|")] == table_of_messages()

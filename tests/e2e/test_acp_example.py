@@ -59,7 +59,7 @@ async def test_agent_that_would_lose_a_change_is_refused(tmp_path: Path, capsys:
     assert (path.read_text(), part.read_text(), missing.read_text()) == ("one\n", "one\ntwo\nthree\n", "new\n")
 
 
-def test_example_runs_as_a_program_and_gives_the_agent_our_tools(tmp_path: Path) -> None:
+def test_example_runs_as_a_program_and_offers_the_tools_to_the_agent(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one\n")
     steps = json.dumps([read(path), write(path, "two\n"), ("no/such", {})])

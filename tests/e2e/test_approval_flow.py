@@ -32,7 +32,7 @@ def both(editor: EditorClient, file: Path) -> dict[str, Any]:
     return {"file_path": str(file), "edits": edits}
 
 
-async def test_the_question_shows_what_would_be_written(tmp_path: Path, file: Path):
+async def test_question_shows_the_proposed_content(tmp_path: Path, file: Path):
     """R-APPROVE-1."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         result = await edit(editor, file, session_id="s")
@@ -60,7 +60,7 @@ NO_CLEAR_YES: list[Any] = [
 
 
 @pytest.mark.parametrize("reply", NO_CLEAR_YES, ids=str)
-async def test_what_is_no_clear_yes_writes_nothing(tmp_path: Path, file: Path, reply: Any):
+async def test_unclear_answer_writes_nothing(tmp_path: Path, file: Path, reply: Any):
     """R-APPROVE-5."""
     before = file.stat()
     async with editor_client(tmp_path, CONFIRM) as editor:
@@ -72,7 +72,7 @@ async def test_what_is_no_clear_yes_writes_nothing(tmp_path: Path, file: Path, r
         assert (await editor.client.edit(file, "one", "ONE")).ok  # the refusal has not made the file unread
 
 
-async def test_an_error_as_answer_is_a_no(tmp_path: Path, file: Path):
+async def test_error_as_answer_is_a_rejection(tmp_path: Path, file: Path):
     async def fails(params: Any) -> Any:
         raise RuntimeError("no window")
 
@@ -81,7 +81,7 @@ async def test_an_error_as_answer_is_a_no(tmp_path: Path, file: Path):
         assert (await edit(editor, file)).error.code == "rejected"
 
 
-async def test_no_answer_in_time_writes_nothing_and_withdraws_the_question(tmp_path: Path, file: Path):
+async def test_question_that_times_out_is_withdrawn_and_writes_nothing(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM, options={"approval_timeout_s": 0.05}) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         result = await edit(editor, file)
@@ -91,7 +91,7 @@ async def test_no_answer_in_time_writes_nothing_and_withdraws_the_question(tmp_p
         assert (await editor.client.read(file)).ok
 
 
-async def test_an_answer_after_the_timeout_does_nothing(tmp_path: Path, file: Path):
+async def test_answer_after_the_timeout_has_no_effect(tmp_path: Path, file: Path):
     async def stubborn(params: Any) -> Any:
         while True:
             try:
@@ -109,7 +109,7 @@ async def test_an_answer_after_the_timeout_does_nothing(tmp_path: Path, file: Pa
         assert file.read_text().startswith("one")
 
 
-async def test_always_asks_no_more_in_this_session_only(tmp_path: Path, file: Path):
+async def test_always_ends_the_questions_of_its_session_only(tmp_path: Path, file: Path):
     """R-APPROVE-3."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer({"outcome": "proceed_always"})
@@ -120,7 +120,7 @@ async def test_always_asks_no_more_in_this_session_only(tmp_path: Path, file: Pa
         assert len(editor.questions) == 2
 
 
-async def test_the_persons_own_text_is_written_and_the_model_is_told(tmp_path: Path):
+async def test_text_modified_by_the_user_is_written_and_reported_to_the_model(tmp_path: Path):
     """R-APPROVE-4."""
     path = tmp_path / "odd.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\nx\xff\n")
@@ -136,13 +136,13 @@ async def test_the_persons_own_text_is_written_and_the_model_is_told(tmp_path: P
         assert (await editor.client.edit(path, "two", "2")).ok
 
 
-async def test_a_text_without_any_change_writes_nothing(tmp_path: Path, file: Path):
+async def test_modified_text_equal_to_the_original_writes_nothing(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer({"outcome": "modify", "text": file.read_text()})
         assert (await edit(editor, file)).error.code == "rejected"
 
 
-async def test_the_proposed_text_itself_is_no_change_of_the_persons(tmp_path: Path):
+async def test_modified_text_equal_to_the_proposal_is_no_modification(tmp_path: Path):
     path = tmp_path / "crlf.txt"
     path.write_bytes(b"one\r\ntwo three\r\n")
     async with editor_client(tmp_path, CONFIRM) as editor:
@@ -173,7 +173,7 @@ async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, out
         assert await editor.client.approval_mode() == ("auto_edit" if outcome == "proceed_always" else "default")
 
 
-async def test_always_does_not_take_back_a_mode_that_was_set_meanwhile(tmp_path: Path, file: Path):
+async def test_always_keeps_a_mode_that_was_set_during_the_question(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_always"}))
         editing = asyncio.create_task(edit(editor, file))
@@ -184,7 +184,7 @@ async def test_always_does_not_take_back_a_mode_that_was_set_meanwhile(tmp_path:
         assert await editor.client.approval_mode() == "yolo"
 
 
-async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_edit_alone(tmp_path: Path):
+async def test_always_for_a_closed_session_holds_for_that_edit_alone(tmp_path: Path):
     """R-APPROVE-9."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_always"}))
@@ -198,7 +198,7 @@ async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_e
         assert (await editor.client.edit(tmp_path / "new.txt", "one", "1", session_id="s")).code == "not_read"
 
 
-async def test_always_for_an_undo_of_a_closed_session_does_not_reach_the_next_one(tmp_path: Path, file: Path):
+async def test_always_for_an_undo_of_a_closed_session_does_not_affect_the_next_one(tmp_path: Path, file: Path):
     """R-APPROVE-9."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         assert (await edit(editor, file, session_id="s")).ok
@@ -212,7 +212,7 @@ async def test_always_for_an_undo_of_a_closed_session_does_not_reach_the_next_on
         assert await editor.client.tracked(session_id="s") == ()
 
 
-async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path, file: Path):
+async def test_edit_of_a_file_changed_during_the_question_is_modified_externally(tmp_path: Path, file: Path):
     """R-APPROVE-2."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
@@ -225,7 +225,7 @@ async def test_a_file_that_moves_meanwhile_is_modified_externally(tmp_path: Path
         assert file.read_text() == "moved one\n"
 
 
-async def test_a_new_mtime_alone_counts_meanwhile_as_it_does_before(tmp_path: Path, file: Path):
+async def test_edit_of_a_file_touched_during_the_question_follows_the_freshness_rule(tmp_path: Path, file: Path):
     """R-APPROVE-2, under `freshness: "mtime"`."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
@@ -238,7 +238,7 @@ async def test_a_new_mtime_alone_counts_meanwhile_as_it_does_before(tmp_path: Pa
         assert file.read_text().startswith("one")
 
 
-async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: Path):
+async def test_file_deleted_during_the_question_is_not_created_again(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -250,7 +250,7 @@ async def test_a_file_deleted_meanwhile_is_not_made_anew(tmp_path: Path, file: P
         assert not file.exists()
 
 
-async def test_a_cancel_while_the_person_thinks_withdraws_the_question(tmp_path: Path, file: Path):
+async def test_cancelled_edit_withdraws_its_question(tmp_path: Path, file: Path):
     """R-APPROVE-6."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
@@ -265,7 +265,7 @@ async def test_a_cancel_while_the_person_thinks_withdraws_the_question(tmp_path:
         assert file.read_text().startswith("one")
 
 
-async def test_nothing_is_held_while_the_person_thinks(tmp_path: Path, file: Path):
+async def test_pending_question_holds_no_lock(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -279,7 +279,7 @@ async def test_nothing_is_held_while_the_person_thinks(tmp_path: Path, file: Pat
         assert file.read_text() == f"1\n{FILLER}2\n"
 
 
-async def test_a_yes_for_one_file_is_none_for_another_that_the_link_leads_to_meanwhile(tmp_path: Path, file: Path):
+async def test_approval_does_not_hold_for_another_target_of_a_changed_link(tmp_path: Path, file: Path):
     other, link = tmp_path / "other.txt", tmp_path / "link"
     other.write_text(file.read_text())
     link.symlink_to(file)
@@ -298,7 +298,7 @@ async def test_a_yes_for_one_file_is_none_for_another_that_the_link_leads_to_mea
         assert file.read_text() == other.read_text() == f"one\n{FILLER}two\n"
 
 
-async def test_the_client_dies_while_the_person_thinks(tmp_path: Path, file: Path):
+async def test_client_that_dies_during_a_question_leaves_the_file_unchanged(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -313,7 +313,7 @@ async def test_the_client_dies_while_the_person_thinks(tmp_path: Path, file: Pat
     assert os.listdir(tmp_path) == ["f.txt"]
 
 
-async def test_creation_is_asked_for(tmp_path: Path):
+async def test_creation_requires_approval(tmp_path: Path):
     path = tmp_path / "sub" / "new.txt"
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer({"outcome": "cancel"})
@@ -326,20 +326,20 @@ async def test_creation_is_asked_for(tmp_path: Path):
         assert path.read_bytes() == b"mine\r\n"
 
 
-async def test_a_dry_run_asks_nobody(tmp_path: Path, file: Path):
+async def test_dry_run_requires_no_approval(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         await editor.client.read(file)
         assert (await editor.client.edit(file, "one", "1", dry_run=True)).ok
         assert editor.questions == []
 
 
-async def test_a_failing_edit_asks_nobody(tmp_path: Path, file: Path):
+async def test_failing_edit_requires_no_approval(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM) as editor:
         assert not (await edit(editor, file, "absent", "x")).ok
         assert editor.questions == []
 
 
-async def test_a_client_that_does_not_announce_it_is_never_asked(tmp_path: Path, file: Path):
+async def test_client_without_the_capability_is_never_asked(tmp_path: Path, file: Path):
     async with editor_client(
         tmp_path, CONFIRM, capabilities={"experimental": {"fileops": {"confirm_edit": False}}}
     ) as editor:
@@ -347,7 +347,7 @@ async def test_a_client_that_does_not_announce_it_is_never_asked(tmp_path: Path,
         assert editor.questions == []
 
 
-async def test_an_unsaved_document_is_approved_as_well(tmp_path: Path, file: Path):
+async def test_edit_of_an_unsaved_document_requires_approval(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
         editor.open(file)
         editor.type(file, "two", "deux")
@@ -357,7 +357,7 @@ async def test_an_unsaved_document_is_approved_as_well(tmp_path: Path, file: Pat
         assert editor.text(file) == f"uno\n{FILLER}deux\n"
 
 
-async def test_typing_while_the_person_thinks_is_modified_externally(tmp_path: Path, file: Path):
+async def test_edit_of_a_document_typed_into_during_the_question_is_modified_externally(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
         editor.open(file)
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
@@ -390,7 +390,7 @@ async def test_yolo_never_asks(tmp_path: Path):
         assert editor.questions == []
 
 
-async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
+async def test_approval_mode_can_be_set_and_requested(tmp_path: Path, file: Path):
     """R-APPROVE-9."""
     async with editor_client(tmp_path, CONFIRM) as editor:
 
@@ -417,7 +417,7 @@ async def test_the_mode_can_be_set_and_asked_for(tmp_path: Path, file: Path):
     [({"title": "Apply"}, True, True), ({"title": "Always"}, True, False), ({"title": "Reject"}, False, True),
      (None, False, True)],
 )  # fmt: skip
-async def test_a_message_where_the_client_knows_no_better(
+async def test_client_without_approvals_is_asked_by_a_message(
     tmp_path: Path, file: Path, chosen: Any, written: bool, asked_twice: bool
 ):
     """R-APPROVE-8."""
@@ -432,7 +432,7 @@ async def test_a_message_where_the_client_knows_no_better(
         assert (len(editor.messages) == 2) == asked_twice
 
 
-async def test_without_the_fallback_a_plain_client_is_not_asked(tmp_path: Path, file: Path):
+async def test_plain_client_without_the_fallback_is_not_asked(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, MESSAGE) as editor:
         assert (await edit(editor, file)).ok
         assert editor.messages == []

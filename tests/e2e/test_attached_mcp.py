@@ -32,7 +32,7 @@ def stop_daemon(here: Place) -> None:
     os.kill(here.daemons()[0], signal.SIGSTOP)
 
 
-def test_unsaved_text_of_an_editor_is_what_an_agent_reads_and_edits(here: Place, file: Path) -> None:
+def test_agent_reads_and_edits_unsaved_text_of_an_editor(here: Place, file: Path) -> None:
     with attached(here) as editor, mcp_client(file.parent, env=here.env) as agent:
         capabilities = {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}}
         editor.initialize(capabilities, workspaceFolders=[{"uri": file.parent.as_uri(), "name": "p"}])
@@ -76,7 +76,7 @@ def test_lost_daemon_is_replaced_and_the_call_in_flight_is_answered(
     assert all(message.get("method") for message in agent.received)  # nothing was answered twice
 
 
-def test_answer_to_a_question_of_a_lost_daemon_is_not_taken_for_another(here: Place, file: Path) -> None:
+def test_answer_to_a_question_of_a_lost_daemon_is_ignored(here: Place, file: Path) -> None:
     protected = file.parent / ".env"
     protected.write_text("A=1\n")
     with mcp_client(file.parent, env=here.env) as agent:
@@ -97,7 +97,7 @@ def test_answer_to_a_question_of_a_lost_daemon_is_not_taken_for_another(here: Pl
     assert protected.read_text() == "A=1\n"
 
 
-def test_pump_gives_up_when_daemons_are_lost_again_and_again(here: Place, tmp_path: Path) -> None:
+def test_pump_gives_up_after_losing_several_daemons(here: Place, tmp_path: Path) -> None:
     with mcp_client(tmp_path, env=here.env) as agent:
         agent.begin()
         for _ in range(3):
@@ -108,7 +108,7 @@ def test_pump_gives_up_when_daemons_are_lost_again_and_again(here: Place, tmp_pa
         assert "The shared daemon is gone." in agent.stderr
 
 
-def test_pump_that_the_next_daemon_refuses_says_why_and_what_to_do(here: Place, tmp_path: Path) -> None:
+def test_pump_refused_by_the_next_daemon_reports_reason_and_remedy(here: Place, tmp_path: Path) -> None:
     with mcp_client(tmp_path, env=here.env) as agent:
         agent.begin()
         stop_daemon(here)
@@ -127,7 +127,7 @@ def test_pump_that_the_next_daemon_refuses_says_why_and_what_to_do(here: Place, 
     assert "Start this server again from the agent's host" in agent.stderr
 
 
-def test_encodings_are_those_of_the_daemons_first_client(here: Place, tmp_path: Path) -> None:
+def test_encodings_other_than_the_first_clients_are_refused(here: Place, tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes("你好\n".encode("gbk"))
     gbk, big5 = ("--encoding", "*.txt=gbk"), ("--encoding", "*.txt=big5")
     with mcp_client(tmp_path, *gbk, env=here.env) as first, mcp_client(tmp_path, *gbk, env=here.env) as same:
@@ -158,7 +158,7 @@ def test_line_of_several_megabytes_passes_in_both_directions(here: Place, file: 
 
 
 @pytest.mark.parametrize("id_comes_last", [False, True])
-def test_long_call_that_was_on_its_way_when_the_daemon_was_lost_is_answered(
+def test_long_call_in_flight_when_the_daemon_is_lost_is_answered(
     here: Place, file: Path, *, id_comes_last: bool
 ) -> None:
     params = {"name": "Edit", "arguments": {"file_path": str(file), "old_string": "two", "new_string": "y" * 2_000_000}}
@@ -176,7 +176,7 @@ def test_long_call_that_was_on_its_way_when_the_daemon_was_lost_is_answered(
 
 
 @pytest.mark.parametrize(("end", "status"), [(McpClient.close_stdin, 0), ("SIGTERM", 143)])
-def test_end_of_input_and_sigterm_end_the_pump_and_not_the_daemon(
+def test_end_of_input_or_sigterm_ends_the_pump_and_not_the_daemon(
     here: Place, tmp_path: Path, end: Any, status: int
 ) -> None:
     with mcp_client(tmp_path, env=here.env) as agent:

@@ -21,7 +21,7 @@ def pid_in(file: pathlib.Path) -> int:
     return int(file.read_text())
 
 
-async def test_it_is_off_unless_asked_for(tmp_path: pathlib.Path) -> None:
+async def test_bash_is_off_by_default(tmp_path: pathlib.Path) -> None:
     """R-BASH-1"""
     async with FileOpsClient.start(root=tmp_path) as client:
         with pytest.raises(ResponseError) as refused:
@@ -34,7 +34,7 @@ async def test_it_is_off_unless_asked_for(tmp_path: pathlib.Path) -> None:
         assert [tool.name for tool in await client.tools()] == ["Read", "Edit", "MultiEdit", "Bash"]
 
 
-async def test_a_models_call_by_name_runs_it(tmp_path: pathlib.Path) -> None:
+async def test_call_by_name_runs_a_command(tmp_path: pathlib.Path) -> None:
     """R-BASH-1"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         assert (await client.call("Bash", {"command": "echo hi"})).output == "hi\n"
@@ -70,16 +70,14 @@ async def test_timeout_beyond_a_day_is_refused_before_the_command_runs(
         ("nonsense-of-a-command 2>/dev/null", "Command exited with code 127", 127),
     ],
 )
-async def test_a_command_answers_with_what_it_printed(
-    tmp_path: pathlib.Path, command: str, output: str, code: int
-) -> None:
+async def test_command_returns_its_output(tmp_path: pathlib.Path, command: str, output: str, code: int) -> None:
     """R-BASH-2"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         result = await client.bash(command)
         assert (result.ok, result.output, result.details.get("exit_code")) == (True, output, code)
 
 
-async def test_it_runs_in_the_workspace_and_keeps_no_state(tmp_path: pathlib.Path) -> None:
+async def test_command_runs_in_the_workspace_and_keeps_no_state(tmp_path: pathlib.Path) -> None:
     """R-BASH-2"""
     (tmp_path / "below").mkdir()
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
@@ -95,7 +93,7 @@ async def test_it_runs_in_the_workspace_and_keeps_no_state(tmp_path: pathlib.Pat
             await client.bash("")
 
 
-async def test_a_long_output_keeps_its_ends(tmp_path: pathlib.Path) -> None:
+async def test_long_output_keeps_its_ends(tmp_path: pathlib.Path) -> None:
     """R-BASH-3"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         result = await client.bash("seq 1 500000")
@@ -128,7 +126,7 @@ async def test_output_is_streamed(tmp_path: pathlib.Path) -> None:
     assert "".join(heard) == "first\nlast\n"
 
 
-async def test_a_long_command_shows_in_the_editor_and_its_button_ends_it(tmp_path: pathlib.Path) -> None:
+async def test_long_command_shows_progress_and_can_be_cancelled_in_the_editor(tmp_path: pathlib.Path) -> None:
     """R-CANCEL-3."""
     created: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -157,7 +155,7 @@ async def test_a_long_command_shows_in_the_editor_and_its_button_ends_it(tmp_pat
             assert (await progress.next(timeout_s=PATIENCE_S)).params == {"token": token, "value": {"kind": "end"}}
 
 
-async def test_what_is_missing_is_named(tmp_path: pathlib.Path) -> None:
+async def test_missing_working_folder_is_named(tmp_path: pathlib.Path) -> None:
     """R-BASH-2"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         result = await client.bash("true", cwd="/no such/folder")
@@ -166,7 +164,7 @@ async def test_what_is_missing_is_named(tmp_path: pathlib.Path) -> None:
         )  # fmt: skip
 
 
-async def test_a_timeout_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
+async def test_timeout_ends_the_whole_process_group(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         result = await client.bash("echo begun; (trap '' TERM; sleep 1000) & echo $! > pid; wait", timeout_s=0.5)
@@ -175,14 +173,14 @@ async def test_a_timeout_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
         wait_until(lambda: descendants_of(client.pid) == [])
 
 
-async def test_what_a_command_leaves_behind_is_ended_with_it(tmp_path: pathlib.Path) -> None:
+async def test_processes_left_by_a_command_are_ended_with_it(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         assert (await client.bash("sleep 1000 & echo $! > pid; echo done")).output == "done\n"
         wait_until(lambda: not is_alive(pid_in(tmp_path / "pid")))
 
 
-async def test_a_cancel_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
+async def test_cancel_ends_the_whole_process_group(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait"})
@@ -194,7 +192,7 @@ async def test_a_cancel_ends_the_whole_group(tmp_path: pathlib.Path) -> None:
         wait_until(lambda: not is_alive(pid))
 
 
-async def test_cancel_of_a_command_that_waits_for_its_turn_is_answered_at_once(tmp_path: pathlib.Path) -> None:
+async def test_cancel_of_a_queued_command_is_answered_at_once(tmp_path: pathlib.Path) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         running = [
@@ -214,7 +212,7 @@ async def test_cancel_of_a_command_that_waits_for_its_turn_is_answered_at_once(t
         assert (await client.bash("ls")).output.split() == [*map(str, range(N_COMMANDS)), "go"]
 
 
-async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_command_alone(
+async def test_always_for_a_closed_session_holds_for_that_command_alone(
     tmp_path: pathlib.Path,
 ) -> None:
     """R-APPROVE-9"""
@@ -239,7 +237,7 @@ async def test_always_that_comes_after_the_session_was_closed_is_good_for_that_c
 
 
 @pytest.mark.parametrize("how", ["shutdown", "SIGTERM", "SIGKILL"])
-async def test_the_end_of_the_daemon_is_the_end_of_its_commands(tmp_path: pathlib.Path, how: str) -> None:
+async def test_end_of_the_daemon_ends_its_commands(tmp_path: pathlib.Path, how: str) -> None:
     """R-BASH-5"""
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
         client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait"})
@@ -249,7 +247,7 @@ async def test_the_end_of_the_daemon_is_the_end_of_its_commands(tmp_path: pathli
     wait_until(lambda: not is_alive(pid))
 
 
-async def test_tracked_files_are_looked_at_afterwards(tmp_path: pathlib.Path) -> None:
+async def test_tracked_files_are_checked_after_a_command(tmp_path: pathlib.Path) -> None:
     """R-BASH-6"""
     (tmp_path / "a.txt").write_text("one\n")
     async with FileOpsClient.start(root=tmp_path, initialization_options=BASH) as client:
@@ -261,7 +259,7 @@ async def test_tracked_files_are_looked_at_afterwards(tmp_path: pathlib.Path) ->
         assert (await client.edit(tmp_path / "a.txt", "two", "x")).code == "modified_externally"
 
 
-async def test_result_says_what_the_command_changed_in_files_that_were_read(tmp_path: pathlib.Path) -> None:
+async def test_result_reports_changes_of_read_files_by_the_command(tmp_path: pathlib.Path) -> None:
     """R-NOTE-1"""
     (tmp_path / "a.txt").write_text("one\n")
     async with FileOpsClient.start(root=tmp_path, initialization_options={**BASH, "notices": "output"}) as client:
@@ -283,7 +281,7 @@ async def test_result_says_what_the_command_changed_in_files_that_were_read(tmp_
         ("yolo", [], 0, [None, None]),
     ],
 )
-async def test_a_person_is_asked(
+async def test_command_requires_approval(
     tmp_path: pathlib.Path, mode: str, outcomes: list[Any], asked: int, codes: list[str | None]
 ) -> None:
     """R-BASH-7"""
@@ -301,7 +299,7 @@ async def test_a_person_is_asked(
     assert (tmp_path / "said").read_text() == "x\n" * codes.count(None)
 
 
-async def test_the_person_is_told_what_it_is_for(tmp_path: pathlib.Path) -> None:
+async def test_question_has_the_description_of_the_command(tmp_path: pathlib.Path) -> None:
     """R-BASH-7"""
     questions: list[CommandQuestion] = []
 
@@ -323,7 +321,7 @@ async def test_the_person_is_told_what_it_is_for(tmp_path: pathlib.Path) -> None
         (None, 2, ["rejected", "rejected"]),
     ],
 )
-async def test_an_editor_without_a_plugin_asks_by_a_message(
+async def test_editor_without_a_plugin_asks_by_a_message(
     tmp_path: pathlib.Path, chosen: Any, asked: int, codes: list[str | None]
 ) -> None:
     """R-BASH-7"""
@@ -342,7 +340,7 @@ async def test_an_editor_without_a_plugin_asks_by_a_message(
     assert messages == [f"Run a command for me?\necho x\nin {tmp_path}\nSay x"] * asked
 
 
-async def test_a_cancelled_command_withdraws_its_question(tmp_path: pathlib.Path) -> None:
+async def test_cancelled_command_withdraws_its_question(tmp_path: pathlib.Path) -> None:
     """R-BASH-7"""
     asked, withdrawn = asyncio.Event(), asyncio.Event()
 
@@ -363,7 +361,7 @@ async def test_a_cancelled_command_withdraws_its_question(tmp_path: pathlib.Path
     assert os.listdir(tmp_path) == []
 
 
-async def test_a_question_that_nobody_answers_runs_nothing(tmp_path: pathlib.Path) -> None:
+async def test_unanswered_question_runs_nothing(tmp_path: pathlib.Path) -> None:
     """R-BASH-7"""
 
     async def think(_question: CommandQuestion) -> Answer:
@@ -382,7 +380,7 @@ def far(sshd: Sshd, folder: pathlib.Path) -> Options:
     return {**BASH, "filesystems": [{"prefix": "/far", "url": sshd.url(str(folder)), "options": sshd.options}]}
 
 
-async def test_in_a_folder_over_ssh_it_runs_on_that_host(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_command_in_a_folder_over_ssh_runs_on_that_host(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-BASH-8"""
     (tmp_path / "it's").mkdir()
     async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
@@ -396,7 +394,7 @@ async def test_in_a_folder_over_ssh_it_runs_on_that_host(sshd: Sshd, tmp_path: p
         wait_until(lambda: not is_alive(pid_in(tmp_path / "pid")))
 
 
-async def test_a_lost_connection_ends_the_command_over_there(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_lost_connection_ends_the_remote_command(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-BASH-8"""
     async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
         call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait", "cwd": "/far"})

@@ -65,7 +65,7 @@ def test_lenses_are_refreshed_after_an_edit_and_after_its_undo(client: RawClient
     assert client.shut_down() == 0
 
 
-def test_an_undo_by_the_editors_own_command_refreshes_too(client: RawClient, file: Path) -> None:
+def test_undo_by_the_editors_own_command_refreshes_the_lenses(client: RawClient, file: Path) -> None:
     start(client, REFRESHES)
     edit_id = edit(client, file, "two", "TWO")
     client.reply(client.question(REFRESH)["id"], None)
@@ -74,7 +74,7 @@ def test_an_undo_by_the_editors_own_command_refreshes_too(client: RawClient, fil
     assert lenses(client, file) == []
 
 
-def test_edits_during_a_question_are_one_more_question(client: RawClient, file: Path) -> None:
+def test_edits_during_a_refresh_lead_to_one_more_refresh(client: RawClient, file: Path) -> None:
     start(client, REFRESHES)
     edit(client, file, "one", "ONE")
     first = client.question(REFRESH)
@@ -86,7 +86,7 @@ def test_edits_during_a_question_are_one_more_question(client: RawClient, file: 
     assert asked_so_far(client) == 0
 
 
-def test_changes_side_by_side_are_one_lens(client: RawClient, file: Path) -> None:
+def test_adjacent_changes_share_one_lens(client: RawClient, file: Path) -> None:
     """An edit may have changed several words of a line, and the next line."""
     file.write_text("is 1 > 0\ntwo\n\nfour\nfive\n")
     start(client, {})
@@ -94,7 +94,7 @@ def test_changes_side_by_side_are_one_lens(client: RawClient, file: Path) -> Non
     assert lenses(client, file) == [0, 4]
 
 
-def test_an_editor_that_refuses_is_asked_again_next_time(client: RawClient, file: Path) -> None:
+def test_editor_that_refuses_is_asked_again_next_time(client: RawClient, file: Path) -> None:
     start(client, REFRESHES)
     edit(client, file, "one", "ONE")
     question = client.question(REFRESH)
@@ -111,7 +111,7 @@ def test_an_editor_that_refuses_is_asked_again_next_time(client: RawClient, file
         pytest.param(REFRESHES, True, {"dry_run": True}, id="nothing was written"),
     ],
 )
-def test_nobody_is_asked_in_vain(
+def test_editor_is_not_asked_without_need(
     client: RawClient, file: Path, capabilities: Message, code_lens: bool, more: Message
 ) -> None:
     start(client, capabilities, code_lens=code_lens)
@@ -119,7 +119,7 @@ def test_nobody_is_asked_in_vain(
     assert asked_so_far(client) == 0
 
 
-def test_a_question_that_is_open_does_not_hold_up_the_end(client: RawClient, file: Path) -> None:
+def test_open_question_does_not_delay_the_shutdown(client: RawClient, file: Path) -> None:
     start(client, REFRESHES)
     edit(client, file, "two", "TWO")
     client.question(REFRESH)

@@ -29,7 +29,7 @@ def run(*arguments: str, stdin: bytes = b"", flags: tuple[str, ...] = ()) -> sub
     )
 
 
-def test_installed_command_is_the_module() -> None:
+def test_installed_command_runs_the_module() -> None:
     (script,) = importlib.metadata.entry_points(group="console_scripts", name="fileops-server")
     assert script.load() is main
 
@@ -71,7 +71,7 @@ def test_end_of_input_ends_the_daemon() -> None:
     assert run().stdout == b""
 
 
-def test_log_goes_to_the_file_and_keeps_quiet_on_stderr(tmp_path: "os.PathLike[str]") -> None:
+def test_log_is_written_to_the_file_and_not_to_stderr(tmp_path: "os.PathLike[str]") -> None:
     log = os.path.join(tmp_path, "fileops.log")
     done = run("--log-file", log, "--log-level", "debug", stdin=b"Content-Length: 3\r\n\r\n{x}")
     assert done.stderr == b""
@@ -79,14 +79,14 @@ def test_log_goes_to_the_file_and_keeps_quiet_on_stderr(tmp_path: "os.PathLike[s
         assert "fileops" in file.read()
 
 
-def test_log_file_that_cannot_be_written_is_said(tmp_path: "os.PathLike[str]") -> None:
+def test_log_file_that_cannot_be_written_is_reported(tmp_path: "os.PathLike[str]") -> None:
     done = run("--log-file", os.path.join(tmp_path, "none", "fileops.log"))
     assert done.returncode == 1
     assert b"No such file" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
-def test_ctrl_d_in_a_terminal_ends_it_with_status_0_and_no_error() -> None:
+def test_ctrl_d_in_a_terminal_ends_the_daemon_with_status_0() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(COMMAND, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as daemon:
         os.close(theirs)
@@ -111,5 +111,5 @@ def test_stdio_option_that_editors_pass_is_accepted(arguments: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize("command", [[], ["--shared"], ["attach", "--role", "editor"]], ids=" ".join)
-def test_stdio_option_may_be_the_last_of_each_command_for_editors(command: list[str]) -> None:
+def test_stdio_option_is_accepted_last_by_each_command_for_editors(command: list[str]) -> None:
     assert parser().parse_args([*command, "--stdio"]).stdio

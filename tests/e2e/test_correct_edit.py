@@ -51,7 +51,7 @@ async def raw_agent(file: Path, reply: Any, **options: Any) -> AsyncGenerator[Fi
 
 
 # R-CORRECT-1
-async def test_client_is_asked_after_the_tiers_and_its_words_are_used(file: Path) -> None:
+async def test_client_is_asked_after_the_tiers_and_its_proposal_is_used(file: Path) -> None:
     model = Model(("cheese = 1", "cheese = 3"))
     async with agent(file, model) as client:
         result = await client.edit(file, "cheddar = 1", "cheddar = 3", session_id=None)
@@ -74,7 +74,7 @@ async def test_client_is_asked_after_the_tiers_and_its_words_are_used(file: Path
     )
 
 
-async def test_what_a_tier_can_correct_is_asked_of_nobody(file: Path) -> None:
+async def test_edit_corrected_by_a_tier_is_not_sent_to_the_client(file: Path) -> None:
     model = Model()
     async with agent(file, model) as client:
         assert (await client.edit(file, "cheese = 1 \n", "cheese = 3\n")).details.get("match") == "trailing_blanks"
@@ -91,7 +91,7 @@ async def test_what_a_tier_can_correct_is_asked_of_nobody(file: Path) -> None:
     ],
     ids=str,
 )  # fmt: skip
-async def test_proposal_that_does_not_stand_exactly_once_fails_as_the_edit_did(
+async def test_proposal_that_does_not_match_exactly_once_fails_as_the_edit_did(
     file: Path, proposal: tuple[str, str] | None
 ) -> None:
     before = file.read_bytes()
@@ -108,7 +108,7 @@ async def test_proposal_that_does_not_stand_exactly_once_fails_as_the_edit_did(
 @pytest.mark.parametrize(
     "reply", [{}, [], "cheese = 1", {"old_string": "cheese = 1"}, {"old_string": 3, "new_string": "x"}, True], ids=str
 )
-async def test_answer_that_is_no_proposal_is_none(file: Path, reply: Any) -> None:
+async def test_malformed_answer_is_no_proposal(file: Path, reply: Any) -> None:
     async with raw_agent(file, answer(reply)) as client:
         assert (await client.edit(file, "cheddar = 1", "x")).code == "no_match"
 
@@ -122,7 +122,7 @@ async def test_error_as_answer_is_no_proposal(file: Path) -> None:
 
 
 # R-CORRECT-3
-async def test_nobody_is_asked_without_the_option_or_the_capability(file: Path) -> None:
+async def test_client_is_not_asked_without_the_option_or_the_capability(file: Path) -> None:
     model = Model()
     async with agent(file, model, correction=False) as client:
         assert (await client.edit(file, "cheddar = 1", "x")).code == "no_match"
@@ -135,7 +135,7 @@ async def test_nobody_is_asked_without_the_option_or_the_capability(file: Path) 
     assert model.questions == []
 
 
-async def test_nobody_is_asked_about_other_failures(file: Path) -> None:
+async def test_client_is_not_asked_about_other_failures(file: Path) -> None:
     model = Model()
     async with agent(file, model) as client:
         assert (await client.edit(file, "apples = 4", "x")).code == "multiple_matches"
@@ -144,7 +144,7 @@ async def test_nobody_is_asked_about_other_failures(file: Path) -> None:
     assert model.questions == []
 
 
-async def test_dry_run_asks_and_writes_nothing(file: Path) -> None:
+async def test_dry_run_requests_a_correction_and_writes_nothing(file: Path) -> None:
     before = file.read_bytes()
     async with agent(file, Model(("cheese = 1", "cheese = 3"))) as client:
         result = await client.edit(file, "cheddar = 1", "cheddar = 3", dry_run=True)
@@ -155,7 +155,7 @@ async def test_dry_run_asks_and_writes_nothing(file: Path) -> None:
 
 
 # R-EDIT-6
-async def test_each_step_of_a_multi_edit_is_asked_about_once(file: Path) -> None:
+async def test_each_step_of_a_multi_edit_is_sent_to_the_client_once(file: Path) -> None:
     model = Model(("bread = 2", "bread = 3"), ("cheese = 1", "cheese = 4"))
     edits = [("brot = 2", "brot = 3"), ("bread = 3", "bread = 5"), ("käse = 1", "käse = 4")]
     async with agent(file, model) as client:
@@ -192,7 +192,7 @@ async def test_later_step_that_fails_leaves_everything_as_it_was(file: Path) -> 
 
 
 # R-CORRECT-4
-async def test_nothing_is_held_while_the_model_thinks_and_the_file_is_looked_at_again(file: Path) -> None:
+async def test_pending_correction_holds_no_lock_and_the_file_is_checked_again(file: Path) -> None:
     held = Held(answer({"old_string": "cheese = 1", "new_string": "cheese = 3"}))
     async with raw_agent(file, held) as client:
         call = client.begin("fileops/edit", {"file_path": str(file), "old_string": "cheddar", "new_string": "x"})
@@ -204,7 +204,7 @@ async def test_nothing_is_held_while_the_model_thinks_and_the_file_is_looked_at_
         assert file.read_bytes().startswith(b"bread = 3\r\ncheese = 3\r\n")
 
 
-async def test_file_that_a_stranger_moves_meanwhile_is_modified_externally(file: Path) -> None:
+async def test_file_changed_during_the_correction_is_modified_externally(file: Path) -> None:
     held = Held(answer({"old_string": "cheese = 1", "new_string": "cheese = 3"}))
     async with raw_agent(file, held) as client:
         call = client.begin("fileops/edit", {"file_path": str(file), "old_string": "cheddar", "new_string": "x"})
@@ -215,14 +215,14 @@ async def test_file_that_a_stranger_moves_meanwhile_is_modified_externally(file:
         assert file.read_text() == "cheese = 1\n"
 
 
-async def test_no_proposal_in_time_is_none_and_withdraws_the_question(file: Path) -> None:
+async def test_correction_that_times_out_is_withdrawn(file: Path) -> None:
     held = Held(answer(None))
     async with raw_agent(file, held, correction_timeout_s=0.05) as client:
         assert (await client.edit(file, "cheddar", "x")).code == "no_match"
         await within(held.withdrawn.wait())
 
 
-async def test_cancel_while_the_model_thinks_withdraws_the_question(file: Path) -> None:
+async def test_cancelled_edit_withdraws_its_correction(file: Path) -> None:
     before = file.read_bytes()
     held = Held(answer(None))
     async with raw_agent(file, held) as client:
@@ -236,7 +236,7 @@ async def test_cancel_while_the_model_thinks_withdraws_the_question(file: Path) 
     assert file.read_bytes() == before
 
 
-async def test_corrected_edit_is_put_before_the_person_like_any_other(file: Path) -> None:
+async def test_corrected_edit_requires_approval_like_any_other(file: Path) -> None:
     asked: list[Any] = []
     seen = asyncio.Event()
 

@@ -36,7 +36,7 @@ def test_demo_plays_its_steps(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert "/fileops-demo-" not in told
 
 
-def test_colours_are_for_terminals_and_no_color_takes_them_away(
+def test_colours_are_for_terminals_and_disabled_by_no_color(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -65,7 +65,7 @@ def test_demo_on_a_folder_works_on_copies(tmp_path: pathlib.Path, capsys: pytest
     assert "several places of sub/poem.txt" in told
 
 
-def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> None:
+def test_demo_with_a_single_suitable_file_plays_both_parts(tmp_path: pathlib.Path) -> None:
     (tmp_path / "notes.md").write_text("".join(f"some words, {n}\n" for n in range(9)))
     assert run_demo(str(tmp_path)) == 0
 
@@ -78,7 +78,7 @@ def test_demo_on_a_single_fit_file_plays_both_parts(tmp_path: pathlib.Path) -> N
         ("nothing fit/short.txt", "that is not a folder"),
     ],
 )
-def test_folder_without_text_is_said(
+def test_folder_without_text_files_is_reported(
     name: str, why: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "nothing fit").mkdir()
@@ -87,14 +87,14 @@ def test_folder_without_text_is_said(
     assert f"{name}: {why}" in capsys.readouterr().out.replace("\n", "")
 
 
-def test_a_terminal_without_arrows_gets_the_whole_story() -> None:
+def test_terminal_without_arrows_gets_the_whole_story() -> None:
     latin = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     played = subprocess.run([sys.executable, "-m", "fileops", "demo"], env=latin, capture_output=True, check=True)
     assert b"     4?cheese = 1" in played.stdout
     assert played.stdout.endswith(b"Each step did what it says.\n")
 
 
-def test_daemon_that_does_not_start_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_daemon_that_does_not_start_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     dying = [sys.executable, "-c", "raise SystemExit('broken installation')"]
     assert run_demo(command=dying) == 1
     told = capsys.readouterr().out

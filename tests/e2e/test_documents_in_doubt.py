@@ -74,7 +74,7 @@ def require_text(client: RawClient, file: Path, text: str) -> None:
 # --- an installation that changes -------------------------------------------------------------------------------
 
 
-def test_an_editors_first_document_is_kept_though_the_installation_is_gone(
+def test_editors_first_document_is_kept_after_removal_of_the_installation(
     client: RawClient, package: Path, file: Path
 ) -> None:
     """R-DOC-1. An upgrade removes what runs before it brings the new one."""
@@ -92,7 +92,7 @@ def test_an_editors_first_document_is_kept_though_the_installation_is_gone(
 
 
 @pytest.mark.parametrize("missing", ["documents.py", "editor_commit.py", "text_document.py"])
-def test_a_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
+def test_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
     client: RawClient, package: Path, file: Path, missing: str
 ) -> None:
     """R-DOC-12. A client that did not say that it is an editor."""
@@ -111,7 +111,7 @@ def test_a_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
     require_text(client, file, "typed more")
 
 
-def test_a_document_that_could_not_be_kept_is_free_once_it_is_closed(
+def test_document_that_could_not_be_kept_is_free_once_it_is_closed(
     client: RawClient, package: Path, file: Path
 ) -> None:
     client.initialize(NO_EDITOR)
@@ -129,7 +129,7 @@ def test_a_document_that_could_not_be_kept_is_free_once_it_is_closed(
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
 @pytest.mark.parametrize("capabilities", [EDITOR, NO_EDITOR], ids=["editor", "no editor"])
-def test_a_document_that_came_while_there_were_no_descriptors_is_not_taken_for_closed(
+def test_document_opened_without_free_descriptors_is_not_treated_as_closed(
     file: Path, capabilities: dict[str, Any]
 ) -> None:
     """R-DOC-3, R-DOC-12."""
@@ -166,7 +166,7 @@ BAD_CHANGES: dict[str, list[object]] = {
 
 
 @pytest.mark.parametrize("how", BAD_CHANGES)
-def test_a_change_that_cannot_be_taken_is_not_passed_over(file: Path, how: str) -> None:
+def test_change_that_cannot_be_applied_makes_the_text_unknown(file: Path, how: str) -> None:
     """R-DOC-12."""
     with raw_client() as client:
         client.initialize(EDITOR)
@@ -185,7 +185,7 @@ def test_a_change_that_cannot_be_taken_is_not_passed_over(file: Path, how: str) 
     [None, [], {}, {"textDocument": None}, {"textDocument": {"uri": 3}, "contentChanges": []}],
     ids=["null", "array", "empty", "no document", "no URI"],
 )
-def test_a_change_that_names_no_document_may_be_one_of_any(file: Path, params: Any) -> None:
+def test_change_without_a_document_makes_every_text_unknown(file: Path, params: Any) -> None:
     with raw_client() as client:
         client.initialize(EDITOR)
         opened(client, file)
@@ -197,7 +197,7 @@ def test_a_change_that_names_no_document_may_be_one_of_any(file: Path, params: A
 
 
 @pytest.mark.parametrize(("text", "version"), [(None, 1), (3, 1), ("x", "1"), ("x", None)])
-def test_a_document_opened_with_what_cannot_be_read_is_not_taken_for_closed(
+def test_document_opened_with_malformed_text_is_not_treated_as_closed(
     file: Path, text: object, version: object
 ) -> None:
     with raw_client() as client:
@@ -212,7 +212,7 @@ def test_a_document_opened_with_what_cannot_be_read_is_not_taken_for_closed(
 # --- a reload ---------------------------------------------------------------------------------------------------
 
 
-def test_a_reload_of_a_file_that_nobody_read_is_not_taken_for_typing(file: Path) -> None:
+def test_reload_of_an_unread_file_is_not_treated_as_typing(file: Path) -> None:
     """R-DOC-8. Again until the daemon has had the time to look at the document between the two writes."""
     with raw_client() as client:
         client.initialize(EDITOR)
@@ -232,7 +232,7 @@ def test_a_reload_of_a_file_that_nobody_read_is_not_taken_for_typing(file: Path)
         assert os.listdir(file.parent) == ["f.txt"]
 
 
-def test_change_on_disk_before_a_late_reload_of_an_edit_is_told_as_external(file: Path) -> None:
+def test_change_on_disk_before_a_late_reload_is_reported_as_external(file: Path) -> None:
     """R-DOC-8. An editor reports its reload of the edit when another program has already written the file again."""
     with raw_client() as client:
         client.initialize(EDITOR)

@@ -30,7 +30,7 @@ def edit(client: RawClient, path: Path, old: str, new: str, **more: object) -> A
 
 
 # R-ENC-1
-def test_edit_that_would_mix_encodings_is_refused_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_edit_that_would_mix_encodings_is_refused_with_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(GBK.encode("gbk"))
     with client_with(tmp_path) as client:
@@ -108,7 +108,7 @@ def test_large_file_in_a_named_encoding_is_read_in_parts(tmp_path: Path) -> None
     assert path.read_bytes() == "".join(f"{line}\n" for line in lines).encode("gbk")
 
 
-def test_foreign_change_in_a_named_encoding_is_shown_as_text(tmp_path: Path) -> None:
+def test_external_change_in_a_named_encoding_is_shown_as_text(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(GBK.encode("gbk"))
     with client_with(tmp_path, ("*.txt", "gbk")) as client:
@@ -120,7 +120,7 @@ def test_foreign_change_in_a_named_encoding_is_shown_as_text(tmp_path: Path) -> 
 
 
 # R-ENC-5
-def test_open_document_is_its_text_whatever_the_files_encoding(tmp_path: Path) -> None:
+def test_open_document_is_read_as_text_in_any_encoding_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(GBK.encode("gbk"))
     with client_with(tmp_path, ("*.txt", "gbk")) as client:
@@ -143,7 +143,7 @@ def test_open_document_is_its_text_whatever_the_files_encoding(tmp_path: Path) -
         ({"glob": "*.txt"}, ""),
     ],
 )
-def test_rule_that_is_wrong_fails_initialize_and_is_named(rule: dict[str, str], place: str) -> None:
+def test_invalid_rule_fails_initialize_and_is_named(rule: dict[str, str], place: str) -> None:
     with raw_client() as client:
         options = {"encodings": [{"glob": "*.c", "encoding": "latin-1"}, rule]}
         params = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}

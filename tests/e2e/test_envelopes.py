@@ -70,7 +70,7 @@ def test_second_initialize_is_refused(client: RawClient) -> None:
         ({"capabilities": {}, "initializationOptions": {"freshness": 1}}, "$.initializationOptions.freshness"),
     ],
 )
-def test_initialize_with_bad_params_fails_and_may_come_again(fresh: RawClient, params: object, path: str) -> None:
+def test_initialize_with_bad_params_fails_and_can_be_repeated(fresh: RawClient, params: object, path: str) -> None:
     error = fresh.error("initialize", params)
     assert error["code"] == -32602
     assert error["data"]["path"] == path
@@ -108,7 +108,7 @@ def test_position_encoding_is_negotiated(fresh: RawClient, offered: list[str] | 
 
 
 # R-LIFE-2
-def test_after_shutdown_only_exit_is_served(fresh: RawClient) -> None:
+def test_requests_after_shutdown_are_refused(fresh: RawClient) -> None:
     fresh.initialize()
     assert fresh.result("shutdown") is None
     assert fresh.error("test/echo")["code"] == -32600
@@ -118,7 +118,7 @@ def test_after_shutdown_only_exit_is_served(fresh: RawClient) -> None:
 
 
 # R-LIFE-2
-def test_shutdown_answers_what_is_in_flight_first(fresh: RawClient) -> None:
+def test_shutdown_answers_requests_in_flight_first(fresh: RawClient) -> None:
     fresh.initialize()
     slow = fresh.request("test/sleep", {"seconds": 600})
     committing = fresh.request("test/stubborn", {"seconds": 0.2})
@@ -152,7 +152,7 @@ MALFORMED: list[tuple[str, bytes, int]] = [
 
 # R-RPC-1, R-RPC-2
 @pytest.mark.parametrize(("body", "code"), [case[1:] for case in MALFORMED], ids=[case[0] for case in MALFORMED])
-def test_what_is_no_request_is_answered_without_id(client: RawClient, body: bytes, code: int) -> None:
+def test_malformed_request_is_answered_without_id(client: RawClient, body: bytes, code: int) -> None:
     client.send_bytes(frame(body))
     assert client.claim(no_id)["error"]["code"] == code
 
@@ -178,7 +178,7 @@ def test_number_out_of_range_is_answered_under_its_id(
 
 
 # R-RPC-2
-def test_number_out_of_range_beside_the_params_does_no_harm(client: RawClient) -> None:
+def test_number_out_of_range_outside_the_params_is_ignored(client: RawClient) -> None:
     client.send_bytes(frame(b'{"jsonrpc":"2.0","id":"huge","method":"test/echo","params":{"value":1},"more":1e400}'))
     assert client.answer("huge")["result"] == 1
 
@@ -199,19 +199,19 @@ def test_envelope_without_jsonrpc_is_refused(client: RawClient) -> None:
 
 # R-RPC-3
 @pytest.mark.parametrize("method", ["nobody/knows", "$/unknown", "textDocument/hover", "", "x" * 100_000, "\udce9"])
-def test_unknown_method_is_told(client: RawClient, method: str) -> None:
+def test_unknown_method_is_reported(client: RawClient, method: str) -> None:
     assert client.error(method, {"a": 1})["code"] == -32601
 
 
 # R-RPC-3
 @pytest.mark.parametrize("method", ["textDocument/didSave", "initialized", "$/cancelRequest", "exit", "$/setTrace"])
-def test_notification_sent_as_request_is_no_method(client: RawClient, method: str) -> None:
+def test_notification_sent_as_request_is_an_unknown_method(client: RawClient, method: str) -> None:
     assert client.error(method, {})["code"] == -32601
 
 
 # R-RPC-3
 @pytest.mark.parametrize("method", ["test/fail", "shutdown", "initialize", "nobody/knows", "$/unknown", ""])
-def test_request_sent_as_notification_does_nothing(client: RawClient, method: str) -> None:
+def test_request_sent_as_notification_is_ignored(client: RawClient, method: str) -> None:
     client.notify(method, {"value": 1})
 
 
@@ -227,7 +227,7 @@ def test_absent_params_are_empty_ones(client: RawClient, params: object) -> None
 
 
 @pytest.mark.parametrize("params", [[], [1], "x", 5, True])
-def test_params_that_are_no_object_are_refused(client: RawClient, params: object) -> None:
+def test_params_other_than_an_object_are_refused(client: RawClient, params: object) -> None:
     error = client.error("test/echo", params)
     assert (error["code"], error["data"]["path"]) == (-32602, "$")
 
@@ -247,11 +247,11 @@ def test_params_that_are_no_object_are_refused(client: RawClient, params: object
     ],
     ids=repr,
 )
-def test_any_value_comes_back_as_it_went(client: RawClient, value: object) -> None:
+def test_any_value_is_returned_unchanged(client: RawClient, value: object) -> None:
     assert client.result("test/echo", {"value": value}) == value
 
 
-def test_ids_of_any_good_kind_come_back(client: RawClient) -> None:
+def test_ids_of_any_valid_kind_are_returned(client: RawClient) -> None:
     for msg_id in (0, -1, 2**53, "", "x" * 10_000, "\udce9", "fileops-1"):
         client.request("test/echo", {"value": 1}, msg_id=msg_id)
         assert client.answer(msg_id)["result"] == 1
@@ -271,7 +271,7 @@ def test_duplicate_keys_count_once(client: RawClient) -> None:
 
 
 # R-RPC-5
-def test_fault_of_ours_is_an_incident_without_our_insides(client: RawClient) -> None:
+def test_internal_error_is_an_incident_without_internals(client: RawClient) -> None:
     error = client.error("test/fail", {"value": "password"})
     assert error["code"] == -32603
     assert set(error["data"]) == {"incident_id"}
@@ -280,7 +280,7 @@ def test_fault_of_ours_is_an_incident_without_our_insides(client: RawClient) -> 
 
 
 # R-RPC-5
-def test_result_that_is_no_json_is_an_incident(client: RawClient) -> None:
+def test_result_that_cannot_be_encoded_is_an_incident(client: RawClient) -> None:
     assert client.error("test/unserialisable")["code"] == -32603
 
 
@@ -288,14 +288,14 @@ def test_result_that_is_no_json_is_an_incident(client: RawClient) -> None:
 
 
 # R-CANCEL-1
-def test_cancelled_request_is_answered_so(client: RawClient) -> None:
+def test_cancelled_request_is_answered_as_cancelled(client: RawClient) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     client.notify("$/cancelRequest", {"id": slow})
     assert client.answer(slow)["error"]["code"] == -32800
 
 
 # R-CANCEL-1
-def test_cancel_that_comes_too_late_gets_the_true_result(client: RawClient) -> None:
+def test_late_cancel_returns_the_true_result(client: RawClient) -> None:
     committing = client.request("test/stubborn", {"seconds": 0.2})
     client.notify("$/cancelRequest", {"id": committing})
     client.notify("$/cancelRequest", {"id": committing})
@@ -304,7 +304,7 @@ def test_cancel_that_comes_too_late_gets_the_true_result(client: RawClient) -> N
 
 # R-CANCEL-2
 @pytest.mark.parametrize("params", [..., None, {}, {"id": None}, {"id": []}, {"id": "nobody"}, {"id": 12.5}, [], "x"])
-def test_cancel_of_nothing_does_nothing(client: RawClient, params: object) -> None:
+def test_cancel_of_an_unknown_request_is_ignored(client: RawClient, params: object) -> None:
     client.notify("$/cancelRequest", params)
 
 
@@ -341,7 +341,7 @@ def test_notification_is_applied_before_the_next_request(client: RawClient) -> N
     assert client.result("test/state")["n_saved"] == before + 50
 
 
-def test_nothing_is_kept_of_what_is_answered(client: RawClient) -> None:
+def test_answered_requests_leave_no_state(client: RawClient) -> None:
     for _ in range(300):
         client.notify("textDocument/didSave", {"textDocument": {"uri": "file:///a"}})
         client.notify("$/setTrace", {"value": "off"})
@@ -350,7 +350,7 @@ def test_nothing_is_kept_of_what_is_answered(client: RawClient) -> None:
 
 
 # R-EVENT-1
-def test_events_are_told_in_order(client: RawClient) -> None:
+def test_events_are_sent_in_order(client: RawClient) -> None:
     assert client.result("test/chatter") is None
     assert [client.notification("fileops/watcherHealth")["reason"] for _ in range(100)] == [str(n) for n in range(100)]
 
@@ -367,7 +367,7 @@ def test_workspace_folders_follow_the_client(fresh: RawClient) -> None:
 
 # R-INIT-3
 @pytest.mark.parametrize("root", [{"rootUri": "file:///c"}, {"rootPath": "/c"}])
-def test_older_root_keys_count_where_there_are_no_folders(fresh: RawClient, root: dict[str, str]) -> None:
+def test_older_root_keys_are_used_if_there_are_no_folders(fresh: RawClient, root: dict[str, str]) -> None:
     fresh.initialize(**root)
     assert fresh.result("test/state")["folders"] == ["/c"]
 
@@ -383,7 +383,9 @@ def test_older_root_keys_count_where_there_are_no_folders(fresh: RawClient, root
     ],
     ids=str,
 )
-def test_folder_that_is_not_named_as_one_is_refused(fresh: RawClient, root: dict[str, object], place: str) -> None:
+def test_workspace_folder_with_a_malformed_uri_is_refused(
+    fresh: RawClient, root: dict[str, object], place: str
+) -> None:
     """It would be passed over, and without any folder nothing is confined."""
     refused = fresh.call("initialize", {"processId": None, "capabilities": {}, **root})
     assert (refused["error"]["code"], refused["error"]["data"]["path"]) == (-32602, place)
@@ -403,7 +405,7 @@ def test_question_is_answered(client: RawClient) -> None:
     assert client.answer(asking)["result"] == {"reply": {"jsonrpc": "x", "yes": True}}
 
 
-def test_question_refused_by_the_client(client: RawClient) -> None:
+def test_refused_question_raises_the_clients_code(client: RawClient) -> None:
     asking = client.request("test/ask", {"method": "client/confirm"})
     question = client.question("client/confirm")
     client.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32601, "message": "no"}})
@@ -419,7 +421,7 @@ def test_malformed_reply_counts_as_refusal(client: RawClient, members: dict[str,
 
 
 # R-ASK-1
-def test_reply_in_time_or_the_question_is_withdrawn(client: RawClient) -> None:
+def test_question_without_a_reply_in_time_is_withdrawn(client: RawClient) -> None:
     asking = client.request("test/ask", {"method": "client/confirm", "timeout_s": 0.05})
     question = client.question("client/confirm")
     assert client.notification("$/cancelRequest") == {"id": question["id"]}
@@ -447,12 +449,12 @@ def test_reply_given_twice_counts_once(client: RawClient) -> None:
 
 # R-ASK-1
 @pytest.mark.parametrize("msg_id", ["fileops-999999", 5, None, [], {}, 1.5, True])
-def test_reply_to_no_question_is_harmless(client: RawClient, msg_id: object) -> None:
+def test_reply_to_an_unknown_question_is_ignored(client: RawClient, msg_id: object) -> None:
     client.send({"jsonrpc": "2.0", "id": msg_id, "result": 1})
     client.send({"jsonrpc": "2.0", "id": msg_id, "error": {"code": 1, "message": "x"}})
 
 
-def test_reply_under_the_id_of_a_running_request_is_harmless(client: RawClient) -> None:
+def test_reply_with_the_id_of_a_running_request_is_ignored(client: RawClient) -> None:
     running = client.request("test/stubborn", {"seconds": 0.2})
     client.reply(running, "stolen")
     assert client.answer(running)["result"] == "done"

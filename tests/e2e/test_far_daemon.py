@@ -32,11 +32,11 @@ async def works(command: list[str], file: Path) -> None:
         assert await client.close() == 0
 
 
-async def test_daemon_over_ssh_is_a_daemon(sshd: Sshd, file: Path) -> None:
+async def test_daemon_over_ssh_serves_a_client(sshd: Sshd, file: Path) -> None:
     await works([*sshd.ssh, "-T", DAEMON], file)
 
 
-async def test_daemon_behind_a_process_that_passes_its_pipes_on_is_a_daemon(file: Path) -> None:
+async def test_daemon_below_a_process_that_forwards_its_pipes_serves_a_client(file: Path) -> None:
     await works(PIPED, file)
 
 

@@ -40,7 +40,7 @@ EDITED = {"old_string": "two", "new_string": "2"}
 
 
 # R-READ-2
-async def test_read_answers_with_lines_and_facts(client: FileOpsClient, file: Path) -> None:
+async def test_read_returns_lines_and_details(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     result = await client.call("read", file_path=str(file), limit=2)
     assert result["output"].startswith("     1→one\n     2→two\n\n<system-reminder>")
@@ -52,7 +52,7 @@ async def test_read_answers_with_lines_and_facts(client: FileOpsClient, file: Pa
     }  # fmt: skip
 
 
-async def test_read_tells_of_itself(client: FileOpsClient, file: Path) -> None:
+async def test_read_is_notified(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="s")
     told = await client.hear("didRead")
@@ -74,7 +74,7 @@ async def test_failed_read_is_a_result(client: FileOpsClient, tmp_path: Path) ->
 
 
 # R-RESULT-1, R-EDIT-2
-async def test_edit_answers_with_the_change(client: FileOpsClient, file: Path) -> None:
+async def test_edit_returns_the_change(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
     result = await client.call("edit", file_path=str(file), **EDITED)
@@ -116,7 +116,7 @@ async def test_line_without_final_newline_is_marked(client: FileOpsClient, tmp_p
 
 
 # R-EDIT-4
-async def test_dry_run_shows_and_writes_nothing(client: FileOpsClient, file: Path) -> None:
+async def test_dry_run_returns_the_diff_and_writes_nothing(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
     result = await client.call("edit", file_path=str(file), **EDITED, dry_run=True)
@@ -173,7 +173,7 @@ async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
 
 
 # R-EDIT-3
-async def test_missing_text_comes_with_the_nearest(client: FileOpsClient, tmp_path: Path) -> None:
+async def test_missing_text_is_reported_with_the_nearest(client: FileOpsClient, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("def total(items):\n    return sum(items)\n")
     await client.start_session()
@@ -190,7 +190,7 @@ async def test_missing_text_comes_with_the_nearest(client: FileOpsClient, tmp_pa
 
 
 # R-EDIT-3
-async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> None:
+async def test_edit_of_a_changed_file_is_a_conflict(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file))
     file.write_bytes(b"one\ntwo\nthree\nfour\n")
@@ -204,7 +204,7 @@ async def test_moved_file_is_a_conflict(client: FileOpsClient, file: Path) -> No
 
 
 # R-EVENT-1
-async def test_change_is_told_proactively(client: FileOpsClient, file: Path) -> None:
+async def test_external_change_is_notified(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="s")
     file.write_bytes(b"other\n")
@@ -217,7 +217,7 @@ async def test_change_is_told_proactively(client: FileOpsClient, file: Path) -> 
 
 
 # R-SESSION-2
-async def test_tracked_lists_what_a_session_saw(client: FileOpsClient, file: Path) -> None:
+async def test_tracked_lists_the_files_that_a_session_has_read(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     assert await client.call("tracked") == {"files": []}
     await client.call("read", file_path=str(file), session_id="s")
@@ -231,7 +231,7 @@ async def test_tracked_lists_what_a_session_saw(client: FileOpsClient, file: Pat
 
 
 # R-SESSION-1
-async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path) -> None:
+async def test_sessions_are_isolated_until_closed(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="one")
     other = await client.call("edit", file_path=str(file), **EDITED, session_id="two")
@@ -241,7 +241,7 @@ async def test_sessions_are_apart_until_closed(client: FileOpsClient, file: Path
     assert closed["error"]["code"] == "not_read"
 
 
-async def test_closed_session_leaves_its_mode_behind(client: FileOpsClient) -> None:
+async def test_closed_session_loses_its_approval_mode(client: FileOpsClient) -> None:
     await client.start_session()
     await client.call("setApprovalMode", session_id="one", mode="yolo")
     await client.call("closeSession", session_id="one")
@@ -276,7 +276,7 @@ async def test_workspace_folders_confine_edits(client: FileOpsClient, tmp_path: 
     assert refused["error"]["code"] == "outside_roots"
 
 
-async def test_options_are_honoured(client: FileOpsClient, tmp_path: Path) -> None:
+async def test_options_are_applied(client: FileOpsClient, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a\n" * 10)
     await client.start_session(
@@ -289,7 +289,7 @@ async def test_options_are_honoured(client: FileOpsClient, tmp_path: Path) -> No
     )["error"] is None
 
 
-async def test_name_that_is_not_utf_8_is_read(client: FileOpsClient, tmp_path: Path) -> None:
+async def test_file_with_non_utf_8_name_is_read(client: FileOpsClient, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xe9.txt"
     with open(path, "wb") as stream:
         stream.write(b"x\n")
@@ -312,7 +312,7 @@ async def test_name_that_is_not_utf_8_is_read(client: FileOpsClient, tmp_path: P
         ("closeSession", {}, "$.session_id"),
     ],
 )
-async def test_bad_params_are_an_error_that_names_them(
+async def test_bad_params_are_named_in_the_error(
     client: FileOpsClient, method: str, params: dict[str, Any], path: str
 ) -> None:
     await client.start_session()

@@ -95,7 +95,7 @@ async def test_codes_of_edits(tmp_path: Path) -> None:
         assert code_of(unknown) == "undo_conflict"
 
 
-async def test_question_that_is_not_answered_is_withdrawn(tmp_path: Path) -> None:
+async def test_unanswered_question_is_withdrawn(tmp_path: Path) -> None:
     """R-ASK-1"""
     withdrawn = asyncio.Event()
 
@@ -183,7 +183,7 @@ async def test_codes_of_requests_that_are_not_accepted(tmp_path: Path) -> None:
         assert await refusal(edit) == -32800
 
 
-async def test_fault_of_the_server_and_its_last_notification() -> None:
+async def test_codes_of_an_internal_error_and_of_the_last_notification() -> None:
     """R-RPC-5, R-END-2: what only a daemon with a fault on purpose does."""
     async with serving(command=SEAM_DAEMON) as client:
         await client.start_session()

@@ -53,7 +53,7 @@ async def test_write_history_undo_statistics_and_modes(file: Path) -> None:
         assert (await client.hear("approvalMode"))["mode"] == "auto_edit"
 
 
-async def test_calls_are_described_and_drawn(file: Path) -> None:
+async def test_calls_are_described_and_rendered(file: Path) -> None:
     async with serving() as client:
         await client.start_session()
         result = await client.call("read", file_path=str(file))

@@ -43,7 +43,7 @@ async def test_any_fsspec_filesystem_is_mapped() -> None:
         assert (await client.edit("/in/other", "", "x")).code == "outside_roots"
 
 
-async def test_a_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-2, R-MOUNT-3"""
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo")
     (tmp_path / "a.txt").chmod(0o750)
@@ -61,7 +61,7 @@ async def test_a_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathli
         assert (await client.read("/far/../etc/hostname")).ok == os.path.exists("/etc/hostname")
 
 
-async def test_a_change_far_away_is_noticed_and_never_overwritten(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_remote_change_is_noticed_and_never_overwritten(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-4"""
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\n")
@@ -78,7 +78,7 @@ async def test_a_change_far_away_is_noticed_and_never_overwritten(sshd: Sshd, tm
         assert (stale.file_path, stale.reason) == ("/far/a.txt", "modified")
 
 
-async def test_a_connection_cut_amid_a_write_leaves_the_old_file(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_connection_lost_during_a_write_leaves_the_old_file(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-5"""
     path = tmp_path / "big.txt"
     old = b"first\n" + b"x" * 23_999_999 + b"\n"
@@ -111,7 +111,7 @@ def _cut_in_the_middle(sshd: Sshd, folder: pathlib.Path, size_bytes: int) -> Non
     sshd.cut()
 
 
-async def test_an_idle_connection_that_was_lost_is_made_anew(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_lost_idle_connection_is_replaced(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-5"""
     (tmp_path / "a.txt").write_bytes(b"one\n")
     async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path)) as client:
@@ -121,7 +121,7 @@ async def test_an_idle_connection_that_was_lost_is_made_anew(sshd: Sshd, tmp_pat
     assert (tmp_path / "a.txt").read_bytes() == b"two\n"
 
 
-async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_path: pathlib.Path) -> None:
+async def test_unreachable_host_is_reported_without_secrets(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-6"""
     (tmp_path / "hosts").write_text("")
     (tmp_path / "a.txt").write_text("a")
@@ -161,7 +161,7 @@ async def test_what_cannot_be_reached_says_so_and_keeps_secrets(sshd: Sshd, tmp_
         ({"prefix": "/far", "url": f"sftp://me:{SECRET}@host/", "password": SECRET}, "password"),
     ],
 )
-async def test_a_bad_mapping_fails_initialize(filesystem: FilesystemOptions, place: str) -> None:
+async def test_bad_mapping_fails_initialize(filesystem: FilesystemOptions, place: str) -> None:
     """R-MOUNT-1"""
     with pytest.raises(ResponseError) as refused:
         async with FileOpsClient.start(initialization_options={"filesystems": [filesystem]}):
@@ -170,7 +170,7 @@ async def test_a_bad_mapping_fails_initialize(filesystem: FilesystemOptions, pla
     assert SECRET not in str(refused.value.data) + str(refused.value)
 
 
-async def test_nothing_of_it_is_loaded_before_it_is_used() -> None:
+async def test_remote_filesystems_are_not_loaded_before_they_are_used() -> None:
     """R-MOUNT-1"""
     options: Options = {"filesystems": [{"prefix": "/far", "url": "sftp://nowhere.invalid/x"}]}
     async with FileOpsClient.start(initialization_options=options) as client:

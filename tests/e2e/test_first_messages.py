@@ -8,7 +8,7 @@ from support.rawclient import edit_of, raw_client
 INITIALIZE: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
 
 
-def test_daemon_sends_only_messages_before_the_answer_to_initialize_and_needs_no_initialized() -> None:
+def test_daemon_sends_only_messages_before_initialize_and_needs_no_initialized() -> None:
     """R-COMPAT-4"""
     with raw_client() as client:
         first = client.request("initialize", {**INITIALIZE, "initializationOptions": {"of_a_later_version": 1}})
@@ -20,7 +20,7 @@ def test_daemon_sends_only_messages_before_the_answer_to_initialize_and_needs_no
         assert client.shut_down() == 0
 
 
-def test_capability_that_the_daemon_does_not_know_is_ignored() -> None:
+def test_unknown_capability_is_ignored() -> None:
     """R-COMPAT-3"""
     with raw_client() as client:
         client.initialize({"experimental": {"fileops": {"of_a_later_version": True}}, "ofALaterVersion": {}})
@@ -41,7 +41,7 @@ def test_request_is_served_exactly_if_the_capability_block_lists_it() -> None:
             assert client.shut_down() == 0
 
 
-def test_client_is_sent_no_request_that_it_has_not_announced(tmp_path: Path) -> None:
+def test_client_receives_only_requests_that_it_has_announced(tmp_path: Path) -> None:
     """R-COMPAT-2"""
     path = tmp_path / "f.txt"
     path.write_text("one\ntwo\n")

@@ -72,7 +72,7 @@ def test_hook_does_not_repeat_what_a_result_reported(here: Place, file: Path, ag
 
 
 @pytest.mark.usefixtures("agent")
-def test_hook_of_another_session_host_or_of_our_own_tool_takes_no_notice(here: Place, file: Path) -> None:
+def test_hook_of_another_session_host_or_own_tool_prints_nothing(here: Place, file: Path) -> None:
     file.write_text("one\n2\n")
     assert hook(here, BASH, session="c2") is None
     assert hook(here, BASH, host="codex") is None
@@ -89,7 +89,7 @@ def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
         assert "+2" in context(hook(here, BASH, session="t1", host="codex"))
 
 
-def test_hook_after_notices_off_prints_nothing(here: Place, file: Path) -> None:
+def test_hook_with_notices_off_prints_nothing(here: Place, file: Path) -> None:
     env = {**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}
     with mcp_client(file.parent, "--notices", "off", env=env) as agent:
         agent.begin(host="claude-code")
@@ -115,7 +115,7 @@ def test_hook_without_a_daemon_prints_nothing_and_starts_none(here: Place) -> No
 
 
 @pytest.mark.usefixtures("agent")
-def test_hook_gives_up_a_daemon_that_hangs_and_the_next_hook_reports(here: Place, file: Path) -> None:
+def test_hook_of_a_hung_daemon_prints_nothing_and_the_next_hook_reports(here: Place, file: Path) -> None:
     (daemon,) = here.daemons()
     file.write_text("one\n2\n")
     os.kill(daemon, signal.SIGSTOP)

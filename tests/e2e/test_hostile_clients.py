@@ -58,7 +58,7 @@ def test_replies_to_one_question_count_once_and_only_a_clear_yes_writes(file: Pa
         assert client.shut_down() == 0
 
 
-def test_question_that_nobody_answers_holds_up_nothing_else(file: Path) -> None:
+def test_unanswered_question_delays_no_other_request(file: Path) -> None:
     """Not other edits of the same file, not the end."""
     with raw_client() as client:
         client.initialize(CONFIRM)

@@ -172,7 +172,7 @@ async def test_dirty_buffers_are_edited_in_the_editor(editor: Editor):
     assert editor.stale.empty()
 
 
-async def test_a_refusal_changes_nothing(editor: Editor):
+async def test_refusal_of_the_editor_changes_nothing(editor: Editor):
     async def refuse(params: Any) -> Any:
         return types.ApplyWorkspaceEditResult(applied=False, failure_reason="no")
 
@@ -186,7 +186,7 @@ async def test_a_refusal_changes_nothing(editor: Editor):
     assert await editor.state() == "fresh"
 
 
-async def test_a_version_that_moved_is_a_refusal_and_makes_stale(editor: Editor):
+async def test_changed_version_is_a_refusal_and_makes_the_read_stale(editor: Editor):
     async def type_first(params: Any) -> Any:
         editor.become("uno\ntwo\n")
         return await editor.oblige(params)
@@ -202,7 +202,7 @@ async def test_a_version_that_moved_is_a_refusal_and_makes_stale(editor: Editor)
     assert await editor.state() == "stale"
 
 
-async def test_a_second_open_is_the_newer_text(editor: Editor):
+async def test_second_open_replaces_the_text(editor: Editor):
     editor.open()
     await editor.call("fileops/read")
     editor.version += 1
@@ -214,7 +214,7 @@ async def test_a_second_open_is_the_newer_text(editor: Editor):
     assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
 
 
-async def test_changes_before_any_open_are_nothing(editor: Editor):
+async def test_changes_before_any_open_are_ignored(editor: Editor):
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
     result = await editor.edit("two", "deux")
@@ -222,7 +222,7 @@ async def test_changes_before_any_open_are_nothing(editor: Editor):
     assert editor.asked == []
 
 
-async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor):
+async def test_slow_editor_is_waited_for_and_others_are_served(editor: Editor):
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
@@ -236,7 +236,7 @@ async def test_a_slow_editor_is_waited_for_and_others_are_served(editor: Editor)
     assert (editor.text, await editor.state()) == ("un\ndeux\n", "fresh")
 
 
-async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor):
+async def test_cancel_during_the_apply_returns_the_true_result(editor: Editor):
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")
@@ -250,7 +250,7 @@ async def test_a_cancel_in_the_middle_of_the_apply_gets_the_truth(editor: Editor
     assert (editor.text, editor.path.read_text()) == ("un\ndeux\n", "one\ntwo\n")
 
 
-async def test_an_error_as_answer_is_a_refusal(editor: Editor):
+async def test_error_as_answer_is_a_refusal(editor: Editor):
     async def fail(params: Any) -> Any:
         raise JsonRpcException("a bad day", code=-32001)
 
@@ -262,7 +262,7 @@ async def test_an_error_as_answer_is_a_refusal(editor: Editor):
     assert (editor.text, editor.path.read_text()) == ("un\ntwo\n", "one\ntwo\n")
 
 
-async def test_the_editor_dies_in_the_middle(editor: Editor):
+async def test_editor_that_dies_during_the_apply_leaves_the_file_unchanged(editor: Editor):
     editor.open()
     editor.become("un\ntwo\n")
     await editor.call("fileops/read")

@@ -61,7 +61,7 @@ NOISE: list[tuple[str, bytes, bool]] = [
 
 
 # R-FRAME-2, R-FRAME-3, R-RPC-1, R-RPC-2
-def test_noise_between_requests_gets_its_answer_and_changes_nothing(client: RawClient, file: Path) -> None:
+def test_malformed_messages_between_requests_are_answered_and_change_nothing(client: RawClient, file: Path) -> None:
     """Each noise is followed by an edit, which must have its one effect."""
     client.read(file)
     for number, (name, noise, is_answered) in enumerate(NOISE):
@@ -109,7 +109,7 @@ def test_envelope_inside_a_payload_is_a_payload(client: RawClient, file: Path) -
     assert file.read_text() == f"one\n{text}\nthree\n"
 
 
-def test_body_of_60_mb_is_an_edit(client: RawClient, file: Path) -> None:
+def test_edit_of_60_mb_is_applied(client: RawClient, file: Path) -> None:
     client.read(file)
     text = "x" * 60_000_000
     assert client.result("fileops/edit", edit_of(file, new=text))["status"] == "success"
@@ -118,7 +118,7 @@ def test_body_of_60_mb_is_an_edit(client: RawClient, file: Path) -> None:
 
 # R-FRAME-4
 @pytest.mark.parametrize("size", [b"2000000000", b"99999999999999999999999"])
-def test_stream_that_cannot_be_followed_ends_in_the_midst_of_edits(client: RawClient, file: Path, size: bytes) -> None:
+def test_unreadable_stream_during_edits_ends_the_daemon(client: RawClient, file: Path, size: bytes) -> None:
     client.read(file)
     asked = client.request("fileops/edit", edit_of(file))
     client.send_bytes(b"Content-Length: %b\r\n\r\n{}" % size)
@@ -133,7 +133,7 @@ def test_stream_that_cannot_be_followed_ends_in_the_midst_of_edits(client: RawCl
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_beyond_any_file_are_numbers(client: RawClient, file: Path) -> None:
+def test_huge_numbers_are_accepted(client: RawClient, file: Path) -> None:
     huge = 10**300
     assert "shorter than the provided offset" in client.read(file, offset=huge)["output"]
     assert client.read(file, limit=huge)["details"]["total_lines"] == 3
@@ -148,7 +148,7 @@ NAMES_OF_NO_FILE = ["/a\0b", "/\ud800", "/" + "x" * 300, "/" + "x/" * 3000, "/" 
 
 # R-NAME-1
 @pytest.mark.parametrize("path", NAMES_OF_NO_FILE, ids=lambda path: ascii(path[:4]) + str(len(path)))
-def test_name_that_no_file_can_have_is_missing_and_cannot_be_created(client: RawClient, path: str) -> None:
+def test_impossible_file_name_is_missing_and_cannot_be_created(client: RawClient, path: str) -> None:
     assert client.read(path)["error"]["code"] == "not_found"
     assert client.result("fileops/edit", edit_of(path))["error"]["code"] == "not_found"
     refused = client.result("fileops/edit", edit_of(path, old="", new="x"))
@@ -157,7 +157,7 @@ def test_name_that_no_file_can_have_is_missing_and_cannot_be_created(client: Raw
 
 
 # R-NAME-2
-def test_lone_surrogates_go_everywhere_and_match_nothing(client: RawClient, file: Path) -> None:
+def test_lone_surrogates_are_accepted_and_match_nothing(client: RawClient, file: Path) -> None:
     client.read(file, session_id="\ud800")
     assert len(client.result("fileops/tracked", {"session_id": "\ud800"})["files"]) == 1
     client.read(file)
@@ -175,7 +175,7 @@ def test_lone_surrogates_go_everywhere_and_match_nothing(client: RawClient, file
 
 
 # R-NAME-1
-def test_name_that_is_not_utf_8_is_a_name_from_end_to_end(tmp_path: Path) -> None:
+def test_non_utf_8_name_is_kept_from_end_to_end(tmp_path: Path) -> None:
     folder = os.path.join(str(tmp_path), os.fsdecode(b"d\xe9"))
     os.mkdir(folder)
     path = os.path.join(folder, BROKEN_NAME)
@@ -208,7 +208,7 @@ STRANGE_URIS = ["file:///\ud800", "file:///%00", "file:///" + "x" * 5000, "file:
 
 
 # R-INIT-3
-def test_folder_that_cannot_be_found_out_neither_opens_nor_blocks_anything(tmp_path: Path, file: Path) -> None:
+def test_unresolvable_folder_neither_permits_nor_forbids_anything(tmp_path: Path, file: Path) -> None:
     """Not even where it is the only one: nothing is confined only without any folder."""
     too_long = {"uri": "file:///" + "x" * 5000, "name": "long"}
     inside = {"uri": file.parent.as_uri(), "name": "in"}
@@ -232,7 +232,7 @@ UNREADABLE_CHANGES: list[object] = [None, [], {}, {"event": {"added": []}}, {"ev
 
 # R-INIT-3
 @pytest.mark.parametrize("params", UNREADABLE_CHANGES)
-def test_change_of_folders_that_cannot_be_read_changes_nothing_and_is_reported(file: Path, params: object) -> None:
+def test_malformed_change_of_folders_is_ignored_and_reported(file: Path, params: object) -> None:
     with raw_client() as client:
         client.initialize(workspaceFolders=[{"uri": file.parent.as_uri(), "name": "in"}])
         client.read(file)
@@ -245,7 +245,7 @@ def test_change_of_folders_that_cannot_be_read_changes_nothing_and_is_reported(f
 
 
 # R-INIT-3
-def test_added_folder_whose_uri_is_of_another_host_is_reported_and_the_rest_of_the_change_counts(file: Path) -> None:
+def test_added_folder_of_another_host_is_reported_and_the_other_folders_are_added(file: Path) -> None:
     inside = {"uri": file.parent.as_uri(), "name": "in"}
     with raw_client() as client:
         client.initialize(workspaceFolders=[inside])
@@ -257,7 +257,7 @@ def test_added_folder_whose_uri_is_of_another_host_is_reported_and_the_rest_of_t
         assert client.result("fileops/edit", edit_of(file))["error"]["code"] == "outside_roots"
 
 
-def test_documents_with_strange_uris_texts_and_changes_do_no_harm(client: RawClient, file: Path) -> None:
+def test_documents_with_odd_uris_texts_and_changes_are_harmless(client: RawClient, file: Path) -> None:
     client.read(file)
     for uri in STRANGE_URIS:
         document = {"uri": uri, "languageId": "x", "version": 1, "text": "t"}

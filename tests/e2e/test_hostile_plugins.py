@@ -60,7 +60,7 @@ def test_strategy_that_does_not_end_is_stopped_and_named(file: Path, site: Path,
         ("leaving", "it ended its process (status 3)"),
     ],
 )
-def test_strategy_that_ruins_its_process_is_named_and_the_next_one_has_a_new_one(
+def test_strategy_that_breaks_its_process_is_named_and_the_process_replaced(
     file: Path, site: Path, strategy: str, reason: str
 ) -> None:
     with daemon(site, 20, FILEOPS_PLUGIN_MEMORY_MB="300") as client:
@@ -100,9 +100,7 @@ def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_clien
         ("odd", "it gave no reason but int"),
     ],
 )
-def test_validator_that_gives_no_answer_refuses_and_is_named(
-    file: Path, site: Path, validator: str, reason: str
-) -> None:
+def test_validator_without_an_answer_refuses_and_is_named(file: Path, site: Path, validator: str, reason: str) -> None:
     with daemon(site, 0.5 if reason == STOPPED else 20) as client:
         client.initialize(initializationOptions={"validators": [validator]})
         client.read(file)
@@ -122,7 +120,7 @@ def require_local_edits(client: RawClient, folder: Path) -> None:
     assert client.result("fileops/history")["edits"]
 
 
-def test_plugins_that_block_keep_no_worker_while_they_do_nor_afterwards(site: Path, tmp_path: Path) -> None:
+def test_blocking_plugins_occupy_no_worker_during_or_after_their_call(site: Path, tmp_path: Path) -> None:
     """More of them than there are worker threads of any kind."""
     with daemon(site) as client:
         client.initialize()
@@ -147,7 +145,7 @@ def held_by(pid: int) -> tuple[int, int, list[int]]:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="what a process holds is read from /proc")
-def test_hundred_plugin_calls_that_block_leave_nothing_behind(file: Path, site: Path, tmp_path: Path) -> None:
+def test_hundred_blocking_plugin_calls_leave_no_process_or_thread(file: Path, site: Path, tmp_path: Path) -> None:
     """R-PLUGIN-1. After the first of them, which starts what stays."""
     with daemon(site, 0.05) as client:
         client.initialize()
@@ -200,7 +198,7 @@ def test_plugin_that_blocks_does_not_outlive_a_daemon_that_is_killed(file: Path,
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf"])
-def test_limit_that_is_no_positive_number_is_told_and_the_default_counts(file: Path, site: Path, value: str) -> None:
+def test_invalid_time_limit_is_reported_and_the_default_applies(file: Path, site: Path, value: str) -> None:
     with daemon(site, FILEOPS_PLUGIN_TIMEOUT_S=value) as client:
         client.initialize()
         client.read(file)

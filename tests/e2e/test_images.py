@@ -28,7 +28,7 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-async def test_an_image_is_attached(folder: pathlib.Path) -> None:
+async def test_image_is_attached(folder: pathlib.Path) -> None:
     """R-IMAGE-1"""
     async with FileOpsClient.start(root=folder) as client:
         answer = await client.request("fileops/read", {"file_path": str(folder / "shot.txt")})
@@ -44,7 +44,7 @@ async def test_an_image_is_attached(folder: pathlib.Path) -> None:
         assert text["output"].startswith("     1→GIF89a is how")
 
 
-async def test_what_is_attached_fits(folder: pathlib.Path) -> None:
+async def test_attached_image_fits_the_limits(folder: pathlib.Path) -> None:
     """R-IMAGE-2"""
     async with FileOpsClient.start(root=folder) as client:
         (photo,) = (await client.read(folder / "photo.jpg")).attachments
@@ -55,7 +55,7 @@ async def test_what_is_attached_fits(folder: pathlib.Path) -> None:
         assert loop.attachments[0].mime_type == "image/png"
 
 
-async def test_size_limits_of_text_do_not_concern_images_and_broken_ones_are_refused(folder: pathlib.Path) -> None:
+async def test_images_are_exempt_from_text_limits_and_broken_ones_are_refused(folder: pathlib.Path) -> None:
     """R-IMAGE-3"""
     async with FileOpsClient.start(root=folder) as client:
         assert (await client.read(folder / "big.png", offset=7, limit=1)).ok
@@ -66,7 +66,7 @@ async def test_size_limits_of_text_do_not_concern_images_and_broken_ones_are_ref
             assert [file.file_path for file in await client.tracked()] == [str(folder / "big.png")]
 
 
-async def test_a_read_image_is_tracked_and_not_edited(folder: pathlib.Path) -> None:
+async def test_image_that_was_read_is_tracked_and_cannot_be_edited(folder: pathlib.Path) -> None:
     """R-IMAGE-4"""
     path = folder / "shot.txt"
     async with FileOpsClient.start(root=folder) as client:
@@ -79,7 +79,7 @@ async def test_a_read_image_is_tracked_and_not_edited(folder: pathlib.Path) -> N
         assert (await client.edit(path, "a", "b")).code == "modified_externally"
 
 
-async def test_for_a_model_that_cannot_see_images_are_binary(folder: pathlib.Path) -> None:
+async def test_images_are_binary_files_if_images_are_refused(folder: pathlib.Path) -> None:
     """R-IMAGE-1"""
     async with FileOpsClient.start(root=folder, initialization_options={"images": "refuse"}) as client:
         assert (await client.read(folder / "shot.txt")).code == "binary"
@@ -92,7 +92,7 @@ def memory_mb(pid: int, field: str) -> float:
 
 
 @pytest.mark.parametrize("n_cut_bytes", [0, 100], ids=["whole", "cut off"])
-async def test_memory_of_large_images_is_given_back(tmp_path: pathlib.Path, n_cut_bytes: int) -> None:
+async def test_memory_of_large_images_is_released(tmp_path: pathlib.Path, n_cut_bytes: int) -> None:
     """R-IMAGE-5: four at once, of 160 MB each when they are decoded."""
     data = picture("PNG", (8000, 5000))
     files = [tmp_path / f"{number}.png" for number in range(4)]

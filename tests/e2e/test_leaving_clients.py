@@ -67,7 +67,7 @@ def breaks_a_frame(client: RawClient) -> None:
 
 # R-END-1, R-END-2, R-RPC-1
 @pytest.mark.parametrize("end", [exits, shuts_down_and_exits, terminates, RawClient.close_stdin, breaks_a_frame])
-def test_end_in_the_middle_of_edits_answers_truly_and_leaves_no_litter(
+def test_shutdown_during_edits_answers_truthfully_and_leaves_no_temp_files(
     client: RawClient, tmp_path: Path, end: Callable[[RawClient], None]
 ) -> None:
     n_files, n_edits = 4, 25
@@ -111,7 +111,7 @@ for k in range(2000):
 
 # R-END-1
 @pytest.mark.parametrize("parent", ["named", "not named"])
-def test_client_killed_in_the_middle_of_edits_leaves_no_orphan_and_no_litter(tmp_path: Path, parent: str) -> None:
+def test_client_killed_during_edits_leaves_no_daemon_and_no_temp_files(tmp_path: Path, parent: str) -> None:
     """It never reads an answer, either."""
     for n in range(4):
         (tmp_path / f"f{n}.txt").write_bytes(b"<0>" + b"x" * 50_000 + b"\n")
@@ -132,7 +132,7 @@ def test_client_killed_in_the_middle_of_edits_leaves_no_orphan_and_no_litter(tmp
 
 
 # R-END-1
-def test_client_that_closes_only_its_reading_end_in_the_middle_of_edits(tmp_path: Path) -> None:
+def test_client_that_closes_its_reading_end_during_edits_ends_the_daemon(tmp_path: Path) -> None:
     (tmp_path / "f0.txt").write_bytes(b"<0>" + b"x" * 50_000 + b"\n")
     with subprocess.Popen(
         DAEMON, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0

@@ -47,7 +47,7 @@ def modern_call(client: McpClient, name: str, arguments: Message, capabilities: 
 # --- the story ---------------------------------------------------------------------------------------------------
 
 
-def test_story_of_an_agent_and_another_program(tmp_path: Path) -> None:
+def test_agent_and_another_program_edit_one_file(tmp_path: Path) -> None:
     path = three_lines(tmp_path)
     with mcp_client(tmp_path, "--tools", "+undo") as client:
         client.begin()
@@ -79,7 +79,7 @@ def test_story_of_an_agent_and_another_program(tmp_path: Path) -> None:
         assert client.wait() == 0
 
 
-def test_change_of_a_file_that_was_read_is_told_once_with_the_next_result(client: McpClient, tmp_path: Path) -> None:
+def test_change_of_a_read_file_is_reported_once_with_the_next_result(client: McpClient, tmp_path: Path) -> None:
     first, second = three_lines(tmp_path), three_lines(tmp_path, "b.txt")
     client.begin()
     for path in (first, second):
@@ -94,7 +94,7 @@ def test_change_of_a_file_that_was_read_is_told_once_with_the_next_result(client
     assert texts_of(client.tool("Read", file_path=str(first)))[1:] == [f"{second} is gone since you last read it."]
 
 
-def test_own_edit_is_no_notice_and_another_threads_edit_is(client: McpClient, tmp_path: Path) -> None:
+def test_own_edit_makes_no_notice_but_another_threads_edit_does(client: McpClient, tmp_path: Path) -> None:
     path, other = three_lines(tmp_path), three_lines(tmp_path, "b.txt")
     client.begin(host="codex-mcp-client")
     for thread in ("t1", "t2"):
@@ -106,7 +106,7 @@ def test_own_edit_is_no_notice_and_another_threads_edit_is(client: McpClient, tm
     assert notice.startswith(f"{path} was edited by another agent (codex-mcp-client:t1) since you last read it.")
 
 
-def test_notices_that_are_off_leave_the_refusal_alone(tmp_path: Path) -> None:
+def test_disabled_notices_do_not_affect_the_refusal(tmp_path: Path) -> None:
     path, other = three_lines(tmp_path), three_lines(tmp_path, "b.txt")
     with mcp_client(tmp_path, "--notices", "off") as client:
         client.begin()
@@ -116,7 +116,7 @@ def test_notices_that_are_off_leave_the_refusal_alone(tmp_path: Path) -> None:
         assert texts_of(client.tool("Edit", file_path=str(path), old_string="one", new_string="1")) == [STALE]
 
 
-def test_text_that_is_not_found_names_the_nearest_place(client: McpClient, tmp_path: Path) -> None:
+def test_missing_text_is_reported_with_the_nearest_place(client: McpClient, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("def area(width, height):\n\treturn width * height\n")
     client.begin()
@@ -132,7 +132,7 @@ def test_text_that_is_not_found_names_the_nearest_place(client: McpClient, tmp_p
 # --- what is read ------------------------------------------------------------------------------------------------
 
 
-def test_image_is_an_item_of_its_own(client: McpClient, tmp_path: Path) -> None:
+def test_image_is_a_separate_content_item(client: McpClient, tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(picture("PNG"))
     client.begin()
@@ -150,7 +150,7 @@ def test_image_is_an_item_of_its_own(client: McpClient, tmp_path: Path) -> None:
         ("claude-code", ("--max-read-bytes", "1000"), False),
     ],
 )
-def test_read_that_the_host_would_cut_is_refused_and_does_not_count(
+def test_read_that_the_host_would_cut_is_refused_and_not_recorded(
     tmp_path: Path, host: str, options: tuple[str, ...], is_whole: bool
 ) -> None:
     path = tmp_path / "long.txt"
@@ -186,7 +186,7 @@ def test_working_folder_is_the_root_of_edits(client: McpClient, tmp_path: Path, 
     assert code_of(created) is None
 
 
-def test_roots_of_the_client_are_asked_for_and_asked_for_again(client: McpClient, tmp_path: Path) -> None:
+def test_roots_are_requested_at_start_and_after_each_change(client: McpClient, tmp_path: Path) -> None:
     path, other = three_lines(tmp_path, "p/a.txt"), three_lines(tmp_path, "q/a.txt")
     client.begin(capabilities={"roots": {"listChanged": True}})
     question = client.question("roots/list")
@@ -203,7 +203,7 @@ def test_roots_of_the_client_are_asked_for_and_asked_for_again(client: McpClient
 
 
 @pytest.mark.parametrize("answer", ["error", "empty", "none at all"])
-def test_client_that_names_no_roots_leaves_the_working_folder(client: McpClient, tmp_path: Path, answer: str) -> None:
+def test_working_folder_is_the_root_if_the_client_names_none(client: McpClient, tmp_path: Path, answer: str) -> None:
     client.begin(capabilities={"roots": {}})
     question = client.question("roots/list")
     if answer == "empty":
@@ -214,7 +214,7 @@ def test_client_that_names_no_roots_leaves_the_working_folder(client: McpClient,
     assert code_of(created) is None
 
 
-def test_project_that_claude_names_is_the_root(tmp_path: Path) -> None:
+def test_project_named_by_claude_is_the_root(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     with mcp_client(tmp_path, env={"CLAUDE_PROJECT_DIR": str(project)}) as client:
@@ -227,7 +227,7 @@ def test_project_that_claude_names_is_the_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("home", [".", "below"])
-def test_home_folder_and_what_contains_it_are_no_roots(tmp_path: Path, home: str) -> None:
+def test_home_folder_and_its_parents_are_no_roots(tmp_path: Path, home: str) -> None:
     with mcp_client(tmp_path, env={"HOME": str(tmp_path / home)}) as client:
         client.begin()
         refused = client.tool("Edit", file_path=str(tmp_path / "new"), old_string="", new_string="text")
@@ -242,7 +242,7 @@ def test_home_folder_given_as_root_ends_the_command(tmp_path: Path) -> None:
         assert "--root" in client.stderr
 
 
-def test_confined_reads_outside_are_refused_and_not_told_of(tmp_path: Path, tmp_path_factory: Any) -> None:
+def test_confined_read_outside_is_refused(tmp_path: Path, tmp_path_factory: Any) -> None:
     outside = three_lines(tmp_path_factory.mktemp("outside"))
     with mcp_client(tmp_path, "--confine", "all") as client:
         client.begin()
@@ -269,7 +269,7 @@ def test_cancelled_call_is_not_answered_and_writes_nothing(tmp_path: Path) -> No
         assert [message for message in client.received if message.get("id") == edit] == []
 
 
-def test_call_after_its_cancel_has_been_answered_already(client: McpClient, tmp_path: Path) -> None:
+def test_cancel_of_an_answered_call_is_ignored(client: McpClient, tmp_path: Path) -> None:
     path = three_lines(tmp_path)
     client.begin(host="opencode")
     read = client.start_tool("Read", file_path=str(path))
@@ -325,7 +325,7 @@ def test_pipelined_calls_of_one_file_keep_their_order(client: McpClient, tmp_pat
         ([], "rejected"),
     ],
 )
-def test_person_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | None) -> None:
+def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | None) -> None:
     path = three_lines(tmp_path)
     with mcp_client(tmp_path, "--approve", "ask") as client:
         client.begin(capabilities=FORMS)
@@ -346,7 +346,7 @@ def test_person_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | N
 
 
 @pytest.mark.parametrize(("is_wanted", "code"), [(True, None), (False, "rejected")])
-def test_form_of_opencode_is_one_switch(tmp_path: Path, is_wanted: bool, code: str | None) -> None:
+def test_form_for_opencode_has_one_switch(tmp_path: Path, is_wanted: bool, code: str | None) -> None:
     path = three_lines(tmp_path)
     with mcp_client(tmp_path, "--approve", "ask") as client:
         client.begin(capabilities=FORMS, host="opencode")
@@ -359,7 +359,7 @@ def test_form_of_opencode_is_one_switch(tmp_path: Path, is_wanted: bool, code: s
         assert code_of(client.answer(edit)["result"]) == code
 
 
-def test_person_who_stops_the_questions_is_asked_about_protected_files_only(tmp_path: Path) -> None:
+def test_user_who_chose_always_is_asked_about_protected_files_only(tmp_path: Path) -> None:
     path, protected = three_lines(tmp_path), three_lines(tmp_path, ".env")
     with mcp_client(tmp_path, "--approve", "ask") as client:
         client.begin(capabilities=FORMS)
@@ -391,7 +391,7 @@ ROUTES = [
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize(("approve", "protected", "shows_forms", "plain_outcome", "protected_outcome"), ROUTES)
-def test_consent_is_asked_as_the_options_say(
+def test_consent_is_requested_as_the_options_specify(
     tmp_path: Path, era: str, approve: str, protected: str, shows_forms: bool, plain_outcome: str,
     protected_outcome: str,
 ) -> None:  # fmt: skip
@@ -461,7 +461,7 @@ def test_modern_question_is_answered_by_a_repeated_call_once(client: McpClient, 
 
 
 @pytest.mark.parametrize("how", ["altered", "forged", "other arguments", "other tool", "no answer", "declined"])
-def test_modern_state_that_does_not_fit_is_a_rejection(client: McpClient, tmp_path: Path, how: str) -> None:
+def test_modern_state_that_does_not_match_is_a_rejection(client: McpClient, tmp_path: Path, how: str) -> None:
     path = three_lines(tmp_path, ".env")
     arguments, asked = asked_edit(client, path)
     tool, state, responses = "Edit", asked["requestState"], accepted()
@@ -515,7 +515,7 @@ def test_undo_of_several_files_asks_for_each_in_turn(tmp_path: Path) -> None:
 # --- what is never sent ------------------------------------------------------------------------------------------
 
 
-def test_no_result_has_structured_content_and_its_facts_stay_small(client: McpClient, tmp_path: Path) -> None:
+def test_results_have_no_structured_content_and_small_metadata(client: McpClient, tmp_path: Path) -> None:
     path = three_lines(tmp_path)
     client.begin()
     results = [

@@ -13,7 +13,7 @@ ENV = {"PYTHONPATH": str(SOURCES)}
 OPTIONS = ("--strategy", "heading=my_plugin:replace_section", "--validator", "json-syntax=my_plugin:json_syntax")
 
 
-def test_functions_that_the_command_line_names_are_strategies_and_validators(tmp_path: Path) -> None:
+def test_functions_named_on_the_command_line_are_strategies_and_validators(tmp_path: Path) -> None:
     """R-PLUGIN-2"""
     notes, data = tmp_path / "notes.md", tmp_path / "data.json"
     notes.write_text("# One\nfirst\n# Two\nsecond\n")
@@ -59,7 +59,7 @@ def test_client_cannot_name_a_function(tmp_path: Path) -> None:
         ("--strategy=regex=my_plugin:f", "the name regex is taken"),
     ],
 )
-def test_function_that_cannot_be_used_ends_the_start_with_a_reason(here: Place, option: str, reason: str) -> None:
+def test_unusable_function_fails_the_start_with_a_reason(here: Place, option: str, reason: str) -> None:
     for command in ((), ("daemon", "--detach")):
         done = here.run(*command, option, env=ENV)
         assert done.returncode == 2
@@ -68,7 +68,7 @@ def test_function_that_cannot_be_used_ends_the_start_with_a_reason(here: Place, 
 
 
 @pytest.mark.parametrize("command", [("--shared",), ("attach",), ("mcp",), ("status",)])
-def test_process_that_does_not_serve_takes_no_functions(here: Place, command: tuple[str, ...]) -> None:
+def test_command_that_does_not_serve_takes_no_functions(here: Place, command: tuple[str, ...]) -> None:
     """R-PLUGIN-2"""
     done = here.run(*OPTIONS, *command, env=ENV)
     assert done.returncode == 2
@@ -76,7 +76,7 @@ def test_process_that_does_not_serve_takes_no_functions(here: Place, command: tu
     assert here.daemons() == []
 
 
-def test_shared_daemon_has_the_functions_that_it_was_started_with(here: Place) -> None:
+def test_shared_daemon_has_the_functions_of_its_start(here: Place) -> None:
     """R-PLUGIN-2"""
     here.start("--strategy", "dumps=json:dumps")
     with attached(here) as client:

@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_read_serves_the_unsaved_text(editor: EditorClient, file: Path):
+async def test_read_returns_the_unsaved_text(editor: EditorClient, file: Path):
     """R-DOC-1."""
     editor.open(file)
     clean = await editor.client.read(file)
@@ -42,7 +42,7 @@ async def test_read_serves_the_unsaved_text(editor: EditorClient, file: Path):
     assert (dirty.details.get("source"), dirty.details.get("document_version")) == ("buffer", 2)
 
 
-async def test_an_edit_of_a_clean_document_is_on_disk(editor: EditorClient, file: Path):
+async def test_edit_of_a_clean_document_is_written_to_disk(editor: EditorClient, file: Path):
     """R-DOC-3."""
     editor.open(file)
     await editor.client.read(file)
@@ -56,7 +56,7 @@ async def test_an_edit_of_a_clean_document_is_on_disk(editor: EditorClient, file
     assert (file.read_text(), editor.applied) == ("I\n2\n", [])
 
 
-async def test_an_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, file: Path):
+async def test_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, file: Path):
     """R-DOC-2, R-DOC-4."""
     editor.open(file)
     editor.type(file, "one", "un")
@@ -70,7 +70,7 @@ async def test_an_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, f
     assert editor.text(file) == "un\n2\n"
 
 
-async def test_regex_with_empty_matches_in_a_dirty_document_cuts_no_character(editor: EditorClient, file: Path):
+async def test_regex_with_empty_matches_in_a_dirty_document_splits_no_character(editor: EditorClient, file: Path):
     """R-STRAT-1, R-DOC-4."""
     editor.open(file)
     editor.set_text(file, "é漢💥\n")
@@ -80,7 +80,7 @@ async def test_regex_with_empty_matches_in_a_dirty_document_cuts_no_character(ed
     assert editor.text(file) == "-é-漢-💥-\n-"
 
 
-async def test_unsaved_text_of_a_named_encoding_takes_what_the_encoding_has(tmp_path: Path, file: Path):
+async def test_unsaved_text_in_a_named_encoding_accepts_its_characters_only(tmp_path: Path, file: Path):
     """R-ENC-5"""
     file.write_bytes("\u524d key\r\n".encode("gbk"))
     options = {"encodings": [{"glob": "*.txt", "encoding": "gbk"}]}
@@ -105,7 +105,7 @@ async def test_unsaved_text_of_a_named_encoding_takes_what_the_encoding_has(tmp_
         assert editor.text(file) == "\u540e \u4e57 typed\r\n"
 
 
-async def test_the_editor_is_asked_for_a_minimal_versioned_edit(editor: EditorClient, file: Path):
+async def test_edit_request_is_minimal_and_versioned(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "😀 un")
     await editor.client.read(file)
@@ -118,7 +118,7 @@ async def test_the_editor_is_asked_for_a_minimal_versioned_edit(editor: EditorCl
     ]
 
 
-async def test_a_change_annotation_where_the_client_can(tmp_path: Path, file: Path):
+async def test_edit_request_has_a_change_annotation_if_supported(tmp_path: Path, file: Path):
     support: Any = {"workspace": {"workspaceEdit": {"changeAnnotationSupport": {}}}}
     async with editor_client(tmp_path, APPLY, capabilities=support) as editor:
         editor.open(file)
@@ -167,7 +167,9 @@ HOSTILE: dict[str, Callable[[EditorClient, Path], Callable[[Any], Awaitable[Any]
 
 
 @pytest.mark.parametrize("how", HOSTILE)
-async def test_what_the_editor_does_not_do_is_an_error_and_changes_nothing(editor: EditorClient, file: Path, how: str):
+async def test_edit_that_the_editor_does_not_apply_is_an_error_and_changes_nothing(
+    editor: EditorClient, file: Path, how: str
+):
     """R-DOC-5."""
     editor.open(file)
     editor.type(file, "one", "un")
@@ -183,7 +185,7 @@ async def test_what_the_editor_does_not_do_is_an_error_and_changes_nothing(edito
     assert (await editor.client.edit(file, "two", "deux")).ok
 
 
-async def test_a_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, file: Path):
+async def test_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, APPLY, capabilities={"workspace": {"applyEdit": False}}) as editor:
         editor.open(file)
         editor.type(file, "one", "un")
@@ -194,7 +196,7 @@ async def test_a_client_that_cannot_apply_edits_is_not_asked(tmp_path: Path, fil
         assert file.read_text() == "one\ntwo\n"
 
 
-async def test_an_editor_that_tells_of_the_change_after_its_answer_is_waited_for(editor: EditorClient, file: Path):
+async def test_change_notified_after_the_editors_answer_is_awaited(editor: EditorClient, file: Path):
     """As Neovim does, which collects changes for some 150 ms."""
     editor.open(file)
     editor.type(file, "one", "un")
@@ -216,7 +218,7 @@ async def test_an_editor_that_tells_of_the_change_after_its_answer_is_waited_for
     assert editor.text(file) == "un\ndeux\n"
 
 
-async def test_a_cancel_while_the_editor_works_gets_the_true_result(editor: EditorClient, file: Path):
+async def test_cancel_while_the_editor_applies_returns_the_true_result(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -241,7 +243,7 @@ async def apply_plain(editor: EditorClient, file: Path, params: Any) -> Any:
     return {"applied": True}
 
 
-async def test_an_editor_without_versioned_edits_makes_plain_ones(tmp_path: Path, file: Path):
+async def test_editor_without_versioned_edits_gets_plain_ones(tmp_path: Path, file: Path):
     """R-DOC-13."""
     async with editor_client(tmp_path, APPLY, capabilities=PLAIN) as editor:
         editor.apply = partial(apply_plain, editor, file)
@@ -253,7 +255,7 @@ async def test_an_editor_without_versioned_edits_makes_plain_ones(tmp_path: Path
         assert (editor.text(file), file.read_text()) == ("un\ndeux\n", "one\ntwo\n")
 
 
-async def test_a_plain_edit_that_met_another_text_is_an_error_and_the_text_is_read_as_it_is(tmp_path: Path, file: Path):
+async def test_plain_edit_applied_to_another_text_is_an_error(tmp_path: Path, file: Path):
     """R-DOC-13. Nothing keeps the person from typing before it arrives."""
     async with editor_client(tmp_path, APPLY, capabilities=PLAIN) as editor:
 
@@ -270,7 +272,7 @@ async def test_a_plain_edit_that_met_another_text_is_an_error_and_the_text_is_re
         assert "uno\n     2→deux" in (await editor.client.read(file)).output
 
 
-async def test_an_editor_that_tells_of_its_edit_only_when_it_is_idle_is_believed(editor: EditorClient, file: Path):
+async def test_late_change_notification_of_an_idle_editor_is_accepted(editor: EditorClient, file: Path):
     """R-DOC-13. As eglot does while a request of its own waits for the answer."""
     editor.open(file)
     editor.type(file, "one", "un")
@@ -287,7 +289,7 @@ async def test_an_editor_that_tells_of_its_edit_only_when_it_is_idle_is_believed
     assert (editor.text(file), file.read_text()) == ("1\ndeux\n", "one\ntwo\n")
 
 
-async def test_the_daemon_ends_while_the_editor_is_asked(tmp_path: Path, file: Path):
+async def test_daemon_that_ends_during_an_edit_request_leaves_the_file_unchanged(tmp_path: Path, file: Path):
     async with editor_client(tmp_path, APPLY) as editor:
         editor.open(file)
         editor.type(file, "one", "un")
@@ -306,7 +308,7 @@ async def test_the_daemon_ends_while_the_editor_is_asked(tmp_path: Path, file: P
 # --- who is stale -----------------------------------------------------------------------------------------------
 
 
-async def test_typing_makes_stale_by_the_buffer(editor: EditorClient, file: Path):
+async def test_typing_makes_a_read_stale_with_source_buffer(editor: EditorClient, file: Path):
     editor.open(file)
     await editor.client.read(file)
     with editor.client.events("fileops/didBecomeStale") as events:
@@ -321,7 +323,7 @@ async def test_typing_makes_stale_by_the_buffer(editor: EditorClient, file: Path
     assert (await editor.client.edit(file, "two", "2")).ok
 
 
-async def test_both_moved_is_told_with_both_names(editor: EditorClient, file: Path):
+async def test_change_on_disk_and_in_buffer_names_both_sources(editor: EditorClient, file: Path):
     """R-DOC-6."""
     editor.open(file)
     await editor.client.read(file)
@@ -336,7 +338,7 @@ async def test_both_moved_is_told_with_both_names(editor: EditorClient, file: Pa
     assert (file.read_text(), editor.text(file)) == ("moved\n", "un\ntwo\n")
 
 
-async def test_saving_what_was_read_unsaved_leaves_it_fresh(editor: EditorClient, file: Path):
+async def test_saving_text_that_was_read_unsaved_keeps_it_fresh(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -346,7 +348,7 @@ async def test_saving_what_was_read_unsaved_leaves_it_fresh(editor: EditorClient
     assert file.read_text() == "un\n2\n"
 
 
-async def test_a_touch_below_an_open_document_leaves_it_fresh(editor: EditorClient, file: Path):
+async def test_touch_of_the_file_of_an_open_document_keeps_it_fresh(editor: EditorClient, file: Path):
     """R-DOC-7."""
     editor.open(file)
     await editor.client.read(file)
@@ -354,7 +356,7 @@ async def test_a_touch_below_an_open_document_leaves_it_fresh(editor: EditorClie
     assert (await editor.client.edit(file, "two", "2")).ok
 
 
-async def test_opening_and_closing_a_clean_document_leaves_it_fresh(editor: EditorClient, file: Path):
+async def test_opening_and_closing_a_clean_document_keeps_it_fresh(editor: EditorClient, file: Path):
     await editor.client.read(file)
     editor.open(file)
     assert (await editor.client.edit(file, "two", "2")).ok
@@ -363,7 +365,7 @@ async def test_opening_and_closing_a_clean_document_leaves_it_fresh(editor: Edit
     assert file.read_text() == "1\n2\n"
 
 
-async def test_closing_without_saving_makes_stale(editor: EditorClient, file: Path):
+async def test_closing_without_saving_makes_the_read_stale(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -374,7 +376,7 @@ async def test_closing_without_saving_makes_stale(editor: EditorClient, file: Pa
     assert file.read_text() == "one\ntwo\n"
 
 
-async def test_an_untouched_buffer_beside_a_moved_disk_is_modified_externally(editor: EditorClient, file: Path):
+async def test_clean_document_of_a_changed_file_is_modified_externally(editor: EditorClient, file: Path):
     """R-DOC-8."""
     editor.open(file)
     await editor.client.read(file)
@@ -387,7 +389,7 @@ async def test_an_untouched_buffer_beside_a_moved_disk_is_modified_externally(ed
     assert file.read_text() == "moved\n2\n"
 
 
-async def test_file_that_the_editor_has_reloaded_is_modified_by_its_writer(editor: EditorClient, file: Path):
+async def test_change_reloaded_by_the_editor_is_attributed_to_its_writer(editor: EditorClient, file: Path):
     """R-DOC-8. An edit of another session, then a change of another program; the document shows each."""
     editor.open(file)
     await editor.client.read(file, session_id="reader")
@@ -402,7 +404,7 @@ async def test_file_that_the_editor_has_reloaded_is_modified_by_its_writer(edito
     assert (result.error and result.error.code, result.details.get("changed_by")) == ("modified_externally", "external")
 
 
-async def test_an_own_edit_of_a_buffer_does_not_make_stale(editor: EditorClient, file: Path):
+async def test_own_edit_of_a_buffer_keeps_it_fresh(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -413,7 +415,7 @@ async def test_an_own_edit_of_a_buffer_does_not_make_stale(editor: EditorClient,
         assert events.arrived() == []
 
 
-async def test_one_sessions_edit_of_a_buffer_makes_the_other_stale(editor: EditorClient, file: Path):
+async def test_edit_of_a_buffer_by_one_session_makes_the_other_stale(editor: EditorClient, file: Path):
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file, session_id="a")
@@ -427,7 +429,7 @@ async def test_one_sessions_edit_of_a_buffer_makes_the_other_stale(editor: Edito
 # --- files that are not there yet, other names, other encodings -------------------------------------------------
 
 
-async def test_an_unsaved_document_without_a_file_exists(editor: EditorClient, tmp_path: Path):
+async def test_unsaved_document_without_a_file_exists(editor: EditorClient, tmp_path: Path):
     """R-DOC-9."""
     path = tmp_path / "new.txt"
     editor.open(path, "typed\n")
@@ -439,7 +441,7 @@ async def test_an_unsaved_document_without_a_file_exists(editor: EditorClient, t
     assert (editor.text(path), path.exists()) == ("both\n", False)
 
 
-async def test_a_document_opened_by_a_link_is_the_file(editor: EditorClient, file: Path, tmp_path: Path):
+async def test_document_opened_through_a_link_is_the_file(editor: EditorClient, file: Path, tmp_path: Path):
     """R-DOC-10."""
     link = tmp_path / "link.txt"
     link.symlink_to(file)
@@ -450,7 +452,7 @@ async def test_a_document_opened_by_a_link_is_the_file(editor: EditorClient, fil
     assert editor.text(link) == "un\n2\n"
 
 
-async def test_a_percent_encoded_uri_is_the_file(editor: EditorClient, tmp_path: Path):
+async def test_percent_encoded_uri_names_the_file(editor: EditorClient, tmp_path: Path):
     path = tmp_path / "a b#ü.txt"
     path.write_text("one\n")
     uri = "file://" + "".join(
@@ -477,7 +479,7 @@ async def test_changes_of_documents_that_were_never_opened_are_ignored(editor: E
     assert (await editor.client.read(file)).details.get("source") == "disk"
 
 
-async def test_a_drive_letter_is_a_name_like_any_other(editor: EditorClient, file: Path, tmp_path: Path):
+async def test_drive_letter_is_an_ordinary_name(editor: EditorClient, file: Path, tmp_path: Path):
     """R-DOC-10. A client on Windows writes `C%3A`, or `c:`; where there are no drives they are two folders."""
     upper, lower = tmp_path / "C:" / "a.txt", tmp_path / "c:" / "a.txt"
     for path in (upper, lower):
@@ -504,7 +506,7 @@ async def test_a_drive_letter_is_a_name_like_any_other(editor: EditorClient, fil
     assert (await editor.client.read(file)).ok
 
 
-async def test_documents_that_are_no_files_are_ignored(editor: EditorClient, file: Path):
+async def test_documents_other_than_files_are_ignored(editor: EditorClient, file: Path):
     document = {"uri": "untitled:Untitled-1", "languageId": "x", "version": 1, "text": "x"}
     editor.client.notify("textDocument/didOpen", {"textDocument": document})
     assert (await editor.client.read(file)).ok
@@ -528,7 +530,7 @@ async def test_typing_is_mirrored_in_each_position_encoding(tmp_path: Path, enco
         assert "     1→é😀A\u2028x\x0cy\n     2→Cz\rwB\n" in read.output
 
 
-async def test_a_client_that_opens_nothing_sees_nothing_of_this(tmp_path: Path, file: Path):
+async def test_edit_for_a_client_without_open_documents_is_written_to_disk(tmp_path: Path, file: Path):
     async with FileOpsClient.start(root=tmp_path) as client:
         await client.read(file)
         result = await client.edit(file, "one", "1")

@@ -17,7 +17,7 @@ def client(tmp_path: Path) -> Iterator[RawClient]:
 
 
 # R-RPC-6
-def test_reads_among_edits_of_one_file_see_all_that_came_before_them(client: RawClient, tmp_path: Path) -> None:
+def test_reads_among_edits_of_one_file_see_all_earlier_edits(client: RawClient, tmp_path: Path) -> None:
     path = tmp_path / "f.txt"
     path.write_text("n = 0\n")
     client.result("fileops/read", {"file_path": str(path)})
@@ -32,7 +32,7 @@ def test_reads_among_edits_of_one_file_see_all_that_came_before_them(client: Raw
         assert f"→n = {number}\n" in client.answer(msg_id)["result"]["output"]
 
 
-def test_many_reads_at_once_are_answered_whole_and_each_before_it_is_told_of(client: RawClient, tmp_path: Path) -> None:
+def test_parallel_reads_are_answered_before_their_notifications(client: RawClient, tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.txt" for number in range(100)]
     for number, path in enumerate(paths):
         path.write_text(f"file {number}\n" * 500)
@@ -46,7 +46,7 @@ def test_many_reads_at_once_are_answered_whole_and_each_before_it_is_told_of(cli
             assert client.claim(is_told)["method"] == "fileops/didRead"
 
 
-def test_a_file_that_is_read_right_behind_its_being_forgotten_is_known(client: RawClient, tmp_path: Path) -> None:
+def test_file_read_right_after_forget_is_tracked(client: RawClient, tmp_path: Path) -> None:
     path = tmp_path / "f.txt"
     path.write_text("one\n")
     client.read(path)

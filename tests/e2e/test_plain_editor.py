@@ -104,7 +104,7 @@ def test_agents_edit_is_undone_by_a_code_action(editor: RawClient, agent: McpCli
     assert agent.tool("Edit", file_path=str(file), old_string="two", new_string="2")["isError"]
 
 
-def test_unsaved_text_is_what_an_agent_reads_and_edits(editor: RawClient, agent: McpClient, file: Path) -> None:
+def test_agent_reads_and_edits_unsaved_text(editor: RawClient, agent: McpClient, file: Path) -> None:
     open_document(editor, file)
     change = {"textDocument": {"uri": file.as_uri(), "version": 2}, "contentChanges": [{"text": "one\ntyped\nthree\n"}]}
     editor.notify("textDocument/didChange", change)
@@ -122,7 +122,7 @@ def test_unsaved_text_is_what_an_agent_reads_and_edits(editor: RawClient, agent:
     assert file.read_text() == "one\ntwo\nthree\n"  # it is the editor's to save
 
 
-def test_editor_that_is_killed_leaves_the_question_to_the_next_of_the_table(
+def test_question_of_a_killed_editor_goes_to_the_next_in_the_table(
     editor: RawClient, agent: McpClient, file: Path
 ) -> None:
     """R-ROUTE-3: without an editor an unprotected edit is applied, a protected one refused."""

@@ -40,14 +40,14 @@ def test_exit_alone_ends_with_failure(client: RawClient) -> None:
     assert client.wait() == 1
 
 
-def test_exit_before_initialize() -> None:
+def test_exit_before_initialize_ends_the_daemon() -> None:
     with raw_client(SEAM_DAEMON) as client:
         client.notify("exit")
         assert client.wait() == 1
 
 
 # R-END-2
-def test_exit_cancels_and_answers_what_is_in_flight(client: RawClient) -> None:
+def test_exit_cancels_and_answers_requests_in_flight(client: RawClient) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     committing = client.request("test/stubborn", {"seconds": 0.3})
     client.notify("exit")
@@ -82,14 +82,14 @@ def test_closed_stdin_ends_open_questions(client: RawClient) -> None:
 
 
 # R-END-2, R-EVENT-1
-def test_event_of_the_last_moment_is_told(client: RawClient) -> None:
+def test_last_event_is_sent_after_shutdown(client: RawClient) -> None:
     client.shut_down()
     assert client.notification("fileops/watcherHealth")["reason"] == "closed"
 
 
 # R-END-1, R-END-2
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signal_that_comes_again_until_the_end_changes_no_status(number: signal.Signals) -> None:
+def test_repeated_signal_does_not_change_the_status(number: signal.Signals) -> None:
     with raw_client() as client:
         client.initialize()
         while client.process.poll() is None:
@@ -98,7 +98,7 @@ def test_signal_that_comes_again_until_the_end_changes_no_status(number: signal.
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
+def test_signal_ends_the_daemon_cleanly(client: RawClient, number: signal.Signals) -> None:
     slow = client.request("test/sleep", {"seconds": 600})
     committing = client.request("test/stubborn", {"seconds": 0.3})
     assert client.result("test/echo", {"value": 1}) == 1
@@ -109,7 +109,7 @@ def test_signal_ends_cleanly(client: RawClient, number: signal.Signals) -> None:
 
 
 # R-END-1
-def test_end_of_the_parent_ends_it() -> None:
+def test_end_of_the_parent_ends_the_daemon() -> None:
     with subprocess.Popen(["sleep", "600"]) as parent, raw_client(SEAM_DAEMON) as client:
         client.initialize(processId=parent.pid)
         assert client.result("test/echo", {"value": 1}) == 1
@@ -119,7 +119,7 @@ def test_end_of_the_parent_ends_it() -> None:
 
 
 # R-END-1
-def test_what_the_parent_wrote_before_its_end_is_served() -> None:
+def test_requests_written_before_the_parents_end_are_served() -> None:
     """A pump between the two may pass it on only now."""
     with subprocess.Popen(["sleep", "600"]) as parent, raw_client(SEAM_DAEMON) as client:
         client.initialize(processId=parent.pid)
@@ -130,7 +130,7 @@ def test_what_the_parent_wrote_before_its_end_is_served() -> None:
         assert client.wait() == 1
 
 
-def test_parent_that_is_gone_already_ends_it() -> None:
+def test_missing_parent_ends_the_daemon() -> None:
     parent = subprocess.Popen(["true"])
     parent.wait()
     with raw_client(SEAM_DAEMON) as client:
@@ -139,7 +139,7 @@ def test_parent_that_is_gone_already_ends_it() -> None:
 
 
 # R-END-1
-def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
+def test_client_that_closes_its_reading_end_ends_the_daemon(client: RawClient) -> None:
     assert client.process.stdout is not None
     os.close(os.dup(client.process.stdout.fileno()))
     with subprocess.Popen(
@@ -154,7 +154,7 @@ def test_client_that_closes_its_reading_end_ends_it(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout"])
-def test_closed_descriptors_at_the_start_are_told(name: str) -> None:
+def test_closed_descriptors_at_the_start_are_reported(name: str) -> None:
     closing = {"stdin": "<&-", "stdout": ">&-"}[name]
     ended = subprocess.run(
         ["sh", "-c", f'"$@" {closing}', "sh", *SEAM_DAEMON], capture_output=True, timeout=PATIENCE_S, check=False
@@ -177,7 +177,7 @@ def script(*messages: object) -> bytes:
     return b"".join(map(frame, (initialize, {"jsonrpc": "2.0", "method": "initialized", "params": {}}, *messages)))
 
 
-def test_a_file_is_served_as_a_pipe_is(tmp_path: Path) -> None:
+def test_file_as_stdin_is_served_like_a_pipe(tmp_path: Path) -> None:
     """More of it than the inbox takes at once."""
     asked = [{"jsonrpc": "2.0", "id": n, "method": "test/echo", "params": {"value": n}} for n in range(1, 600)]
     (tmp_path / "in").write_bytes(script(*asked))
@@ -190,7 +190,7 @@ def test_a_file_is_served_as_a_pipe_is(tmp_path: Path) -> None:
     assert [one["result"] for one in answers if one.get("id")] == list(range(1, 600))
 
 
-def test_stdin_that_cannot_be_read_ends_it_with_a_reason(tmp_path: Path) -> None:
+def test_unreadable_stdin_ends_the_daemon_with_a_reason(tmp_path: Path) -> None:
     with open(tmp_path / "for writing", "wb") as given:
         ended = subprocess.run(SEAM_DAEMON, stdin=given, capture_output=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 1
@@ -198,7 +198,7 @@ def test_stdin_that_cannot_be_read_ends_it_with_a_reason(tmp_path: Path) -> None
     assert "Traceback" not in ended.stderr.decode()
 
 
-def test_a_socket_is_served_as_a_pipe_is() -> None:
+def test_socket_as_stdin_is_served_like_a_pipe() -> None:
     """Node gives its children sockets. An answer is larger than what a socket takes at once."""
     ours, theirs = socket.socketpair()
     text = "x" * 3_000_000
@@ -236,7 +236,7 @@ def test_closed_stderr_does_not_put_logs_between_frames() -> None:
 
 
 # R-FRAME-1
-def test_prints_and_children_stay_out_of_the_stream(client: RawClient) -> None:
+def test_prints_and_child_output_stay_out_of_the_stream(client: RawClient) -> None:
     assert client.result("test/babble") == 0
     assert client.result("test/echo", {"value": 1}) == 1
     assert client.garbage == []
@@ -246,13 +246,13 @@ def test_prints_and_children_stay_out_of_the_stream(client: RawClient) -> None:
 # --- load ------------------------------------------------------------------------------------------------------------
 
 
-def test_body_of_60_mb_is_taken(client: RawClient) -> None:
+def test_body_of_60_mb_is_accepted(client: RawClient) -> None:
     text = "x" * 60_000_000
     assert client.result("test/echo", {"value": text}) == text
 
 
 # R-FRAME-3
-def test_body_over_64_mb_is_refused_and_the_next_one_taken(client: RawClient) -> None:
+def test_body_over_64_mb_is_refused_and_the_next_one_accepted(client: RawClient) -> None:
     client.send_bytes(b"Content-Length: 70000000\r\n\r\n")
     for _ in range(70):
         client.send_bytes(b"x" * 1_000_000)
@@ -315,7 +315,7 @@ def test_bad_frame_is_answered_and_the_next_one_served(client: RawClient, data: 
 
 # R-FRAME-4
 @pytest.mark.parametrize("data", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
-def test_stream_that_cannot_be_followed_ends_with_a_reason(client: RawClient, data: bytes) -> None:
+def test_unreadable_stream_ends_the_daemon_with_a_reason(client: RawClient, data: bytes) -> None:
     client.send_bytes(data)
     assert client.wait() == 1
     assert "Content-Length" in client.stderr or "bytes" in client.stderr

@@ -40,7 +40,7 @@ def test_exit_ends_the_pump_with_the_status_of_a_private_daemon(here: Place, *, 
             assert client.wait() == 1
 
 
-def test_side_that_does_not_read_makes_the_other_one_wait(here: Place) -> None:
+def test_slow_reader_makes_the_other_side_wait(here: Place) -> None:
     """A daemon that takes nothing: the pump stops taking from its client, and holds little."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(here.socket))
@@ -65,7 +65,7 @@ def test_side_that_does_not_read_makes_the_other_one_wait(here: Place) -> None:
         client.close()
 
 
-def test_fifty_pumps_at_once_are_served_and_small(here: Place, tmp_path: Path) -> None:
+def test_fifty_parallel_pumps_are_served_in_little_memory(here: Place, tmp_path: Path) -> None:
     file = tmp_path / "f.txt"
     file.write_text("one\n")
     here.start()
@@ -86,7 +86,7 @@ def test_fifty_pumps_at_once_are_served_and_small(here: Place, tmp_path: Path) -
     assert here.status()["connections"] == []
 
 
-def test_pump_imports_nothing_that_costs_memory(here: Place) -> None:
+def test_pump_imports_no_large_module(here: Place) -> None:
     here.start()
     command = (sys.executable, "-X", "importtime", "-m", "fileops", "attach")
     done = subprocess.run(
@@ -125,7 +125,7 @@ PUMP = (
 
 
 @pytest.mark.parametrize("end", ["gone", "hangup"])
-def test_what_the_client_wrote_before_its_end_reaches_the_daemon(end: str) -> None:
+def test_bytes_written_before_the_clients_end_reach_the_daemon(end: str) -> None:
     """R-END-1. An editor that is left rejects what waits; then its pipes close, or its terminal hangs up."""
     daemon, connection = socket.socketpair()
     command = [sys.executable, "-c", PUMP, str(connection.fileno())]

@@ -41,7 +41,7 @@ def replaced(path: Path, old: str, new: str) -> None:
 
 
 # R-REL-1, R-REL-2, R-REL-4
-async def test_edit_is_applied_to_a_file_that_a_formatter_changed_elsewhere(file: Path) -> None:
+async def test_edit_is_applied_to_a_file_that_a_formatter_changed_in_other_lines(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
         replaced(file, "line 2\n", "line  2\nand more\n")
@@ -75,7 +75,7 @@ async def test_edit_near_a_change_is_refused_with_the_reason(file: Path) -> None
 
 
 @pytest.mark.parametrize("freshness", ["mtime", "content"])
-async def test_other_rules_refuse_any_change_as_before(file: Path, freshness: str) -> None:
+async def test_other_freshness_rules_refuse_any_change(file: Path, freshness: str) -> None:
     async with client_of(file.parent, freshness=freshness) as client:
         await client.read(file)
         replaced(file, "line 2\n", "line  2\n")
@@ -85,7 +85,7 @@ async def test_other_rules_refuse_any_change_as_before(file: Path, freshness: st
 
 
 # R-REL-1
-async def test_file_with_another_time_and_the_same_bytes_is_no_change(file: Path) -> None:
+async def test_touched_file_with_the_same_bytes_is_unchanged(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
         os.utime(file, ns=(1, 1))
@@ -105,7 +105,7 @@ async def test_all_steps_of_a_multi_edit_are_applied_or_none(file: Path) -> None
         assert (await client.multi_edit(file, [far, {"old_string": "line 25", "new_string": "too"}])).ok
 
 
-async def test_part_of_a_file_that_was_read_is_enough(tmp_path: Path) -> None:
+async def test_partial_read_is_enough_for_a_rebase(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     large.write_text("".join(f"line {number} of many\n" for number in range(1, 40_001)))  # 800 kB
     async with client_of(tmp_path) as client:
@@ -119,7 +119,7 @@ async def test_part_of_a_file_that_was_read_is_enough(tmp_path: Path) -> None:
         assert details_of(await client.edit(huge, "x" * 99, "mine"))["relevance"] == {"reason": "no_base", "ranges": []}
 
 
-async def test_dry_run_says_that_it_would_be_rebased_and_changes_nothing(file: Path) -> None:
+async def test_dry_run_reports_the_rebase_and_changes_nothing(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
         replaced(file, "line 2\n", "theirs\n")
@@ -129,7 +129,7 @@ async def test_dry_run_says_that_it_would_be_rebased_and_changes_nothing(file: P
         assert (await client.tracked())[0].state == "stale"
 
 
-async def test_whole_text_keeps_what_others_wrote_in_other_lines(file: Path) -> None:
+async def test_write_of_the_whole_text_keeps_others_changes_in_other_lines(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
         replaced(file, "line 19\n", "theirs\n")
@@ -145,7 +145,7 @@ async def test_whole_text_keeps_what_others_wrote_in_other_lines(file: Path) -> 
 
 
 # R-REL-5
-async def test_change_that_was_not_shown_counts_until_it_was(file: Path) -> None:
+async def test_unseen_change_is_relevant_until_it_has_been_shown(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
         replaced(file, "line 2\n", "theirs\n")
@@ -162,7 +162,7 @@ async def test_change_that_was_not_shown_counts_until_it_was(file: Path) -> None
 
 
 # R-NOTE-1, R-NOTE-2
-async def test_notices_say_once_what_changed_in_other_files(file: Path) -> None:
+async def test_notices_report_changes_of_other_files_once(file: Path) -> None:
     other = file.with_name("b.txt")
     other.write_text("one\ntwo\n")
     async with client_of(file.parent, freshness="mtime", notices="details") as client:
@@ -203,7 +203,7 @@ async def test_notices_in_the_output_follow_it(file: Path) -> None:
 
 
 # R-NOTE-3
-async def test_nothing_is_told_of_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+async def test_change_of_a_file_that_may_not_be_read_is_not_reported(tmp_path: Path) -> None:
     outside = tmp_path / "outside" / "b.txt"
     outside.parent.mkdir()
     outside.write_text("one\n")
@@ -219,7 +219,7 @@ async def test_nothing_is_told_of_a_file_that_may_not_be_read(tmp_path: Path) ->
             assert len(told) == n_told
 
 
-async def test_question_and_history_say_that_the_edit_was_rebased(file: Path) -> None:
+async def test_question_and_history_show_that_the_edit_was_rebased(file: Path) -> None:
     asked: list[Question] = []
 
     async def confirm(question: Question) -> Answer:
@@ -275,7 +275,7 @@ def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, 
     assert relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")["isError"] is False
 
 
-def test_change_that_could_not_be_shown_whole_stays_relevant(relevant: McpClient, file: Path) -> None:
+def test_change_that_was_shown_in_part_stays_relevant(relevant: McpClient, file: Path) -> None:
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 2\n", "theirs\n" * 60)
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")

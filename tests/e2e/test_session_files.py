@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
 
 
 # R-FILES-1
-async def test_file_seen_by_other_means_can_be_edited(file: Path) -> None:
+async def test_file_recorded_as_read_can_be_edited(file: Path) -> None:
     async with FileOpsClient.start(root=file.parent) as client:
         assert (await client.edit(file, "one", "1")).code == "not_read"
         with client.events("fileops/didRead") as reads:
@@ -33,7 +33,7 @@ async def test_file_seen_by_other_means_can_be_edited(file: Path) -> None:
         assert (await client.edit(file, "two", "2", session_id="other")).code == "not_read"
 
 
-async def test_recorded_file_is_stale_after_a_foreign_change_and_says_what_changed(file: Path) -> None:
+async def test_recorded_file_becomes_stale_and_the_change_is_described(file: Path) -> None:
     async with FileOpsClient.start(root=file.parent) as client:
         await client.record_read(file)
         file.write_text("one\ntwo\nthree\n")
@@ -42,7 +42,7 @@ async def test_recorded_file_is_stale_after_a_foreign_change_and_says_what_chang
         assert "+three" in (refused.details.get("diff_since_read") or "")
 
 
-async def test_whole_content_counts_as_seen_however_large(tmp_path: Path) -> None:
+async def test_recorded_content_of_any_size_counts_as_read(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     large.write_text("".join(f"line {n}\n" for n in range(100_000)))
     async with FileOpsClient.start(root=tmp_path, initialization_options={"freshness": "content"}) as client:
@@ -52,7 +52,7 @@ async def test_whole_content_counts_as_seen_however_large(tmp_path: Path) -> Non
         assert (await client.edit(large, "line 99999\n", "last\n")).ok
 
 
-async def test_what_cannot_be_read_is_not_recorded(tmp_path: Path, file: Path) -> None:
+async def test_unreadable_file_is_not_recorded(tmp_path: Path, file: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     async with FileOpsClient.start(root=tmp_path, initialization_options={"confine": "all"}) as client:
@@ -73,7 +73,7 @@ async def test_what_cannot_be_read_is_not_recorded(tmp_path: Path, file: Path) -
 
 
 # R-FILES-2
-async def test_forgotten_file_has_to_be_read_again(tmp_path: Path, file: Path) -> None:
+async def test_forgotten_file_must_be_read_again(tmp_path: Path, file: Path) -> None:
     link = tmp_path / "link.txt"
     link.symlink_to(file)
     async with FileOpsClient.start(root=tmp_path) as client:
@@ -90,7 +90,7 @@ async def test_forgotten_file_has_to_be_read_again(tmp_path: Path, file: Path) -
 
 
 # R-FILES-3
-async def test_conflicts_are_what_changed_since_the_read(tmp_path: Path, file: Path) -> None:
+async def test_conflicts_are_the_files_changed_since_their_read(tmp_path: Path, file: Path) -> None:
     gone, same = tmp_path / "gone.txt", tmp_path / "same.txt"
     for path in (gone, same):
         path.write_text("text\n")
@@ -110,7 +110,7 @@ async def test_conflicts_are_what_changed_since_the_read(tmp_path: Path, file: P
         assert [conflict.file_path for conflict in await client.conflicts()] == [str(gone)]
 
 
-async def test_another_sessions_edit_is_a_conflict_with_its_name(file: Path) -> None:
+async def test_edit_by_another_session_is_a_conflict_that_names_it(file: Path) -> None:
     async with FileOpsClient.start(root=file.parent) as client:
         await client.read(file, session_id="a")
         await client.read(file, session_id="b")
@@ -140,7 +140,7 @@ async def test_reset_forgets_everything_but_the_approval_mode(file: Path) -> Non
 
 
 # R-FILES-4
-async def test_most_important_files_come_first(tmp_path: Path) -> None:
+async def test_most_important_files_are_listed_first(tmp_path: Path) -> None:
     names = ("read early", "edited early", "edited, changed since", "read, changed since", "read late")
     paths = {name: tmp_path / name for name in names}
     async with FileOpsClient.start(root=tmp_path) as client:
@@ -165,7 +165,7 @@ async def test_most_important_files_come_first(tmp_path: Path) -> None:
         ]
 
 
-async def test_refused_edits_and_several_names_are_counted_together(tmp_path: Path, file: Path) -> None:
+async def test_refused_edits_and_all_names_of_a_file_are_counted_together(tmp_path: Path, file: Path) -> None:
     link = tmp_path / "link.txt"
     link.symlink_to(file)
     async with FileOpsClient.start(root=tmp_path) as client:
@@ -185,7 +185,7 @@ async def test_refused_edits_and_several_names_are_counted_together(tmp_path: Pa
 # --- listeners under the documented names ------------------------------------------------------------------------
 
 
-async def test_listeners_hear_under_the_documented_names(file: Path) -> None:
+async def test_listeners_receive_events_under_the_documented_names(file: Path) -> None:
     heard: list[EventContext] = []
     all_heard = asyncio.Event()
 

@@ -78,7 +78,7 @@ def test_fifty_starters_at_once_make_one_daemon(here: Place) -> None:
     assert here.log_text().count("listens at") == 1
 
 
-def test_daemon_has_nothing_of_the_process_that_started_it(here: Place) -> None:
+def test_daemon_inherits_nothing_from_the_process_that_started_it(here: Place) -> None:
     secret = {"TOKEN": "secret", "PYTHONPATH": "/nowhere", "FILEOPS_PLUGIN_TIMEOUT_S": "11"}
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
@@ -100,7 +100,7 @@ def test_daemon_has_nothing_of_the_process_that_started_it(here: Place) -> None:
     assert stat.S_IMODE(here.socket.stat().st_mode) == 0o600
 
 
-def test_socket_that_a_dead_daemon_left_is_replaced(here: Place) -> None:
+def test_socket_of_a_dead_daemon_is_replaced(here: Place) -> None:
     os.kill(first := here.start(), signal.SIGKILL)
     here.wait_for_end(first)
     assert here.socket.exists()
@@ -108,7 +108,7 @@ def test_socket_that_a_dead_daemon_left_is_replaced(here: Place) -> None:
     assert here.start() != first
 
 
-def test_path_that_is_no_socket_is_left_alone(here: Place) -> None:
+def test_file_in_place_of_the_socket_is_left_alone(here: Place) -> None:
     here.socket.write_text("precious")
     done = here.run("--shared")
     assert done.returncode == 1
@@ -131,7 +131,7 @@ def test_socket_of_another_user_is_refused(here: Place) -> None:
 @pytest.mark.parametrize(
     "command", [["--shared"], ["attach"], ["daemon"], ["daemon", "--detach"], ["stop"], ["status"]]
 )
-def test_folder_that_others_can_enter_is_refused_by_every_command(here: Place, command: list[str]) -> None:
+def test_folder_open_to_other_users_is_refused_by_every_command(here: Place, command: list[str]) -> None:
     here.folder.chmod(0o755)
     done = here.run(*command)
     assert done.returncode == 1
@@ -154,7 +154,7 @@ def test_daemon_in_the_foreground_refuses_a_second_one(here: Place) -> None:
     assert here.status()["pid"] == pid
 
 
-def test_daemon_serves_the_socket_that_systemd_hands_over_and_leaves_it_there(here: Place) -> None:
+def test_daemon_serves_the_socket_of_systemd_and_does_not_remove_it(here: Place) -> None:
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(here.socket))
     listening.listen()
@@ -176,7 +176,7 @@ def test_daemon_serves_the_socket_that_systemd_hands_over_and_leaves_it_there(he
 # --- end ----------------------------------------------------------------------------------------------------------
 
 
-def test_daemon_ends_when_no_client_came_for_a_while_and_removes_its_files(here: Place) -> None:
+def test_idle_daemon_ends_and_removes_its_files(here: Place) -> None:
     assert here.run("daemon", "--detach", "--idle-s", "0.1").returncode == 0
     for pid in here.daemons():
         here.wait_for_end(pid)
@@ -184,7 +184,7 @@ def test_daemon_ends_when_no_client_came_for_a_while_and_removes_its_files(here:
     assert here.log_text().endswith("ended\n")
 
 
-def test_stop_lets_the_present_clients_finish_and_newcomers_serve_themselves(here: Place, file: Path) -> None:
+def test_stop_lets_clients_finish_and_new_ones_are_served_privately(here: Place, file: Path) -> None:
     with attached(here) as present, attached(here) as newcomer:
         present.initialize()
         newcomer.close()
@@ -224,7 +224,7 @@ def test_daemon_that_hangs_is_reported_by_status_and_killed_by_stop_now(here: Pl
     here.wait_for_end(pid)
 
 
-def test_daemon_that_is_older_than_a_client_ends_with_its_last_connection(here: Place) -> None:
+def test_daemon_older_than_a_client_ends_with_its_last_connection(here: Place) -> None:
     pid = here.start()
     connection, answer = say(here, attach_line(version="999.0"))
     other, _ = say(here, attach_line())
@@ -256,7 +256,7 @@ def test_client_of_another_attach_version_is_served_privately_and_seen_by_status
         daemon.terminate()
 
 
-def test_process_that_may_gain_no_privileges_is_refused_and_serves_itself(here: Place, file: Path) -> None:
+def test_process_with_no_new_privs_is_refused_and_served_privately(here: Place, file: Path) -> None:
     here.start()
 
     def confine() -> None:
@@ -265,7 +265,7 @@ def test_process_that_may_gain_no_privileges_is_refused_and_serves_itself(here: 
     _check_confined(here, file, [*FILEOPS, "--shared"], confine)
 
 
-def test_process_in_other_namespaces_is_refused_and_serves_itself(here: Place, file: Path) -> None:
+def test_process_in_other_namespaces_is_refused_and_served_privately(here: Place, file: Path) -> None:
     unshare = ["unshare", "--user", "--map-current-user", "--mount"]
     if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("unprivileged user namespaces are off, or there is no unshare(1)")
@@ -298,7 +298,7 @@ def test_65th_client_is_refused(here: Place) -> None:
         each.close()
 
 
-def test_thousand_attaches_leave_nothing_behind(here: Place) -> None:
+def test_thousand_attaches_leak_nothing(here: Place) -> None:
     """R-ATT-3. Short here: `python tests/bench/attach.py` makes more."""
     pid = here.start()
 

@@ -115,7 +115,7 @@ def imported(client: RawClient) -> set[str]:
     return set(re.findall(r"^import '([\w.]+)' #", client.stderr, re.MULTILINE))
 
 
-def test_modules_that_only_some_requests_need_are_loaded_after_the_first_answer(file: Path) -> None:
+def test_rarely_needed_modules_are_loaded_after_the_first_answer(file: Path) -> None:
     with raw_client(TELLING_IMPORTS) as client:
         client.initialize()
         assert imported(client).isdisjoint(requests.DEFERRED_MODULES)
@@ -126,7 +126,7 @@ def test_modules_that_only_some_requests_need_are_loaded_after_the_first_answer(
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
-def test_requests_are_served_without_descriptors_once_one_was_answered(file: Path) -> None:
+def test_requests_after_the_first_answer_are_served_without_free_descriptors(file: Path) -> None:
     """Those that touch no file need none."""
     with raw_client(TELLING_IMPORTS) as client:
         client.initialize()
@@ -141,7 +141,7 @@ def test_requests_are_served_without_descriptors_once_one_was_answered(file: Pat
         assert client.shut_down() == 0
 
 
-def test_read_behind_the_first_didopen_sees_the_document(file: Path) -> None:
+def test_read_after_the_first_didopen_sees_the_document(file: Path) -> None:
     with raw_client() as client:
         _send(client, *HELLO, _opened(file, "typed\n"), _changed(file, 2, "typed more\n"), _read("after", file))
         assert "typed more" in client.answer("after")["result"]["output"]
@@ -155,7 +155,7 @@ def test_read_before_the_first_didopen_sees_the_disk(file: Path) -> None:
         assert "typed" in client.answer("after")["result"]["output"]
 
 
-def test_messages_behind_a_loading_one_are_all_served_in_order(file: Path) -> None:
+def test_messages_after_one_that_loads_pygls_are_served_in_order(file: Path) -> None:
     with raw_client(SEAM_DAEMON) as client:
         saved = {"jsonrpc": "2.0", "method": "textDocument/didSave", "params": {"textDocument": {"uri": file.as_uri()}}}
         states = [{"jsonrpc": "2.0", "id": n, "method": "test/state"} for n in range(50)]
@@ -165,7 +165,7 @@ def test_messages_behind_a_loading_one_are_all_served_in_order(file: Path) -> No
         assert client.answer("odd")["error"]["code"] == -32601
 
 
-def test_request_in_flight_is_answered_while_pygls_loads_behind_it(file: Path) -> None:
+def test_request_in_flight_is_answered_while_pygls_loads(file: Path) -> None:
     with raw_client(SEAM_DAEMON) as client:
         asked = {"jsonrpc": "2.0", "id": "ask", "method": "test/ask", "params": {"method": "x/y"}}
         _send(client, *HELLO, asked, {"jsonrpc": "2.0", "id": "odd", "method": "textDocument/hover"})

@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 
 # R-STATS-1
-async def test_calls_and_what_came_of_them_are_counted(file: Path) -> None:
+async def test_calls_and_their_outcomes_are_counted(file: Path) -> None:
     async with FileOpsClient.start(root=file.parent) as client:
         await client.read(file, session_id="s")
         await client.edit(file, "one", "1\n1", session_id="s")
@@ -48,7 +48,7 @@ async def test_calls_and_what_came_of_them_are_counted(file: Path) -> None:
 
 
 # R-STATS-2
-async def test_edits_that_were_undone_or_modified_have_their_share(file: Path) -> None:
+async def test_shares_of_undone_and_modified_edits_are_reported(file: Path) -> None:
     answers = iter([Answer(outcome="proceed_once"), Answer(outcome="modify", text="mine\n")])
 
     async def decide(question: Question) -> Answer:
@@ -105,7 +105,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 # R-STATS-4
-async def test_spans_and_metrics_reach_a_receiver_and_no_content_does(file: Path, receiver: Receiver) -> None:
+async def test_spans_and_metrics_reach_the_receiver_without_content(file: Path, receiver: Receiver) -> None:
     env = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.server_port}",
         "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
@@ -123,7 +123,7 @@ async def test_spans_and_metrics_reach_a_receiver_and_no_content_does(file: Path
         assert word not in sent
 
 
-async def test_console_goes_to_stderr_and_frames_stay_whole(file: Path) -> None:
+async def test_console_exporter_writes_to_stderr_and_frames_stay_intact(file: Path) -> None:
     lines: list[str] = []
     env = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "none"}
     async with FileOpsClient.start(root=file.parent, env=env, on_stderr=lines.append) as client:
@@ -133,7 +133,7 @@ async def test_console_goes_to_stderr_and_frames_stay_whole(file: Path) -> None:
     assert SECRET not in "".join(lines)
 
 
-async def test_receiver_that_does_not_answer_keeps_nobody_waiting(file: Path) -> None:
+async def test_unresponsive_receiver_delays_no_request(file: Path) -> None:
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}
     async with FileOpsClient.start(root=file.parent, env=env) as client:
         assert (await client.read(file)).ok

@@ -43,7 +43,7 @@ async def test_unknown_strategy_is_bad_params(file: pathlib.Path) -> None:
         assert (refused.value.code, refused.value.data["path"]) == (-32602, "$.edits[0].strategy")
 
 
-async def test_bad_pattern_is_told_and_changes_nothing(file: pathlib.Path) -> None:
+async def test_invalid_pattern_is_reported_and_changes_nothing(file: pathlib.Path) -> None:
     before = file.read_bytes()
     async with FileOpsClient.start(root=file.parent) as client:
         await client.read(file)
@@ -63,9 +63,7 @@ async def test_bad_pattern_is_told_and_changes_nothing(file: pathlib.Path) -> No
     ],
     ids=["a run of blanks", "empty lines", "equal lines"],
 )
-async def test_text_that_is_hard_to_correct_keeps_nobody_else_waiting(
-    file: pathlib.Path, content: bytes, old: str
-) -> None:
+async def test_slow_correction_delays_no_other_request(file: pathlib.Path, content: bytes, old: str) -> None:
     """R-TIER-1: beside the correction of one file another one is read."""
     hard = file.with_name("hard.txt")
     hard.write_bytes(content)
@@ -82,7 +80,7 @@ def sites(tmp_path: pathlib.Path) -> str:
     return f"{installed_in(tmp_path / 'example')}:{hostile_in(tmp_path / 'hostile')}"
 
 
-async def test_an_installed_package_brings_strategies(file: pathlib.Path, sites: str) -> None:
+async def test_installed_package_provides_strategies(file: pathlib.Path, sites: str) -> None:
     """R-STRAT-3."""
     async with FileOpsClient.start(root=file.parent, env={"PYTHONPATH": sites}) as client:
         assert {"heading", "beyond"} <= set(client.capabilities["experimental"]["fileops"]["strategies"])
@@ -96,7 +94,7 @@ async def test_an_installed_package_brings_strategies(file: pathlib.Path, sites:
     assert file.read_bytes() == b"# One\r\n1st\r\n\r\n# Two\r\nsecond 22\r\n"
 
 
-async def test_correction_is_off_unless_asked_for(file: pathlib.Path) -> None:
+async def test_correction_is_off_by_default(file: pathlib.Path) -> None:
     async with FileOpsClient.start(root=file.parent) as client:
         await client.read(file)
         result = await client.edit(file, "first \n", "1st\n")
@@ -104,7 +102,7 @@ async def test_correction_is_off_unless_asked_for(file: pathlib.Path) -> None:
         assert result.error.code == "no_match"
 
 
-async def test_a_corrected_edit_says_so_after_the_ordered_text(file: pathlib.Path) -> None:
+async def test_corrected_edit_is_reported_after_the_specified_text(file: pathlib.Path) -> None:
     """R-TIER-1."""
     async with FileOpsClient.start(root=file.parent, initialization_options={"correction": True}) as client:
         await client.read(file)

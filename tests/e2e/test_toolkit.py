@@ -33,7 +33,9 @@ async def client(file: Path) -> AsyncIterator[FileOpsClient]:
         ("bedrock", ("toolSpec", "inputSchema", "json")), ("mcp", ("inputSchema",)),
     ],
 )  # fmt: skip
-async def test_list_carries_the_ordered_words(client: FileOpsClient, name: ToolFormat, where: tuple[str, ...]) -> None:
+async def test_tool_list_has_the_specified_texts(
+    client: FileOpsClient, name: ToolFormat, where: tuple[str, ...]
+) -> None:
     definitions = await client.tools()
     listed = await client.tools(name)
     assert [definition.name for definition in definitions] == NAMES
@@ -46,7 +48,7 @@ async def test_list_carries_the_ordered_words(client: FileOpsClient, name: ToolF
         assert (described["name"], described["description"]) == (definition.name, definition.description)
 
 
-async def test_gemini_gets_no_key_that_it_does_not_know(client: FileOpsClient) -> None:
+async def test_gemini_gets_no_unknown_key(client: FileOpsClient) -> None:
     (listed,) = await client.tools("gemini")
     functions = listed["functionDeclarations"]
     assert [function["name"] for function in functions] == NAMES
@@ -62,7 +64,7 @@ async def test_unknown_format_is_refused(client: FileOpsClient) -> None:
 
 
 # R-TOOLS-2
-async def test_prompt_speaks_of_enabled_tools_only(client: FileOpsClient) -> None:
+async def test_prompt_mentions_enabled_tools_only(client: FileOpsClient) -> None:
     everything = system_prompt(await client.tools())
     assert "- Read: Read file contents\n" in everything
     assert "MultiEdit rather than several Edits" in everything
@@ -107,16 +109,14 @@ async def test_call_by_name_does_what_the_request_does(client: FileOpsClient, fi
     ],
     ids=str,
 )  # fmt: skip
-async def test_arguments_that_do_not_fit_are_told_to_the_model(
-    client: FileOpsClient, arguments: Any, reason: str
-) -> None:
+async def test_invalid_arguments_are_reported_to_the_model(client: FileOpsClient, arguments: Any, reason: str) -> None:
     result = await client.call("Read", arguments)
     assert result.code == "invalid_params"
     assert result.output.startswith("<tool_use_error>Invalid parameters. Reason: ")
     assert reason in result.output
 
 
-async def test_whole_tool_executes_and_renders_and_the_bare_one_executes(client: FileOpsClient, file: Path) -> None:
+async def test_full_tool_executes_and_renders_and_the_plain_one_executes(client: FileOpsClient, file: Path) -> None:
     read, edit, _ = await client.toolbox(session_id="s")
     arguments = {"file_path": str(file)}
     assert await read.render_call({}, is_partial=True) == "read ..."
@@ -167,7 +167,7 @@ async def test_whole_tool_executes_and_renders_and_the_bare_one_executes(client:
         ),
     ],
 )
-async def test_lenient_call_reads_what_models_write_and_says_so(
+async def test_lenient_call_accepts_common_mistakes_and_reports_them(
     client: FileOpsClient, file: Path, name: str, written: dict[str, Any], coerced: list[tuple[str, Any, Any]]
 ) -> None:
     await client.read(file)
@@ -180,14 +180,14 @@ async def test_lenient_call_reads_what_models_write_and_says_so(
         assert (await client.call(name, arguments)).code == "invalid_params"
 
 
-async def test_lenient_call_refuses_what_has_no_obvious_meaning(client: FileOpsClient, file: Path) -> None:
+async def test_lenient_call_refuses_ambiguous_arguments(client: FileOpsClient, file: Path) -> None:
     for written in ({"limit": "many"}, {"limit": "true"}, {"offset": [1]}, {"lines": 3}):
         assert (await client.call("Read", {"file_path": str(file), **written}, lenient=True)).code == "invalid_params"
     twice = await client.call("Read", json.dumps(json.dumps({"file_path": str(file)})), lenient=True)
     assert (twice.ok, [entry["path"] for entry in twice.details.get("coerced", [])]) == (True, ["$"])
 
 
-async def test_extended_tools_have_and_take_more_parameters(client: FileOpsClient, file: Path) -> None:
+async def test_extended_tools_have_and_accept_more_parameters(client: FileOpsClient, file: Path) -> None:
     _, edit, multi = await client.tools(extended=True)
     assert {"strategy", "expected_replacements"} <= set(edit.input_schema["properties"])
     step = multi.input_schema["properties"]["edits"]["items"]["properties"]
@@ -200,7 +200,7 @@ async def test_extended_tools_have_and_take_more_parameters(client: FileOpsClien
     assert file.read_text() == "n\ntwo\n"
 
 
-async def test_server_is_asked_once_for_the_tools(client: FileOpsClient, file: Path) -> None:
+async def test_tools_are_requested_once(client: FileOpsClient, file: Path) -> None:
     for _ in range(3):
         await client.call("Read", {"file_path": str(file)})
         await client.session("s").tools("openai")

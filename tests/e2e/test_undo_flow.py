@@ -42,7 +42,7 @@ async def undo(editor: EditorClient, **params: Any) -> Any:
     return await editor.client.request("fileops/undo", params)
 
 
-async def test_history_lists_what_was_applied(editor: EditorClient, file: Path):
+async def test_history_lists_applied_edits(editor: EditorClient, file: Path):
     """R-UNDO-1."""
     first = await applied(editor.client, file, "two", "TWO", "a")
     second = await applied(editor.client, file, "one", "ONE", "b")
@@ -54,7 +54,7 @@ async def test_history_lists_what_was_applied(editor: EditorClient, file: Path):
     assert [edit["edit_id"] for edit in of_a] == [first]
 
 
-async def test_an_edit_a_session_a_file(editor: EditorClient, file: Path, tmp_path: Path):
+async def test_undo_of_an_edit_a_session_or_a_file(editor: EditorClient, file: Path, tmp_path: Path):
     """R-UNDO-2."""
     other = tmp_path / "g.txt"
     other.write_text("alpha\n")
@@ -86,7 +86,7 @@ async def test_bad_params_are_refused(editor: EditorClient, params: Any, path: s
     assert refusal.value.data["path"].startswith(path)
 
 
-async def test_later_changes_stay_or_conflict(editor: EditorClient, file: Path):
+async def test_undo_keeps_later_changes_or_conflicts(editor: EditorClient, file: Path):
     """R-UNDO-3."""
     edit_id = await applied(editor.client, file, "two", "TWO")
     file.write_text("zero\none\nTWO\nTHREE\n")
@@ -100,7 +100,7 @@ async def test_later_changes_stay_or_conflict(editor: EditorClient, file: Path):
     assert file.read_text() == "zero\none\nTWOS\nTHREE\n"
 
 
-async def test_a_created_file_is_removed_and_comes_back(editor: EditorClient, tmp_path: Path):
+async def test_undo_removes_a_created_file_and_its_undo_restores_it(editor: EditorClient, tmp_path: Path):
     """R-UNDO-4."""
     path = tmp_path / "new.txt"
     edit_id = await applied(editor.client, path, "", "a\nb")
@@ -112,7 +112,7 @@ async def test_a_created_file_is_removed_and_comes_back(editor: EditorClient, tm
     assert path.read_bytes() == before
 
 
-async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, file: Path):
+async def test_undo_is_notified_approved_and_applied_to_the_buffer(tmp_path: Path, file: Path):
     """R-UNDO-5."""
     async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
         edit_id = await applied(editor.client, file, "two", "TWO", "a")
@@ -131,7 +131,7 @@ async def test_an_undo_is_told_approved_and_goes_to_the_buffer(tmp_path: Path, f
 
 
 @pytest.mark.parametrize("names_session", [False, True])
-async def test_undo_already_approved_asks_nobody(tmp_path: Path, names_session: bool):
+async def test_undo_already_approved_is_not_asked_about(tmp_path: Path, names_session: bool):
     """R-UNDO-11."""
     protected = tmp_path / ".env"
     protected.write_text("KEY=1\n")
@@ -151,7 +151,7 @@ async def test_undo_already_approved_asks_nobody(tmp_path: Path, names_session: 
         assert (newest.session_id, newest.undoes) == ("", (edit_id,))
 
 
-async def test_undo_confirmed_for_a_session_stands_under_it(tmp_path: Path, file: Path):
+async def test_undo_approved_for_a_session_is_recorded_for_it(tmp_path: Path, file: Path):
     """R-UNDO-11."""
     async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
         edit_id = await applied(editor.client, file, "two", "TWO", "a")
@@ -161,7 +161,7 @@ async def test_undo_confirmed_for_a_session_stands_under_it(tmp_path: Path, file
         assert (await editor.client.history(limit=1))[0].session_id == "b"
 
 
-async def test_a_session_that_fails_in_one_file_is_undone_in_none(editor: EditorClient, file: Path, tmp_path: Path):
+async def test_undo_of_a_session_that_fails_in_one_file_changes_none(editor: EditorClient, file: Path, tmp_path: Path):
     """R-UNDO-2."""
     other = tmp_path / "g.txt"
     other.write_text("alpha\n")
@@ -178,7 +178,7 @@ async def test_a_session_that_fails_in_one_file_is_undone_in_none(editor: Editor
     assert other.read_text() == "ALPHA\n"
 
 
-async def test_an_undo_stands_under_the_session_that_asked(editor: EditorClient, file: Path):
+async def test_undo_is_recorded_for_the_requesting_session(editor: EditorClient, file: Path):
     """R-UNDO-2."""
     edit_id = await applied(editor.client, file, "two", "TWO", "a")
     assert (await undo(editor, edit_id=edit_id, session_id="b"))["status"] == "success"
@@ -202,7 +202,7 @@ async def command(editor: EditorClient, name: str, *arguments: Any) -> Any:
     return await editor.client.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
 
 
-async def test_commands_undo(editor: EditorClient, file: Path):
+async def test_commands_undo_edits(editor: EditorClient, file: Path):
     """R-UNDO-8."""
     provided = editor.client.capabilities["executeCommandProvider"]["commands"]
     assert {"fileops.undoEdit", "fileops.undoSession"} <= set(provided)
@@ -218,7 +218,7 @@ async def test_commands_undo(editor: EditorClient, file: Path):
         assert "fileops" in (await events.next(timeout_s=PATIENCE_S)).params["message"]
 
 
-async def test_commands_that_a_person_runs_ask_nobody(tmp_path: Path, file: Path):
+async def test_commands_run_by_the_user_require_no_approval(tmp_path: Path, file: Path):
     """R-UNDO-8."""
     async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
         edit_id = await applied(editor.client, file, "two", "TWO", "a")
@@ -229,7 +229,7 @@ async def test_commands_that_a_person_runs_ask_nobody(tmp_path: Path, file: Path
         assert file.read_text() == "one\ntwo\nthree\n"
 
 
-async def test_a_command_that_takes_long_reports(editor: EditorClient, file: Path):
+async def test_long_command_reports_progress(editor: EditorClient, file: Path):
     """R-CANCEL-2."""
     edit_id = await applied(editor.client, file, "two", "TWO")
     editor.open(file)
@@ -292,7 +292,7 @@ async def test_several_edits_of_a_session_can_be_undone_at_once(editor: EditorCl
     assert file.read_text() == "one\ntwo\nthree\n"
 
 
-async def test_code_lenses_are_off_unless_wanted(tmp_path: Path, file: Path):
+async def test_code_lenses_are_off_by_default(tmp_path: Path, file: Path):
     async with editor_client(tmp_path) as editor:
         assert "codeLensProvider" not in editor.client.capabilities
     async with editor_client(tmp_path, options={"code_lens": True}) as editor:
@@ -306,7 +306,7 @@ async def test_code_lenses_are_off_unless_wanted(tmp_path: Path, file: Path):
 # --- kept on disk -----------------------------------------------------------------------------------------------
 
 
-async def test_a_persistent_history_survives_a_crash(tmp_path: Path):
+async def test_persistent_history_survives_a_crash(tmp_path: Path):
     """R-UNDO-7."""
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()
@@ -331,7 +331,7 @@ async def test_a_persistent_history_survives_a_crash(tmp_path: Path):
         assert (await client.request("fileops/undo", {"session_id": "default"}))["error"]["code"] == "undo_conflict"
 
 
-async def test_edit_that_another_daemon_has_taken_back_is_not_taken_back_again(tmp_path: Path):
+async def test_edit_undone_by_another_daemon_is_not_undone_again(tmp_path: Path):
     """R-UNDO-3, R-UNDO-7: both know the edit from the history that they share."""
     file, env = tmp_path / "project" / "f.txt", {"XDG_STATE_HOME": str(tmp_path / "state")}
     file.parent.mkdir()
@@ -350,7 +350,7 @@ async def test_edit_that_another_daemon_has_taken_back_is_not_taken_back_again(t
     assert file.read_text() == "x = f(a, b)\n"
 
 
-def test_fifo_among_the_history_holds_nobody_and_is_told(tmp_path: Path):
+def test_fifo_in_the_history_folder_is_reported_and_blocks_nothing(tmp_path: Path):
     """R-UNDO-7."""
     folder = tmp_path / "state" / "fileops-server" / "history"
     folder.mkdir(parents=True)
@@ -364,7 +364,7 @@ def test_fifo_among_the_history_holds_nobody_and_is_told(tmp_path: Path):
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
-async def test_history_that_had_no_room_goes_on_and_says_so(tmp_path: Path):
+async def test_history_on_a_full_disk_continues_and_is_reported(tmp_path: Path):
     """R-UNDO-7."""
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()
@@ -391,7 +391,7 @@ async def test_history_that_had_no_room_goes_on_and_says_so(tmp_path: Path):
     assert file.read_text() == "one\n2\nthree\n"
 
 
-async def test_by_default_nothing_is_kept(tmp_path: Path):
+async def test_history_is_not_persistent_by_default(tmp_path: Path):
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()
     file.write_text("one\n")

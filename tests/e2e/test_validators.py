@@ -29,7 +29,7 @@ def daemon(file: pathlib.Path, sites: str, *names: str, **more: Any) -> Any:
     return FileOpsClient.start(root=file.parent, env={"PYTHONPATH": sites}, initialization_options=options, **more)
 
 
-async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(file: pathlib.Path, sites: str) -> None:
+async def test_installed_and_chosen_validator_refuses_invalid_content(file: pathlib.Path, sites: str) -> None:
     """R-VALID-1, R-VALID-2."""
     before = file.read_bytes()
     async with daemon(file, sites, "json-syntax") as client:
@@ -50,20 +50,20 @@ async def test_an_installed_validator_refuses_what_it_was_chosen_to_refuse(file:
         assert (await client.edit(file.parent / "new.txt", "", "{")).ok
 
 
-async def test_nobody_is_asked_who_was_not_chosen(file: pathlib.Path, sites: str) -> None:
+async def test_validator_that_was_not_chosen_is_not_used(file: pathlib.Path, sites: str) -> None:
     async with daemon(file, sites) as client:
         await client.read(file)
         assert (await client.edit(file, "1", "[")).ok
 
 
-async def test_one_that_is_not_installed_fails_the_start(file: pathlib.Path, sites: str) -> None:
+async def test_missing_validator_fails_the_start(file: pathlib.Path, sites: str) -> None:
     with pytest.raises(ResponseError) as refusal:
         async with daemon(file, sites, "json-syntax", "nothing"):
             pass
     assert (refusal.value.code, refusal.value.data["path"]) == (-32602, "$.initializationOptions.validators[1]")
 
 
-async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, sites: str) -> None:
+async def test_faulty_validator_refuses_and_the_daemon_survives(file: pathlib.Path, sites: str) -> None:
     before = file.read_bytes()
     async with daemon(file, sites, "exiting") as client:
         await client.read(file)
@@ -73,7 +73,7 @@ async def test_a_faulty_one_refuses_and_the_daemon_lives(file: pathlib.Path, sit
         assert (await client.read(file)).ok
 
 
-async def test_what_a_person_made_of_it_is_the_persons(file: pathlib.Path, sites: str) -> None:
+async def test_text_modified_by_the_user_is_not_validated(file: pathlib.Path, sites: str) -> None:
     async def change(question: Question) -> Answer:
         return Answer(outcome="modify", text="{")
 

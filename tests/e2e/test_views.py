@@ -30,7 +30,7 @@ async def test_title_is_relative_to_the_workspace_folder(tmp_path: Path, file: P
         assert (await client.describe("edit", {})).title == "Edit ..."
 
 
-async def test_title_knows_a_folder_that_is_a_symlink(tmp_path: Path, file: Path) -> None:
+async def test_title_is_relative_to_a_folder_that_is_a_symlink(tmp_path: Path, file: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(file.parent)
     async with FileOpsClient.start(root=link) as client:
@@ -39,7 +39,7 @@ async def test_title_knows_a_folder_that_is_a_symlink(tmp_path: Path, file: Path
 
 
 # R-VIEW-2
-async def test_place_of_an_edit_is_told_only_of_a_file_that_was_read(tmp_path: Path, file: Path) -> None:
+async def test_location_of_an_edit_is_returned_for_read_files_only(tmp_path: Path, file: Path) -> None:
     async with FileOpsClient.start(root=tmp_path) as client:
         arguments = {"file_path": str(file), "old_string": "line 12"}
         assert (await client.describe("edit", arguments)).locations == (Location(path=str(file)),)
@@ -67,7 +67,7 @@ async def test_read_is_rendered_collapsed_and_expanded(tmp_path: Path, file: Pat
 
 
 # R-VIEW-4
-async def test_edit_is_rendered_as_rows_of_a_diff(tmp_path: Path, file: Path) -> None:
+async def test_edit_is_rendered_as_diff_rows(tmp_path: Path, file: Path) -> None:
     async with FileOpsClient.start(root=tmp_path) as client:
         await client.read(file)
         arguments: dict[str, Any] = {
@@ -87,7 +87,7 @@ async def test_edit_is_rendered_as_rows_of_a_diff(tmp_path: Path, file: Path) ->
         assert failed.lines[0].text == "The text to replace was not found in the file."
 
 
-async def test_view_of_a_created_file_says_so(tmp_path: Path, file: Path) -> None:
+async def test_view_of_a_created_file_is_marked_as_created(tmp_path: Path, file: Path) -> None:
     async with FileOpsClient.start(root=tmp_path) as client:
         new: dict[str, Any] = {"file_path": str(file.parent / "new.py"), "old_string": "", "new_string": "x = 1\n"}
         preview = await client.render("edit", new, result=await client.edit(**new, dry_run=True))
@@ -108,7 +108,7 @@ async def test_view_of_a_created_file_says_so(tmp_path: Path, file: Path) -> Non
 
 
 # R-VIEW-5
-async def test_arguments_may_be_anything_but_a_result_may_not(tmp_path: Path) -> None:
+async def test_malformed_arguments_are_described_but_a_malformed_result_is_refused(tmp_path: Path) -> None:
     async with FileOpsClient.start(root=tmp_path) as client:
         odd: list[dict[str, Any]] = [
             {"file_path": 3},

@@ -41,7 +41,7 @@ def require_cancel(client: RawClient, msg_id: Any) -> None:
     assert client.answer(msg_id)["error"]["code"] == -32800
 
 
-def test_editor_that_does_not_answer_holds_up_no_edit_of_a_closed_file(tmp_path: Path) -> None:
+def test_unresponsive_editor_delays_no_edit_of_a_closed_file(tmp_path: Path) -> None:
     with raw_client() as client:
         client.initialize(APPLIES)
         documents = [file_in(tmp_path, f"{n}.txt") for n in range(N_REQUESTS)]
@@ -59,7 +59,7 @@ def test_editor_that_does_not_answer_holds_up_no_edit_of_a_closed_file(tmp_path:
         assert client.shut_down() == 0
 
 
-def test_editor_is_heard_however_many_edits_wait_behind_its_answer(tmp_path: Path) -> None:
+def test_editor_is_served_while_many_edits_wait_for_its_answer(tmp_path: Path) -> None:
     """More edits of one document than requests are taken at once."""
     with raw_client() as client:
         client.initialize(APPLIES)
@@ -77,7 +77,7 @@ def test_editor_is_heard_however_many_edits_wait_behind_its_answer(tmp_path: Pat
         assert client.shut_down() == 0
 
 
-def test_host_that_hangs_holds_up_no_edit_of_a_local_file(sshd: Sshd, tmp_path: Path) -> None:
+def test_hung_host_delays_no_edit_of_a_local_file(sshd: Sshd, tmp_path: Path) -> None:
     """R-MOUNT-7"""
     (tmp_path / "far").mkdir()
     for n in range(N_REQUESTS):
@@ -102,7 +102,7 @@ def test_host_that_hangs_holds_up_no_edit_of_a_local_file(sshd: Sshd, tmp_path: 
         assert client.shut_down() == 0
 
 
-def test_folder_of_a_host_that_hangs_is_opened_without_holding_up_a_local_file(sshd: Sshd, tmp_path: Path) -> None:
+def test_opening_a_folder_of_a_hung_host_delays_no_local_edit(sshd: Sshd, tmp_path: Path) -> None:
     """R-INIT-3, R-MOUNT-7. Until the host has answered, the folder contains nothing; what comes after it sees it."""
     (tmp_path / "far" / "real").mkdir(parents=True)
     (tmp_path / "far" / "sub").symlink_to("real")

@@ -32,7 +32,7 @@ def suite(request: pytest.FixtureRequest) -> list[Record]:
     return [RECORDS[test.nodeid] for test in tests]
 
 
-def test_pytest_lsp_suite_exercises_every_message_and_error_code_as_the_schema_says(
+def test_pytest_lsp_suite_covers_every_message_and_code_of_the_schema(
     suite: list[Record],
 ) -> None:
     """R-SCHEMA-1"""

@@ -43,7 +43,7 @@ def refuse(client: RawClient, question: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [refuse_as_cancelled, refuse])
-def test_a_cancelled_edit_is_withdrawn_from_the_editor(file: Path, answer: Callable[[RawClient, Any], None]) -> None:
+def test_cancelled_edit_is_withdrawn_from_the_editor(file: Path, answer: Callable[[RawClient, Any], None]) -> None:
     """R-CANCEL-1."""
     with raw_client() as client:
         editing, question = asked(client, file)
@@ -55,7 +55,7 @@ def test_a_cancelled_edit_is_withdrawn_from_the_editor(file: Path, answer: Calla
         assert file.read_text() == "one\ntwo\n"
 
 
-def test_an_edit_that_the_editor_has_made_all_the_same_is_a_success(file: Path) -> None:
+def test_withdrawn_edit_that_the_editor_applied_is_a_success(file: Path) -> None:
     """R-CANCEL-1."""
     with raw_client() as client:
         editing, question = asked(client, file)
@@ -66,7 +66,7 @@ def test_an_edit_that_the_editor_has_made_all_the_same_is_a_success(file: Path) 
         assert client.answer(editing)["result"]["status"] == "success"
 
 
-def test_a_withdrawn_edit_of_which_the_editor_says_nothing_leaves_a_text_that_is_not_known(file: Path) -> None:
+def test_withdrawn_edit_without_an_answer_makes_the_text_unknown(file: Path) -> None:
     """R-DOC-13."""
     with raw_client() as client:
         editing, _question = asked(client, file)
@@ -79,7 +79,7 @@ def test_a_withdrawn_edit_of_which_the_editor_says_nothing_leaves_a_text_that_is
         assert "2" in client.read(file)["output"]
 
 
-def test_a_shutdown_withdraws_an_edit_that_waits_for_the_editor(file: Path) -> None:
+def test_shutdown_withdraws_an_edit_that_waits_for_the_editor(file: Path) -> None:
     with raw_client() as client:
         editing, question = asked(client, file)
         shutdown = client.request("shutdown")
@@ -92,7 +92,7 @@ def test_a_shutdown_withdraws_an_edit_that_waits_for_the_editor(file: Path) -> N
     assert file.read_text() == "one\ntwo\n"
 
 
-def test_an_edit_that_is_cancelled_again_and_again_is_withdrawn_once(file: Path) -> None:
+def test_edit_cancelled_repeatedly_is_withdrawn_once(file: Path) -> None:
     with raw_client() as client:
         editing, question = asked(client, file)
         for _ in range(3):

@@ -31,7 +31,7 @@ def write(client: RawClient, path: Path, content: str, **more: object) -> Any:
 
 
 # R-READ-3, R-WRITE-1, R-WRITE-2
-def test_write_of_what_was_read_keeps_bom_and_line_ends(client: RawClient, file: Path) -> None:
+def test_write_after_a_read_keeps_bom_and_line_endings(client: RawClient, file: Path) -> None:
     read = client.read(file, raw=True)
     assert (read["output"], read["details"]["text"]) == ("", "one\r\ntwo\r\nthree\r\n")
     preview = write(client, file, "one\n2\nthree\n", dry_run=True)
@@ -48,7 +48,7 @@ def test_write_of_what_was_read_keeps_bom_and_line_ends(client: RawClient, file:
 
 
 # R-WRITE-1
-def test_write_over_a_change_since_the_read_is_refused(client: RawClient, file: Path) -> None:
+def test_write_after_a_change_since_the_read_is_refused(client: RawClient, file: Path) -> None:
     client.read(file, raw=True)
     file.write_bytes(b"of another program\n")
     result = write(client, file, "mine\n")
@@ -86,7 +86,7 @@ WAYS_TO_READ: list[tuple[list[Read], str | None]] = [
     ("reads", "sentence"),
     WAYS_TO_READ,
 )
-def test_write_needs_the_whole_file_to_have_been_read(
+def test_write_without_a_read_of_the_whole_file_is_refused(
     client: RawClient, file: Path, reads: list[Read], sentence: str | None
 ) -> None:
     before = file.read_bytes()
@@ -111,7 +111,9 @@ def test_write_after_a_read_with_a_cut_line_is_refused(client: RawClient, tmp_pa
 
 
 # R-WRITE-3
-def test_session_that_created_or_edited_a_whole_file_may_write_it(client: RawClient, tmp_path: Path) -> None:
+def test_write_by_the_session_that_created_or_edited_the_whole_file_is_accepted(
+    client: RawClient, tmp_path: Path
+) -> None:
     path = tmp_path / "new" / "b.txt"
     assert write(client, path, "a\r\nb")["output"] == f"File created successfully at: {path}"
     assert path.read_bytes() == b"a\r\nb"
@@ -123,7 +125,7 @@ def test_session_that_created_or_edited_a_whole_file_may_write_it(client: RawCli
 
 
 # R-READ-3
-def test_raw_read_is_bounded_by_the_size_of_a_file_and_not_by_lines(client: RawClient, tmp_path: Path) -> None:
+def test_raw_read_is_limited_by_file_size_and_not_by_lines(client: RawClient, tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     text = ("x" * 99 + "\n") * 2500
     path.write_text(text)
@@ -177,7 +179,7 @@ def test_python_client_writes_what_it_read(tmp_path: Path, file: Path) -> None:
     assert file.read_bytes() == b"\xef\xbb\xbfone\r\n2\r\nthree\r\n"
 
 
-def test_mcp_tool_write_is_listed_on_request_and_never_clobbers(tmp_path: Path, file: Path) -> None:
+def test_mcp_tool_write_is_listed_on_request_and_refuses_to_clobber(tmp_path: Path, file: Path) -> None:
     with mcp_client(tmp_path, "--tools", "+undo,+write") as client:
         client.begin()
         tools = client.call("tools/list", {})["result"]["tools"]

@@ -79,7 +79,9 @@ def script(project: Path) -> list[Call | Say]:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("program", AGENTS)
-def test_agent_edits_what_its_reviewer_accepts(program: str, project: Path, environment: dict[str, str]) -> None:
+def test_agent_makes_the_edits_that_its_reviewer_accepts(
+    program: str, project: Path, environment: dict[str, str]
+) -> None:
     with serving(ScriptedModel(script(project))) as model:
         given = {name: value.format(port=model.port) for name, value in AGENTS[program].items()}
         done = subprocess.run(
@@ -137,7 +139,7 @@ def run_node(project: Path, environment: dict[str, str], *arguments: str) -> "su
     )  # fmt: skip
 
 
-def test_node_client_edits_and_hears_of_it(project: Path, environment: dict[str, str]) -> None:
+def test_node_client_edits_and_is_notified(project: Path, environment: dict[str, str]) -> None:
     path = project / "ä.txt"
     path.write_text("one\nzwölf\n")
     done = run_node(project, environment, "ä.txt", "zwölf", "12")

@@ -68,7 +68,7 @@ async def running(folder: Path, environment: dict[str, str], *arguments: str) ->
         await process.wait()
 
 
-def test_page_prints_three_tutorial_programs() -> None:
+def test_page_contains_the_three_tutorial_programs() -> None:
     assert set(tutorial_programs()) == {"model.py", "agent.py", "reviewer.py"}
 
 

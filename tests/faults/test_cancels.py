@@ -47,7 +47,7 @@ def spots_of(scene: Scene) -> Generator[Spot]:
 
 
 @pytest.mark.parametrize("name", ["edit-swap", "multi-in-place", "create", "multi-create-with-folders"])
-def test_a_cancel_at_any_call_is_either_in_time_or_overtaken(shim: Shim, folder: str, name: str) -> None:
+def test_cancel_at_any_call_is_in_time_or_too_late(shim: Shim, folder: str, name: str) -> None:
     scene = SCENES[name]
     done: list[bool] = []
     if scene.creates:
@@ -99,9 +99,7 @@ def things_in(folder: str) -> list[str]:
     ],
     ids=str,
 )
-def test_cancelled_edit_is_answered_when_all_that_it_made_is_gone(
-    shim: Shim, folder: str, name: str, spot: Spot
-) -> None:
+def test_cancelled_edit_is_answered_after_its_cleanup(shim: Shim, folder: str, name: str, spot: Spot) -> None:
     """R-CANCEL-1."""
     scene = SCENES[name]
     with daemon(folder, env=shim.environment) as client:
@@ -123,9 +121,7 @@ def test_cancelled_edit_is_answered_when_all_that_it_made_is_gone(
         shim.disarm()
 
 
-def test_cancel_of_an_edit_on_a_disk_that_hangs_is_answered_and_cleared_up_when_it_is_back(
-    shim: Shim, folder: str
-) -> None:
+def test_cancel_of_an_edit_on_a_hung_disk_is_answered_and_cleaned_up_later(shim: Shim, folder: str) -> None:
     """R-CANCEL-1."""
     scene = SCENES["multi-create-with-folders"]
     with daemon(folder, env=shim.environment) as client:
@@ -142,7 +138,7 @@ def test_cancel_of_an_edit_on_a_disk_that_hangs_is_answered_and_cleared_up_when_
         assert client.result(scene.method, scene.params(folder))["status"] == "success"
 
 
-def test_call_that_is_held_goes_on_when_the_shim_is_armed_anew(shim: Shim, folder: str) -> None:
+def test_held_call_continues_when_the_shim_is_armed_again(shim: Shim, folder: str) -> None:
     """Else a thread of the round before holds its locks for ever, and the next edit waits for them."""
     scene = SCENES["edit-swap"]
     with daemon(folder, env=shim.environment) as client:
@@ -155,7 +151,7 @@ def test_call_that_is_held_goes_on_when_the_shim_is_armed_anew(shim: Shim, folde
         assert client.answer(msg_id)["result"]["status"] == "success"
 
 
-def test_a_cancelled_edit_that_is_asked_again_is_done(shim: Shim, folder: str) -> None:
+def test_cancelled_edit_can_be_repeated(shim: Shim, folder: str) -> None:
     """What the session had seen still counts: nobody has to read again because of a cancel."""
     scene = SCENES["edit-swap"]
     with daemon(folder, env=shim.environment) as client:

@@ -130,7 +130,7 @@ def requests_for(path: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE_NAMES, *IMPOSSIBLE_NAMES])
-def test_no_name_leads_out(world: ConfinementWorld, name: str) -> None:
+def test_no_name_leads_outside_the_roots(world: ConfinementWorld, name: str) -> None:
     pattern = OUTSIDE_NAMES.get(name) or IMPOSSIBLE_NAMES.get(name, "")
     path = named(pattern, world)
     for method, params in requests_for(path):
@@ -145,7 +145,7 @@ def test_no_name_leads_out(world: ConfinementWorld, name: str) -> None:
     assert world.ask("fileops/read", {"file_path": f"{world.inside}/file.txt"})["status"] == "success"
 
 
-def test_what_exists_outside_is_not_told(world: ConfinementWorld) -> None:
+def test_files_outside_are_not_disclosed(world: ConfinementWorld) -> None:
     """The same words for a file, a folder, nothing at all and what may not be entered."""
     answers: set[str] = set()
     for place in ("out/secret.txt", "out", "out/nothing", "out/nothing/at/all", "out/secret.txt/below"):
@@ -172,7 +172,7 @@ def codes_of(world: ConfinementWorld, path: str, n_rounds: int = N_ROUNDS) -> se
     return codes
 
 
-def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: ConfinementWorld) -> None:
+def test_repeatedly_swapped_link_never_leads_outside(world: ConfinementWorld) -> None:
     inner = f"{world.inside}/inner"
     os.mkdir(inner)
     Path(f"{inner}/secret.txt").write_text(INSIDE)
@@ -189,7 +189,7 @@ def test_a_link_that_is_swapped_all_the_time_never_leads_out(world: ConfinementW
     assert "fileops/read: outside_roots" in codes
 
 
-def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: ConfinementWorld) -> None:
+def test_folder_exchanged_with_a_link_never_leads_outside(world: ConfinementWorld) -> None:
     """Renamed away during the call, with a link to the outside put in its place in the same step."""
     door, link = f"{world.inside}/door", f"{world.inside}/link"
     os.mkdir(door)
@@ -202,7 +202,7 @@ def test_a_folder_that_changes_places_with_a_link_never_leads_out(world: Confine
     assert "fileops/read: ok" in codes
 
 
-def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: ConfinementWorld) -> None:
+def test_file_exchanged_with_a_link_is_never_written_through(world: ConfinementWorld) -> None:
     door, link = f"{world.inside}/door.txt", f"{world.inside}/link.txt"
     Path(door).write_text(INSIDE)
     os.symlink(f"{world.outside}/secret.txt", link)
@@ -212,7 +212,7 @@ def test_a_file_that_changes_places_with_a_link_is_never_written_through(world: 
     world.require_untouched()
 
 
-def test_a_workspace_folder_that_is_renamed_is_followed_by_nobody(world: ConfinementWorld, tmp_path: Path) -> None:
+def test_renamed_workspace_folder_is_not_followed(world: ConfinementWorld, tmp_path: Path) -> None:
     """A link of its name leads to the outside now: the name was decided on at the start."""
     os.rename(world.inside, tmp_path / "moved")
     os.symlink(world.outside, world.inside)
@@ -232,7 +232,7 @@ def folders_change(client: RawClient, *, added: Sequence[str] = (), removed: Seq
 
 # R-INIT-3
 @pytest.mark.parametrize("confine", ["edits", "all"])
-def test_closing_the_last_folder_leaves_everything_outside(folder: str, tmp_path: Path, confine: str) -> None:
+def test_closing_the_last_folder_makes_every_path_outside(folder: str, tmp_path: Path, confine: str) -> None:
     """An editor that takes a folder out and puts it in again must not open a window in between."""
     inside, outside = f"{folder}/file.txt", str(tmp_path / "secret.txt")
     for path in (inside, outside):
@@ -253,7 +253,7 @@ def test_closing_the_last_folder_leaves_everything_outside(folder: str, tmp_path
 
 
 # R-INIT-3
-def test_closing_the_last_folder_leaves_the_roots(folder: str, tmp_path: Path) -> None:
+def test_closing_the_last_folder_keeps_the_roots(folder: str, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     with daemon(folder, roots=[str(root)]) as client:
@@ -264,7 +264,7 @@ def test_closing_the_last_folder_leaves_the_roots(folder: str, tmp_path: Path) -
 
 
 # R-INIT-3
-def test_a_folder_added_to_an_unconfined_connection_confines_it_for_good(folder: str, tmp_path: Path) -> None:
+def test_folder_added_to_an_unconfined_connection_confines_it(folder: str, tmp_path: Path) -> None:
     create = {"old_string": "", "new_string": "x"}
     with daemon() as client:
         assert client.result("fileops/edit", {"file_path": f"{tmp_path}/a", **create})["status"] == "success"
@@ -275,7 +275,7 @@ def test_a_folder_added_to_an_unconfined_connection_confines_it_for_good(folder:
 
 
 # R-INIT-3
-def test_another_folder_that_is_opened_does_not_look_again_where_the_first_leads(folder: str, tmp_path: Path) -> None:
+def test_adding_a_folder_does_not_resolve_the_first_one_again(folder: str, tmp_path: Path) -> None:
     outside, other = tmp_path / "out", tmp_path / "other"
     for place in (outside, other):
         place.mkdir()
@@ -288,13 +288,13 @@ def test_another_folder_that_is_opened_does_not_look_again_where_the_first_leads
     assert os.listdir(outside) == []
 
 
-def test_a_hard_link_inside_is_inside(world: ConfinementWorld) -> None:
+def test_hard_link_inside_is_inside(world: ConfinementWorld) -> None:
     """Documented: it is that file's own name, and no filesystem knows of another truth."""
     os.link(f"{world.outside}/secret.txt", f"{world.inside}/hard")
     assert SECRET in world.ask("fileops/read", {"file_path": f"{world.inside}/hard"})["output"]
 
 
-def test_reads_outside_are_allowed_where_only_edits_are_confined(folder: str, tmp_path: Path) -> None:
+def test_reads_outside_are_allowed_if_only_edits_are_confined(folder: str, tmp_path: Path) -> None:
     outside = tmp_path / "file"
     outside.write_text("text\n")
     with daemon(folder, confine="edits") as client:
@@ -312,7 +312,7 @@ def test_reads_outside_are_allowed_where_only_edits_are_confined(folder: str, tm
         ".GIT/config", ".Env", "sub/../.git/config", "link-to-git/config",
     ],
 )  # fmt: skip
-def test_a_protected_path_is_asked_for_by_any_name(folder: str, name: str) -> None:
+def test_protected_path_requires_approval_under_any_name(folder: str, name: str) -> None:
     os.makedirs(f"{folder}/.git")
     os.symlink(".git", f"{folder}/link-to-git")
     os.mkdir(f"{folder}/sub")
@@ -330,7 +330,7 @@ def test_a_protected_path_is_asked_for_by_any_name(folder: str, name: str) -> No
     assert not os.path.exists(path)
 
 
-def test_a_protected_file_is_asked_for_by_another_of_its_hard_links(folder: str, tmp_path: Path) -> None:
+def test_protected_file_requires_approval_through_another_hard_link(folder: str, tmp_path: Path) -> None:
     """Wherever the protected name is; an undo asks as well."""
     for protected, name in ((f"{folder}/.env", "inside"), (f"{tmp_path}/.bashrc", "outside")):
         Path(protected).write_text("old\n")

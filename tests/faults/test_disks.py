@@ -84,7 +84,7 @@ def ask(place: Disk, scene: Scene) -> Any:
 
 @pytest.mark.parametrize("kind", DISKS)
 @pytest.mark.parametrize("name", list(SCENES))
-def test_a_full_disk_keeps_the_old_file_and_takes_the_edit_when_there_is_room(
+def test_full_disk_keeps_the_old_file_and_accepts_the_edit_once_it_has_space(
     tmp_path: Path, kind: str, name: str
 ) -> None:
     scene = SCENES[name]
@@ -106,7 +106,7 @@ def test_a_full_disk_keeps_the_old_file_and_takes_the_edit_when_there_is_room(
 
 @pytest.mark.parametrize("kind", DISKS)
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_read_only_disk_is_told_and_left_alone(tmp_path: Path, kind: str, linked: Any) -> None:
+def test_read_only_disk_is_reported_and_left_unchanged(tmp_path: Path, kind: str, linked: Any) -> None:
     link = "ln file.txt twin" if linked else "true"
     with disk(kind, tmp_path, prepare=f"printf '%s\\n' one two > file.txt; {link}", options="ro") as place:
         path = f"{place.folder}/file.txt"
@@ -123,7 +123,7 @@ def test_a_read_only_disk_is_told_and_left_alone(tmp_path: Path, kind: str, link
         assert sorted(os.listdir(place.here)) == (["file.txt", "twin"] if linked else ["file.txt"])
 
 
-def test_a_disk_without_any_file_left_to_make_says_so(tmp_path: Path) -> None:
+def test_disk_without_free_inodes_is_reported(tmp_path: Path) -> None:
     with disk("tmpfs", tmp_path, prepare="mount -o remount,nr_inodes=2 .") as place:
         scene = SCENES["edit-swap"]
         Path(scene.path(place.here)).write_bytes(OLD)

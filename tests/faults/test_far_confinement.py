@@ -148,7 +148,7 @@ def _runs_to_the_end(work: Reads, place: Place) -> bool:
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: type(work).__name__)
-def test_a_folder_that_becomes_a_link_between_two_requests_leads_nowhere(place: Place, work: Reads) -> None:
+def test_remote_folder_replaced_by_a_link_between_requests_is_not_followed(place: Place, work: Reads) -> None:
     """For good, or for one request or a few."""
     place.prepare()
     assert _runs_to_the_end(work, place)
@@ -165,7 +165,7 @@ def test_a_folder_that_becomes_a_link_between_two_requests_leads_nowhere(place: 
 
 
 @pytest.mark.parametrize("work", [Reads(), Streams()], ids=lambda work: type(work).__name__)
-def test_another_file_of_the_same_size_and_time_is_told_by_its_mode(place: Place, work: Reads) -> None:
+def test_another_file_of_the_same_size_and_time_is_recognized_by_its_mode(place: Place, work: Reads) -> None:
     place.prepare()
     assert _runs_to_the_end(work, place)
     opening = place.requests().index("open") + 1
@@ -179,7 +179,7 @@ def test_another_file_of_the_same_size_and_time_is_told_by_its_mode(place: Place
         work.run(place.fs)
 
 
-def test_a_folder_that_changes_places_with_a_link_all_the_time_leads_nowhere(sshd: Sshd, tmp_path: Path) -> None:
+def test_remote_folder_repeatedly_exchanged_with_a_link_is_not_followed(sshd: Sshd, tmp_path: Path) -> None:
     base, outside = tmp_path / "base", tmp_path / "outside"
     door, link = base / "door", base / "link"
     for folder, content in ((door, INSIDE), (outside, SECRET)):

@@ -153,7 +153,7 @@ Client = Callable[[Place, Mount], contextlib.AbstractContextManager[RawClient]]
 
 
 @pytest.mark.parametrize("kind", [_agent, _editor, _host], ids=["agent", "editor", "MCP host"])
-def test_folder_that_is_opened_on_a_hung_mount_delays_no_other_client(
+def test_opening_a_folder_on_a_hung_mount_delays_no_other_client(
     here: Place, file: Path, mount: Mount, kind: Client
 ) -> None:
     with local_client(here, file) as local:
@@ -166,7 +166,7 @@ def test_folder_that_is_opened_on_a_hung_mount_delays_no_other_client(
             assert "result" in far.answer("far")
 
 
-def test_tracked_files_on_a_mount_that_hangs_delay_no_notices_of_others(here: Place, file: Path, mount: Mount) -> None:
+def test_tracked_files_on_a_hung_mount_delay_no_other_notices(here: Place, file: Path, mount: Mount) -> None:
     with attached(here, "attach", "--host", "far") as far, local_client(here, file) as local:
         far.initialize(rootUri=mount.folder.as_uri())
         assert far.read(mount.file)["status"] == "success"

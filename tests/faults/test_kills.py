@@ -81,7 +81,7 @@ def surest(scene: Scene) -> list[tuple[Action, Spot]]:
 
 
 @pytest.mark.parametrize("name", list(SCENES))
-def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
+def test_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
     shim: Shim, folder: str, name: str, record_property: Callable[[str, object], None]
 ) -> None:
     scene, n_killed = SCENES[name], 0
@@ -102,7 +102,7 @@ def test_a_daemon_killed_at_any_call_leaves_the_old_file_or_the_new_one(
 
 
 @pytest.mark.parametrize("name", ["multi-in-place", "edit-in-place"] if IS_COMPLETE else ["multi-in-place"])
-def test_a_start_that_is_killed_while_it_puts_back_is_made_good_by_the_next(shim: Shim, folder: str, name: str) -> None:
+def test_recovery_that_is_killed_is_completed_by_the_next_start(shim: Shim, folder: str, name: str) -> None:
     scene = SCENES[name]
     at = 0
     while True:
@@ -130,7 +130,7 @@ def test_a_start_that_is_killed_while_it_puts_back_is_made_good_by_the_next(shim
     assert at > 1
 
 
-def test_a_file_in_a_folder_that_takes_no_journal_comes_back_too(shim: Shim, folder: str, tmp_path: Path) -> None:
+def test_file_in_a_folder_that_cannot_hold_a_journal_is_recovered(shim: Shim, folder: str, tmp_path: Path) -> None:
     """Its journal lies in the state folder, which every start looks at."""
     if os.geteuid() != 0 or shutil.which("chattr") is None:
         pytest.skip("only root may make a folder append-only")

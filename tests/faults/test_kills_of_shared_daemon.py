@@ -228,7 +228,7 @@ KILLS = {
 
 
 @pytest.mark.parametrize("moment", list(KILLS))
-def test_shared_daemon_killed_in_a_commit_leaves_a_whole_file_and_its_agent_goes_on(
+def test_shared_daemon_killed_in_a_commit_leaves_a_whole_file_and_a_live_agent(
     shim: Shim, folder: str, here: Place, moment: str
 ) -> None:
     scene, (action, spot) = SCENES["edit-swap"], KILLS[moment]

@@ -23,7 +23,7 @@ def calls_of(shim: Shim, folder: str, n_edits: int) -> list[str]:
     ]
 
 
-def test_many_edits_read_and_write_as_often_as_one(shim: Shim, folder: str) -> None:
+def test_multi_edit_reads_and_writes_as_often_as_one_edit(shim: Shim, folder: str) -> None:
     one, many = calls_of(shim, folder, 1), calls_of(shim, folder, 9)
     assert one == many
     assert sum(name.startswith("rename") for name in many) == 1

@@ -16,7 +16,7 @@ def test_nothing_is_lost_or_torn_in_a_race(outside: Outside) -> None:
     assert (report.n_outside > 0) is (outside != "none")
 
 
-def test_forty_edits_of_one_file_at_once_all_apply(folder: str) -> None:
+def test_forty_parallel_edits_of_one_file_all_apply(folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_text("".join(f"line {i:02d}\n" for i in range(40)))
     with daemon(folder) as client:

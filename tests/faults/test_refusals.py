@@ -83,7 +83,7 @@ def judge(answer: object, scene: Scene, folder: str, number: int, where: str) ->
 
 @pytest.mark.parametrize("number", list(CODES), ids=errno.errorcode.get)
 @pytest.mark.parametrize("name", list(SCENES))
-def test_a_call_that_fails_leaves_the_old_file_and_says_what_to_do(
+def test_failing_call_leaves_the_old_file_and_names_a_remedy(
     shim: Shim, folder: str, name: str, number: int, record_property: Callable[[str, object], None]
 ) -> None:
     with daemon(folder, env=shim.environment) as client:
@@ -94,7 +94,7 @@ def test_a_call_that_fails_leaves_the_old_file_and_says_what_to_do(
 
 
 @pytest.mark.parametrize("name", ["edit-swap", "edit-in-place", "create"])
-def test_a_disk_that_fails_from_some_call_on_is_made_good_when_it_is_back(shim: Shim, folder: str, name: str) -> None:
+def test_edit_on_a_failed_disk_is_recovered_when_the_disk_is_back(shim: Shim, folder: str, name: str) -> None:
     """Then nothing can be taken back either: the next use does it."""
     scene = SCENES[name]
     before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
@@ -114,7 +114,7 @@ def test_a_disk_that_fails_from_some_call_on_is_made_good_when_it_is_back(shim: 
     assert len(hit) > 2
 
 
-def test_a_folder_that_is_removed_meanwhile_is_no_lost_edit(shim: Shim, folder: str) -> None:
+def test_removal_of_the_folder_during_an_edit_loses_no_edit(shim: Shim, folder: str) -> None:
     scene = SCENES["edit-swap"]
     before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
     met: list[Spot] = []

@@ -8,7 +8,7 @@ MAX_GROWTH_MB = 16.0  # caches are still filling up in so short a time
 
 
 @pytest.mark.timeout(300)
-def test_short_day_of_the_daemon_is_flat() -> None:
+def test_memory_and_descriptors_stay_flat_over_many_requests() -> None:
     phases = run(n_requests=1500, n_changes=400, n_sessions=150, say=lambda _line: None)
     assert [phase.faults(MAX_GROWTH_MB) for phase in phases] == [[], [], []]
 
@@ -21,5 +21,5 @@ def samples(**growing: float) -> list[Sample]:
 @pytest.mark.parametrize(
     ("growing", "n_faults"), [({}, 0), ({"resident_mb": 1}, 1), ({"n_descriptors": 1}, 1), ({"n_threads": 1}, 1)]
 )
-def test_what_grows_is_told(growing: dict[str, float], n_faults: int) -> None:
+def test_growth_is_reported(growing: dict[str, float], n_faults: int) -> None:
     assert len(Phase("x", samples(**growing)).faults()) == n_faults

@@ -34,7 +34,7 @@ def mounted(sshd: Sshd, tmp_path: Path) -> Generator[Path]:
             subprocess.run(["fusermount3", "-u", "-z", str(near)], check=True, capture_output=True)
 
 
-def test_a_file_that_was_created_is_edited_without_another_read(mounted: Path) -> None:
+def test_file_that_was_created_is_edited_without_another_read(mounted: Path) -> None:
     """A link gets an inode of its own there, so the new file is not the one that was written."""
     path = mounted / "new"
     with daemon(str(mounted)) as client:
@@ -45,7 +45,7 @@ def test_a_file_that_was_created_is_edited_without_another_read(mounted: Path) -
     assert os.listdir(mounted.parent / "far") == ["new"]
 
 
-def test_a_foreign_write_after_the_creation_is_noticed(mounted: Path) -> None:
+def test_external_write_after_the_creation_is_noticed(mounted: Path) -> None:
     path = mounted / "new"
     with daemon(str(mounted)) as client:
         assert client.result("fileops/edit", edit_of(path, "", "one\n"))["error"] is None
@@ -54,7 +54,7 @@ def test_a_foreign_write_after_the_creation_is_noticed(mounted: Path) -> None:
     assert path.read_text() == "two\n"
 
 
-def test_hard_links_that_are_not_told_of_are_named_as_the_reason(mounted: Path) -> None:
+def test_unreported_hard_links_are_named_as_the_reason(mounted: Path) -> None:
     far = mounted.parent / "far"
     (far / "f").write_text("one\n")
     os.link(far / "f", far / "twin")

@@ -19,7 +19,7 @@ def wait_for(folder: str, names: list[str]) -> None:
         time.sleep(0.005)
 
 
-def test_left_overs_in_workspace_folders_and_roots_go_at_the_start(folder: str, tmp_path: Path) -> None:
+def test_temp_files_in_workspace_folders_and_roots_are_removed_at_the_start(folder: str, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     for place in (folder, root):
@@ -29,7 +29,7 @@ def test_left_overs_in_workspace_folders_and_roots_go_at_the_start(folder: str, 
         wait_for(str(root), [])
 
 
-def test_a_torn_file_in_a_workspace_folder_is_whole_again_at_the_start(shim: Shim, folder: str) -> None:
+def test_torn_file_in_a_workspace_folder_is_recovered_at_the_start(shim: Shim, folder: str) -> None:
     scene = SCENES["edit-in-place"]
     scene.prepare(folder)
     with daemon(folder, env=shim.environment) as client:
@@ -43,12 +43,12 @@ def test_a_torn_file_in_a_workspace_folder_is_whole_again_at_the_start(shim: Shi
     assert scene.fault(folder, may_be_new=False) is None
 
 
-def test_folders_that_are_none_do_no_harm(folder: str) -> None:
+def test_invalid_folders_are_ignored(folder: str) -> None:
     with daemon(folder, f"{folder}/missing", roots=["/proc/self/root", "/dev/null", folder + "/../work"]) as client:
         assert client.result("fileops/tracked", {}) == {"files": []}
 
 
-def test_two_daemons_starting_at_once_do_not_hinder_each_other(folder: str) -> None:
+def test_two_daemons_starting_at_once_do_not_disturb_each_other(folder: str) -> None:
     """The temporary file of one that lives is none of the other's business."""
     with subprocess.Popen(["sleep", "60"]) as living:
         start = Path(f"/proc/{living.pid}/stat").read_text().rpartition(")")[2].split()[19]

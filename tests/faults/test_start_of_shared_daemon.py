@@ -43,7 +43,7 @@ MAX_STEPS = 200
 STEP = 1 if IS_COMPLETE else 6
 
 
-def test_starter_killed_at_any_step_hinders_no_other(here: Place) -> None:
+def test_starter_killed_at_any_step_blocks_no_other(here: Place) -> None:
     n_killed = 0
     for n in range(1, MAX_STEPS, STEP):
         starter = subprocess.Popen([sys.executable, "-c", STARTER, str(n)], env=here.process_env)

@@ -108,7 +108,9 @@ def check_that_changes_are_seen(client: RawClient, paths: list[Path]) -> None:
 # R-WATCH-1, R-WATCH-2
 @needs_namespaces
 @pytest.mark.parametrize(("limit", "value"), [(WATCHES, 2), (WATCHES, 0), (INSTANCES, 0)])
-def test_exhausted_limit_is_told_once_and_the_sweep_does_the_work(tmp_path: Path, limit: str, value: int) -> None:
+def test_exhausted_watch_limit_is_reported_once_and_the_sweep_takes_over(
+    tmp_path: Path, limit: str, value: int
+) -> None:
     paths = folders_with_a_file(tmp_path, 4)
     with daemon(limited(limit, value)) as client:
         for path in paths:
@@ -122,7 +124,7 @@ def test_exhausted_limit_is_told_once_and_the_sweep_does_the_work(tmp_path: Path
 
 
 # R-WATCH-2
-def test_overflowing_queue_is_told_and_caught_up_with(tmp_path: Path) -> None:
+def test_overflowing_queue_is_reported_and_caught_up_with(tmp_path: Path) -> None:
     with open("/proc/sys/fs/inotify/max_queued_events", encoding="ascii") as file:
         n_queued = int(file.read())
     (path,) = folders_with_a_file(tmp_path, 1)
@@ -155,7 +157,7 @@ def write_inside(client: RawClient, path: Path, text: str) -> None:
 
 @needs_namespaces
 @pytest.mark.parametrize("text", ["one\n", "other\n"])
-def test_filesystem_mounted_over_a_folder_brings_other_files(tmp_path: Path, text: str) -> None:
+def test_filesystem_mounted_over_a_folder_makes_its_files_stale(tmp_path: Path, text: str) -> None:
     (path,) = folders_with_a_file(tmp_path, 1)
     with daemon(["unshare", "-Urm", *DAEMON]) as client:
         read(client, path)
@@ -175,7 +177,7 @@ def test_filesystem_mounted_over_a_folder_brings_other_files(tmp_path: Path, tex
 
 
 @needs_namespaces
-def test_unmounted_filesystem_takes_its_files_along(tmp_path: Path) -> None:
+def test_unmounting_makes_the_files_stale(tmp_path: Path) -> None:
     folder = tmp_path / "disk"
     folder.mkdir()
     path = folder / "f"
@@ -204,7 +206,7 @@ def test_filesystem_that_becomes_read_only_refuses_edits_and_serves_again(tmp_pa
 
 
 @needs_namespaces
-def test_folder_that_may_not_be_looked_into_is_no_change_and_no_end_of_watching(tmp_path: Path) -> None:
+def test_inaccessible_folder_is_no_change_and_stays_watched(tmp_path: Path) -> None:
     paths = folders_with_a_file(tmp_path, 2)
     with daemon(["unshare", "-U", "--map-user=1000", *DAEMON]) as client:  # without root's rights to look everywhere
         for path in paths:
@@ -225,7 +227,7 @@ FAR_TIMES_NS = [-1, 0, 1, 2**31 * 10**9, 4_000_000_000 * 10**9 + 7, 10**9]
 
 
 @pytest.mark.parametrize("mtime_ns", FAR_TIMES_NS)
-def test_times_of_a_broken_clock_hide_no_change(tmp_path: Path, mtime_ns: int) -> None:
+def test_timestamps_of_a_broken_clock_hide_no_change(tmp_path: Path, mtime_ns: int) -> None:
     """Same size and the very same modification time, in the past, in the future and before the epoch."""
     path = tmp_path / "f"
     path.write_text("one\n", encoding="utf-8")
@@ -256,7 +258,7 @@ def store(path: Path, data: bytes) -> None:
 
 # R-WATCH-1
 @pytest.mark.parametrize("write", [rewrite, store])
-def test_change_right_behind_a_read_is_never_edited_over(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
+def test_change_right_after_a_read_is_never_overwritten(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
     """In the same tick of the clock, with the same size: again and again, so that some share the stamp."""
     path = tmp_path / "f"
     with daemon() as client:
@@ -269,7 +271,7 @@ def test_change_right_behind_a_read_is_never_edited_over(tmp_path: Path, write: 
             stale(client, path)
 
 
-def test_stores_that_move_no_time_are_never_edited_over(tmp_path: Path) -> None:
+def test_stores_that_do_not_change_the_mtime_are_never_overwritten(tmp_path: Path) -> None:
     """The first store into a page moves the modification time, the next ones do not until the page is written back."""
     path = tmp_path / "f"
     path.write_bytes(b"value 0\n" * 1000)

@@ -14,7 +14,7 @@ def test_every_target_has_a_corpus() -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_corpus_holds(name: str) -> None:
+def test_corpus_input_fails_no_target(name: str) -> None:
     for file in INPUTS:
         if file.parent.name == name:
             TARGETS[name](file.read_bytes())
@@ -22,5 +22,5 @@ def test_corpus_holds(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff" * 400, b"\n" * 400])
-def test_bytes_without_shape_hold(name: str, data: bytes) -> None:
+def test_arbitrary_bytes_fail_no_target(name: str, data: bytes) -> None:
     TARGETS[name](data)

@@ -129,12 +129,12 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield Story(host, model.tools_at_first, results, text, output)
 
 
-def test_host_offers_all_tools_at_once(story: Story) -> None:
+def test_host_offers_all_tools_immediately(story: Story) -> None:
     offered = [tool for tool in TOOLS if name_of_tool(story.tools, tool) in story.tools]
     assert offered == list(TOOLS), story.tools
 
 
-def test_host_passes_a_read_and_an_edit_on(story: Story) -> None:
+def test_host_forwards_a_read_and_an_edit(story: Story) -> None:
     assert "1→hello x" in story.results["read"].text
     assert "has been updated" in story.results["edit"].text
     assert "1→hello y" in story.results["edit"].text
@@ -148,12 +148,12 @@ def test_edit_after_foreign_change_is_refused_and_reports_the_change(story: Stor
     assert "hello foreign" in notice
 
 
-def test_agent_reads_again_and_edits_what_the_other_wrote(story: Story) -> None:
+def test_agent_reads_again_and_edits_the_other_agents_text(story: Story) -> None:
     assert "1→hello foreign" in story.results["second read"].text
     assert "1→hello again" in story.results["second edit"].text
 
 
-def test_agent_beside_a_formatter_needs_no_second_read(story: Story) -> None:
+def test_agent_with_a_formatter_needs_no_second_read(story: Story) -> None:
     beside = story.results["edit beside the formatter"].text
     assert "has been updated" in beside
     assert "Other lines of" in beside and "+line  2" in beside

@@ -13,12 +13,12 @@ N_GAMES, N_STEPS = 12, 120
 
 @pytest.mark.timeout(600)  # about 3 s on an idle machine
 @pytest.mark.parametrize("seed", range(N_GAMES))
-def test_game_at_the_same_files_goes_as_the_model_allows(seed: int) -> None:
+def test_game_matches_the_model(seed: int) -> None:
     report = play(seed, n_steps=N_STEPS)
     assert report.fault is None, str(report)
 
 
-def test_games_take_every_step() -> None:
+def test_games_use_every_step() -> None:
     taken = {step.name for seed in range(N_GAMES) for step in steps_of(seed, N_STEPS)}
     assert taken == set(STEPS)
     assert all(callable(getattr(Game, name)) for name in STEPS)
@@ -28,7 +28,7 @@ def test_seed_gives_the_same_steps_again() -> None:
     assert steps_of(7, 50) == steps_of(7, 50) != steps_of(8, 50)
 
 
-def test_failing_game_is_shrunk_to_the_steps_that_it_fails_by() -> None:
+def test_failing_game_is_shrunk_to_the_failing_steps() -> None:
     steps = [Step("read", number) for number in range(40)]
 
     def fails(some: Sequence[Step]) -> bool:
@@ -67,12 +67,12 @@ def _undo(edit: Applied, now: bytes, result: bytes) -> None:
         ),
     ],
 )
-def test_oracle_does_not_let_pass(judge: Callable[[], None]) -> None:
+def test_oracle_rejects_a_wrong_outcome(judge: Callable[[], None]) -> None:
     with pytest.raises(Wrong):
         judge()
 
 
-def test_oracle_wants_an_edit_of_unseen_text_refused() -> None:
+def test_oracle_requires_the_refusal_of_an_edit_of_unseen_text() -> None:
     oracle = Oracle(disk={"f": b"new\n"})
     oracle.sights[0, "p", "f"] = Sight("old\n")
     assert oracle.codes_of_edit(0, "q", "f", "new", "newer", 1) == {"not_read"}
@@ -83,14 +83,14 @@ def test_oracle_wants_an_edit_of_unseen_text_refused() -> None:
     assert oracle.codes_of_edit(0, "p", "f", "new", "newer", 1) >= {"ok", "modified_externally"}
 
 
-def test_oracle_takes_unsaved_text_for_what_stands() -> None:
+def test_oracle_treats_unsaved_text_as_the_content() -> None:
     oracle = Oracle(disk={"f": b"saved\r\n"}, documents={"f": Document("f", "typed\n", 1, touched=True)})
     assert [oracle.present(daemon, "f") for daemon in (0, 1)] == ["typed\n", b"saved\r\n"]
     oracle.documents["f"].text = "saved\n"
     assert oracle.present(0, "f") == b"saved\r\n"
 
 
-def test_oracle_wants_no_two_encodings_in_one_file() -> None:
+def test_oracle_requires_one_encoding_per_file() -> None:
     oracle = Oracle(disk={"f": b"caf\xe9 old\n"})
     oracle.sights[0, "p", "f"] = Sight("caf\ufffd old\n")
     assert oracle.codes_of_edit(0, "p", "f", "old", "é", 1) == {"not_encodable"}

@@ -117,7 +117,7 @@ def test_server_wheel_has_both_packages_and_client_wheel_the_same_client(
     assert "fileops/py.typed" in server
 
 
-def test_client_needs_msgspec_and_nothing_else(client_wheel: Path) -> None:
+def test_client_requires_msgspec_only(client_wheel: Path) -> None:
     assert [Requirement(one).name for one in requirements_of(client_wheel)] == ["msgspec"]
 
 
@@ -157,7 +157,9 @@ def test_client_alone_starts_the_program_on_the_path(bare_client: BareEnvironmen
     assert json.loads(done.stdout) == ["success", False]
 
 
-def test_client_alone_without_a_server_says_how_to_install_one(bare_client: BareEnvironment, file: Path) -> None:
+def test_client_alone_without_a_server_names_the_command_to_install_one(
+    bare_client: BareEnvironment, file: Path
+) -> None:
     done = bare_client.run("-c", TALK, str(file), env={"PATH": str(file.parent)})
     sentence, _ = json.loads(done.stdout)
     assert sentence.endswith(
@@ -181,6 +183,6 @@ def test_name_regex_remains_reserved_without_re2(bare_server: BareEnvironment) -
     assert (done.stdout, done.stderr) == ("the strategy regex exists already: choose another name\n", "")
 
 
-def test_demo_passes_with_what_the_wheel_requires(bare_server: BareEnvironment) -> None:
+def test_demo_passes_with_the_wheels_requirements(bare_server: BareEnvironment) -> None:
     done = bare_server.run("-m", "fileops", "demo")
     assert (done.returncode, done.stderr) == (0, "")

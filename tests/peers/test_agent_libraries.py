@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.timeout(400)
-def test_agent_of_pydantic_ai_reads_fails_edits_and_sees_a_picture(folder: Path) -> None:
+def test_agent_of_pydantic_ai_reads_fails_edits_and_sees_an_image(folder: Path) -> None:
     told = run_story("pydantic_ai_story.py", PYDANTIC_AI, str(folder))
     assert told["tools"] == ["Read", "Edit", "MultiEdit"]
     assert told["output"] == "done"
@@ -44,7 +44,7 @@ def test_agent_of_pydantic_ai_reads_fails_edits_and_sees_a_picture(folder: Path)
 
 
 @pytest.mark.timeout(400)
-def test_agent_of_openai_agents_reads_fails_edits_and_sees_a_picture(folder: Path) -> None:
+def test_agent_of_openai_agents_reads_fails_edits_and_sees_an_image(folder: Path) -> None:
     path = {"file_path": f"{folder}/a.txt"}
     calls = [
         Call("Read", path),

@@ -36,17 +36,17 @@ def promised(contender: Contender) -> dict[str, str]:
     return {row: masked(cell) for row, cell in column(contender.title).items()}
 
 
-def test_row_for_each_case_is_in_the_readme() -> None:
+def test_readme_has_a_row_for_each_case() -> None:
     assert list(column(OURS.title)) == list(ROWS)
 
 
-def test_our_column_is_what_happens() -> None:
+def test_own_column_matches_the_behaviour() -> None:
     found = found_by_a_run(OURS)
     assert {row: cell for row, cell in promised(OURS).items() if row in found} == found
     assert found[LOST].startswith("0 of")
 
 
-def test_column_of_the_short_tool_is_what_happens() -> None:
+def test_column_of_the_short_tool_matches_the_behaviour() -> None:
     found, said = found_by_a_run(STR_REPLACE), promised(STR_REPLACE)
     assert said[LOST] == "N of N edits lost"
     found[LOST] = said[LOST]  # it is fast: in a short run its agents may miss each other
@@ -54,7 +54,7 @@ def test_column_of_the_short_tool_is_what_happens() -> None:
 
 
 @pytest.mark.timeout(400)
-def test_column_of_the_reference_server_is_what_happens() -> None:
+def test_column_of_the_reference_server_matches_the_behaviour() -> None:
     node, modules = node_package(f"{REFERENCE}@{VERSION}")
     contender = reference_server((node, str(modules / REFERENCE / "dist" / "index.js")), VERSION)
     found = found_by_a_run(contender)

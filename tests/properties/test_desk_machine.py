@@ -319,7 +319,7 @@ async def _new_desk() -> Workbench:
     return Workbench()
 
 
-def test_a_person_and_agents_at_the_same_files() -> None:
+def test_user_and_agents_at_the_same_files_match_the_model() -> None:
     run_state_machine_as_test(
         DeskMachine,
         settings=settings(

@@ -42,7 +42,7 @@ def _change(data: bytes, splices: list[Splice], max_diff_bytes: int = 1_000_000)
 
 
 @given(_text_and_splices())
-def test_a_patched_old_text_is_the_new_one(case: tuple[bytes, list[Splice]]) -> None:
+def test_patch_of_the_old_text_is_the_new_text(case: tuple[bytes, list[Splice]]) -> None:
     data, splices = case
     new = apply(data, splices)
     change = _change(data, splices)
@@ -75,7 +75,7 @@ def test_hunks_counts_and_snippet_agree_with_the_texts(case: tuple[bytes, list[S
 
 
 @given(_text_and_splices())
-def test_the_diff_is_hardly_longer_than_that_of_whole_files(case: tuple[bytes, list[Splice]]) -> None:
+def test_diff_is_hardly_longer_than_that_of_whole_files(case: tuple[bytes, list[Splice]]) -> None:
     data, splices = case
     old, new = data.decode().split("\n"), apply(data, splices).decode().split("\n")
     n_whole = sum(line[0] in "+-" for line in difflib.ndiff(old, new) if line)
@@ -85,7 +85,7 @@ def test_the_diff_is_hardly_longer_than_that_of_whole_files(case: tuple[bytes, l
 
 
 @given(_text_and_splices(), st.integers(0, 200))
-def test_a_cut_diff_is_well_formed_and_counts_everything(case: tuple[bytes, list[Splice]], max_diff_bytes: int) -> None:
+def test_cut_diff_is_well_formed_and_counts_everything(case: tuple[bytes, list[Splice]], max_diff_bytes: int) -> None:
     data, splices = case
     whole, cut = _change(data, splices), _change(data, splices, max_diff_bytes)
     assert (cut.n_added, cut.n_removed, cut.first_changed_line) == (
@@ -121,7 +121,7 @@ def test_gnu_patch_applies_the_diff(tmp_path: Path, case: tuple[bytes, list[Spli
     st.sampled_from(["", "Z", "Z\n", "Z\r\n"]),
     st.integers(0, 900),
 )
-def test_changes_in_very_many_places_are_told_like_few(
+def test_changes_in_very_many_places_are_diffed_like_few(
     rows: list[tuple[str, bool]], new: str, max_diff_bytes: int
 ) -> None:
     """More splices than are searched for their smallest difference."""
@@ -156,21 +156,21 @@ def test_changes_in_very_many_places_are_told_like_few(
         ("/w/\ud800", '"/w/\\355\\240\\200"'),
     ],
 )
-def test_a_name_stands_in_the_diff_as_git_writes_it(path: str, name: str) -> None:
+def test_name_in_the_diff_is_quoted_as_by_git(path: str, name: str) -> None:
     assert diff_name(path) == name
 
 
 @pytest.mark.parametrize(
     ("data", "exact"), [(b"a\xff\nb\n", False), ("\ufffda\nb\n".encode(), True), (b"b\nb\n" * 9 + b"\xff", True)]
 )
-def test_what_json_cannot_carry_is_shown_and_not_exact(data: bytes, exact: bool) -> None:
+def test_characters_that_json_cannot_carry_are_shown_and_the_diff_is_not_exact(data: bytes, exact: bool) -> None:
     start = data.index(b"b")
     change = _change(data, [Splice(start, start + 1, b"c")])
     assert change.exact == exact
     change.unified.encode()
 
 
-def test_a_utf_16_change_is_for_display() -> None:
+def test_utf_16_diff_is_readable_and_not_exact() -> None:
     data = "\ufeffa\r\nb".encode("utf-16-le")
     change = _change(data, [Splice(8, 10, "c".encode("utf-16-le"))])
     assert not change.exact
@@ -178,13 +178,13 @@ def test_a_utf_16_change_is_for_display() -> None:
     assert change.snippet == "     1→a\n     2→c"
 
 
-def test_a_long_line_is_cut_and_said_to_be() -> None:
+def test_long_line_of_a_diff_is_cut_and_marked() -> None:
     change = _change(b"x" * 2001 + b"\ny\n", [Splice(2002, 2003, b"z")])
     assert change.truncated
     assert change.hunks[0].lines[0].text == "x" * 2000 + "... (more 1 characters in this line are truncated)"
 
 
-def test_the_first_changed_line_of_a_deletion_at_the_end_is_the_last_line() -> None:
+def test_first_changed_line_of_a_deletion_at_the_end_is_the_last_line() -> None:
     assert _change(b"a\nb\nc\n", [Splice(4, 6, b"")]).first_changed_line == 2
     assert _change(b"a\n", [Splice(0, 2, b"")]).first_changed_line == 1
     assert _change(b"a\nb\n", [Splice(0, 2, b"")]).first_changed_line == 1

@@ -15,7 +15,7 @@ from support.core_models import FORMATS, LIMITS, awkward_texts, formats, model_e
 
 
 @given(awkward_texts, st.data(), awkward_texts, formats)
-def test_replacing_all_is_that_of_the_decoded_text(
+def test_replace_all_matches_that_of_the_decoded_text(
     content: str, data: st.DataObject, new: str, fmt: TextFormat
 ) -> None:
     assume(content)
@@ -35,7 +35,7 @@ def test_replacing_all_is_that_of_the_decoded_text(
 
 
 @pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: f"{fmt.encoding}{'-bom' * bool(fmt.bom)}")
-def test_every_small_text_is_edited_as_its_decoded_self(fmt: TextFormat) -> None:
+def test_every_small_text_is_edited_like_its_decoded_text(fmt: TextFormat) -> None:
     """Encodings × line ends × BOM × final newline, exhaustively for texts of up to four pieces."""
     for n_pieces in range(5):
         for pieces in itertools.product(["a", "\n", "\r\n", "\r"], repeat=n_pieces):
@@ -75,7 +75,7 @@ def test_bytes_outside_the_matches_never_change(content: bytes, old: str, new: s
     st.lists(st.tuples(st.sampled_from("ab \n\ré"), awkward_texts), min_size=1, max_size=5),
     formats,
 )
-def test_a_multi_edit_is_its_edits_one_by_one(content: str, wishes: list[tuple[str, str]], fmt: TextFormat) -> None:
+def test_multi_edit_equals_its_edits_one_by_one(content: str, wishes: list[tuple[str, str]], fmt: TextFormat) -> None:
     edits = [Edit(old_string=old, new_string=new, replace_all=True) for old, new in wishes]
     content += "ab"
     text = text_of(content, fmt)

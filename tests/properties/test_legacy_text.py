@@ -30,7 +30,7 @@ encodings = st.sampled_from(sorted(LETTERS))
 
 
 @given(encodings, st.data())
-def test_edit_in_a_named_encoding_is_that_of_its_text(encoding: str, draw: st.DataObject) -> None:
+def test_edit_in_a_named_encoding_matches_that_of_its_text(encoding: str, draw: st.DataObject) -> None:
     """Pieces are cut and put together as bytes; outside of the replaced pieces each byte is the same one."""
     texts = st.text(alphabet=LETTERS[encoding], max_size=6)
     before, old, after, new = (draw.draw(texts) for _ in range(4))
@@ -43,7 +43,9 @@ def test_edit_in_a_named_encoding_is_that_of_its_text(encoding: str, draw: st.Da
 
 
 @given(encodings, st.binary(max_size=30), st.data())
-def test_bytes_outside_a_change_are_the_same_in_any_bytes(encoding: str, data: bytes, draw: st.DataObject) -> None:
+def test_edit_of_arbitrary_bytes_keeps_bytes_outside_the_change(
+    encoding: str, data: bytes, draw: st.DataObject
+) -> None:
     """Of any bytes, most of them invalid: the edit is made exactly or refused."""
     shown = to_utf8(data, encoding)
     characters = shown.decode("utf-8", "surrogatepass")
@@ -62,7 +64,7 @@ def test_bytes_outside_a_change_are_the_same_in_any_bytes(encoding: str, data: b
 
 
 @pytest.mark.parametrize("encoding", ["gbk", "shift_jis"])
-def test_search_in_a_named_encoding_is_for_characters(encoding: str) -> None:
+def test_search_in_a_named_encoding_matches_characters(encoding: str) -> None:
     r"""The byte of a backslash is half of 表 (Shift-JIS) and of 乗 (GBK): a search for one finds the character only."""
     letter = {"gbk": "乗", "shift_jis": "表"}[encoding]
     data = f"{letter}\r\n\\\r\n{letter}\r\n".encode(encoding)
@@ -122,12 +124,12 @@ def test_encoding_of_text_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "zip", "rot13", "hex", "base64", "nonsense", "a\0b", "undefined", "../gbk"])
-def test_name_that_is_no_text_encoding_is_refused(name: str) -> None:
+def test_name_other_than_a_text_encoding_is_refused(name: str) -> None:
     assert legacy_text.fault_of_encoding(name) is not None
 
 
 @given(st.text(alphabet="aé\n", max_size=5), st.text(alphabet="aéü", max_size=4), st.booleans())
-def test_file_that_is_not_utf8_takes_no_new_characters_of_it(content: str, new: str, is_utf8: bool) -> None:
+def test_file_with_invalid_utf8_accepts_no_new_non_ascii_characters(content: str, new: str, is_utf8: bool) -> None:
     assume(new)
     data = b"key\n" + content.encode() + (b"" if is_utf8 else b"\xe9\n")
     edit = Edit(old_string="key", new_string=f"k{new}")

@@ -31,7 +31,7 @@ def _haystack_and_needle(draw: st.DrawFn) -> tuple[str, str]:
 @example(("a" * (2 * MANY_HITS + 5), "aa"), TextFormat())
 @example(("a.c\nabc\n" * (2 * MANY_HITS), "a.c"), TextFormat())
 @example(("é(x\n" * MANY_HITS, "("), TextFormat())
-def test_matches_are_those_of_the_text(case: tuple[str, str], fmt: TextFormat) -> None:
+def test_matches_are_those_of_the_decoded_text(case: tuple[str, str], fmt: TextFormat) -> None:
     content, needle = case
     assume(needle)
     spans, n_positions = model_spans(content, needle, fmt)
@@ -49,7 +49,7 @@ def test_matches_are_those_of_the_text(case: tuple[str, str], fmt: TextFormat) -
 
 
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 9), formats)
-def test_overlapping_places_are_all_counted(period: int, n_old: int, n_more: int, fmt: TextFormat) -> None:
+def test_overlapping_matches_are_all_counted(period: int, n_old: int, n_more: int, fmt: TextFormat) -> None:
     unit = "abcd"[:period]
     old = (unit * 9)[: n_old + period]
     content = "x" + old + (unit * 9)[len(old) % period :][: min(n_more, len(old) - 1)] + "y"
@@ -58,12 +58,12 @@ def test_overlapping_places_are_all_counted(period: int, n_old: int, n_more: int
 
 
 @given(st.binary(max_size=30), st.binary(max_size=3).map(lambda raw: raw.decode(errors="replace")))
-def test_invalid_bytes_are_never_matched_by_what_they_look_like(data: bytes, needle: str) -> None:
+def test_invalid_bytes_do_not_match_the_replacement_character(data: bytes, needle: str) -> None:
     assume(needle and "\n" not in needle and "\r" not in needle)
     matches = find(text_of("", TextFormat()).__class__(data=data, format=TextFormat()), needle)
     assert all(data[span.start : span.end].decode() == needle for span in matches.spans)
 
 
 @given(awkward_texts)
-def test_a_lone_surrogate_matches_nothing(content: str) -> None:
+def test_lone_surrogate_matches_nothing(content: str) -> None:
     assert not find(text_of(content), "\udc80")

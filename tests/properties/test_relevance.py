@@ -71,7 +71,7 @@ def applied(case: Case) -> bytes | None:
 
 
 @given(seeds)
-def test_applied_edit_changes_its_own_place_and_no_byte_else(seed: int) -> None:
+def test_applied_edit_changes_its_own_place_and_no_other_byte(seed: int) -> None:
     case = case_of(seed)
     result = applied(case)
     assert result is None or result == case.expected
@@ -86,13 +86,13 @@ def test_edit_is_never_applied_where_a_three_way_merge_conflicts_or_differs(seed
         assert merged(case.base, ours, case.present) == result
 
 
-def test_many_edits_are_applied() -> None:
+def test_many_random_edits_are_applied() -> None:
     """Else the laws above would hold of a rule that refuses all."""
     assert sum(applied(case_of(seed)) is not None for seed in range(500)) > 50
 
 
 @given(seeds)
-def test_what_was_not_shown_stays_what_it_was(seed: int) -> None:
+def test_edit_leaves_unseen_changes_unseen(seed: int) -> None:
     """After the edit, the session's view is its own edit of what it knew: only the changes of others differ."""
     case = case_of(seed)
     if applied(case) is None:

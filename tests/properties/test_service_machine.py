@@ -234,7 +234,7 @@ class ServiceMachine(RuleBasedStateMachine):
         assert (self.root / "link").is_symlink()
 
 
-def test_every_outcome_is_what_a_model_says() -> None:
+def test_every_outcome_matches_the_model() -> None:
     run_state_machine_as_test(
         ServiceMachine,
         settings=settings(

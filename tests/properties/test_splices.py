@@ -25,7 +25,7 @@ def _content_and_two(draw: st.DrawFn) -> tuple[bytes, list[Splice], list[Splice]
 
 
 @given(_content_and_splices())
-def test_apply_is_the_model(case: tuple[bytes, list[Splice]]) -> None:
+def test_apply_matches_the_model(case: tuple[bytes, list[Splice]]) -> None:
     data, splices = case
     expected = data
     for splice in reversed(splices):
@@ -36,7 +36,7 @@ def test_apply_is_the_model(case: tuple[bytes, list[Splice]]) -> None:
 
 
 @given(_content_and_two())
-def test_composed_splices_do_both(case: tuple[bytes, list[Splice], list[Splice]]) -> None:
+def test_composed_splices_have_the_effect_of_both(case: tuple[bytes, list[Splice], list[Splice]]) -> None:
     data, first, second = case
     composed = splicing.compose(first, second)
     splicing.validate(composed, len(data))
@@ -44,7 +44,7 @@ def test_composed_splices_do_both(case: tuple[bytes, list[Splice], list[Splice]]
 
 
 @given(_content_and_splices())
-def test_inverted_splices_take_back(case: tuple[bytes, list[Splice]]) -> None:
+def test_inverted_splices_undo(case: tuple[bytes, list[Splice]]) -> None:
     data, splices = case
     new = splicing.apply(data, splices)
     inverse = splicing.invert(data, splices)
@@ -54,7 +54,7 @@ def test_inverted_splices_take_back(case: tuple[bytes, list[Splice]]) -> None:
 
 
 @given(_content_and_splices(), st.integers(0, 8))
-def test_coalesced_splices_do_the_same(case: tuple[bytes, list[Splice]], max_gap: int) -> None:
+def test_coalesced_splices_have_the_same_effect(case: tuple[bytes, list[Splice]], max_gap: int) -> None:
     data, splices = case
     fewer = splicing.coalesce(data, splices, max_gap_bytes=max_gap)
     splicing.validate(fewer, len(data))
@@ -65,6 +65,6 @@ def test_coalesced_splices_do_the_same(case: tuple[bytes, list[Splice]], max_gap
 @pytest.mark.parametrize(
     "splices", [[Splice(2, 1, b"")], [Splice(0, 5, b"")], [Splice(1, 3, b""), Splice(2, 4, b"")], [Splice(-1, 0, b"")]]
 )
-def test_what_is_no_list_of_splices_is_refused(splices: list[Splice]) -> None:
+def test_invalid_list_of_splices_is_refused(splices: list[Splice]) -> None:
     with pytest.raises(ValueError, match="splice"):
         splicing.validate(splices, 4)

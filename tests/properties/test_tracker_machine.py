@@ -197,7 +197,7 @@ class TrackerMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("mode", ["mtime", "content"])
-def test_sessions_are_told_what_a_model_says(mode: Literal["mtime", "content"]) -> None:
+def test_notifications_of_sessions_match_the_model(mode: Literal["mtime", "content"]) -> None:
     machine = type("Machine", (TrackerMachine,), {"mode": mode})
     run_state_machine_as_test(
         machine,

@@ -114,7 +114,7 @@ SHORTENED = [
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: f"{writing[0]}-{len(writing[1])}-{writing[2]!r}")
 @pytest.mark.parametrize(("before", "after"), SHORTENED)
 @pytest.mark.parametrize("by_session", [True, False])
-async def test_undo_of_what_a_person_has_put_back_changes_nothing(
+async def test_undo_of_an_edit_reverted_by_the_user_changes_nothing(
     writing: tuple[str, bytes, str], before: str, after: str, *, by_session: bool
 ):
     file = shared(writing, before)
@@ -131,7 +131,7 @@ async def test_undo_of_what_a_person_has_put_back_changes_nothing(
 
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: f"{writing[0]}-{len(writing[1])}-{writing[2]!r}")
 @pytest.mark.parametrize(("before", "after"), SHORTENED)
-async def test_undo_of_what_a_person_has_put_back_beside_lines_of_their_own_changes_nothing(
+async def test_undo_of_an_edit_reverted_next_to_users_lines_changes_nothing(
     writing: tuple[str, bytes, str], before: str, after: str
 ):
     """With lines before and behind that stay as they are."""
@@ -156,7 +156,7 @@ texts = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map(lambda line
 
 @given(st.sampled_from(WRITINGS), texts, texts, st.booleans(), st.booleans())
 @settings(max_examples=150)
-def test_edit_that_was_put_back_stays_put_back(
+def test_edit_reverted_by_the_user_stays_reverted(
     writing: tuple[str, bytes, str], before: str, after: str, types_before: bool, types_behind: bool
 ):
     """Whatever lines an edit exchanged for whatever others, and although any line may stand several times."""
@@ -181,7 +181,7 @@ def test_edit_that_was_put_back_stays_put_back(
 
 @given(st.sampled_from(WRITINGS), texts, texts, texts, texts)
 @settings(max_examples=150)
-def test_lines_elsewhere_are_kept_and_the_edit_is_taken_back(
+def test_undo_reverts_the_edit_and_keeps_other_lines(
     writing: tuple[str, bytes, str], before: str, after: str, elsewhere: str, typed: str
 ):
     """Between the edit's lines and the person's is one that nobody touched."""
@@ -245,7 +245,7 @@ def retouched(draw: st.DrawFn, words: list[str], gaps: list[str], made: Words) -
 
 @given(st.data(), st.sampled_from(WRITINGS))
 @settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-def test_no_word_is_made_up_doubled_or_taken_from_the_person(data: st.DataObject, writing: tuple[str, bytes, str]):
+def test_undo_neither_invents_doubles_nor_loses_a_users_word(data: st.DataObject, writing: tuple[str, bytes, str]):
     """Words are unique, so one that stands twice was doubled by the undo, and one that is unknown was made by it."""
     made = Words()
     words = [made.new() for _ in range(data.draw(st.integers(1, 7)))]
@@ -299,7 +299,7 @@ def turns_on_blocks(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, str]]]:
 
 @given(st.sampled_from(WRITINGS), turns_on_blocks(), st.lists(st.booleans(), min_size=5, max_size=5), st.booleans())
 @settings(max_examples=150)
-def test_session_that_alternates_with_another_is_undone_as_if_it_had_never_edited(
+def test_undo_of_an_alternating_session_leaves_the_other_sessions_edits(
     writing: tuple[str, bytes, str],
     turns: tuple[list[str], list[tuple[int, str]]],
     is_first: list[bool],
@@ -336,7 +336,7 @@ def test_session_that_alternates_with_another_is_undone_as_if_it_had_never_edite
 
 @given(st.data(), st.sampled_from(WRITINGS))
 @settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-def test_no_word_of_another_session_is_doubled_or_lost_by_an_undo(data: st.DataObject, writing: tuple[str, bytes, str]):
+def test_undo_neither_doubles_nor_loses_a_word_of_another_session(data: st.DataObject, writing: tuple[str, bytes, str]):
     """The sessions may edit the same lines, and also words side by side. Words are unique."""
     made = Words()
     words = [made.new() for _ in range(data.draw(st.integers(3, 12)))]

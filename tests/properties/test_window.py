@@ -42,9 +42,7 @@ def _contents(draw: st.DrawFn) -> bytes:
     st.none() | st.integers(-1, 9),
     st.none() | st.integers(1, 6),
 )
-def test_a_window_is_that_of_the_model(
-    data: bytes, chunk_sizes: list[int], offset: int | None, limit: int | None
-) -> None:
+def test_window_matches_the_model(data: bytes, chunk_sizes: list[int], offset: int | None, limit: int | None) -> None:
     window, n_fed = _read(data, chunk_sizes, offset=offset, limit=limit, limits=SMALL)
     lines = model_lines(decode(data, window.format))
     assert count_lines(data, window.format) == len(lines)
@@ -77,7 +75,7 @@ def test_a_window_is_that_of_the_model(
     st.sampled_from([1 << 20, 65_537, 1_000]),
     st.none() | st.integers(1, 4),
 )
-def test_long_lines_are_counted_right_over_chunks(
+def test_long_lines_are_counted_correctly_across_chunks(
     runs: list[tuple[str, int]], newline: str, fmt: TextFormat, chunk_size: int, limit: int | None
 ) -> None:
     lines = ["<" + character * length + ">" for character, length in runs]
@@ -92,9 +90,7 @@ def test_long_lines_are_counted_right_over_chunks(
 @given(_contents(), st.integers(1, 5), st.integers(0, 4), st.integers(1, 7))
 @example(b"\xff\xfe\n\x00\n\x00\x00", 1, 0, 3)  # half a character behind the window, in a chunk of its own
 @example(b"\xff\xfe\n\x00" + b"x\x00" * 40_000 + b"\n\x00\x00", 1, 0, 7)
-def test_a_window_can_start_at_any_line_that_is_known(
-    data: bytes, start_line: int, n_ahead: int, chunk_size: int
-) -> None:
+def test_window_can_start_at_any_indexed_line(data: bytes, start_line: int, n_ahead: int, chunk_size: int) -> None:
     whole, _ = _read(data, [chunk_size], offset=start_line + n_ahead, limit=2, limits=SMALL)
     fmt = whole.format
     pieces = data[len(fmt.bom) :].decode(fmt.encoding, "surrogateescape" if fmt.unit_bytes == 1 else "replace")
@@ -115,7 +111,7 @@ def test_a_window_can_start_at_any_line_that_is_known(
 
 
 @given(st.integers(0, 30), st.integers(0, 12), st.none() | st.integers(1, 40))
-def test_the_count_of_characters_covers_the_whole_selection(n_lines: int, length: int, limit: int | None) -> None:
+def test_character_count_covers_the_whole_selection(n_lines: int, length: int, limit: int | None) -> None:
     limits = Limits(max_lines=3, max_line_chars=10, max_chars=100)
     data = (b"x" * length + b"\n") * n_lines
     n_selected = n_lines if limit is None else min(n_lines, limit)

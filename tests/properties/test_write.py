@@ -28,7 +28,7 @@ def test_written_text_is_read_back(before: str, content: str, fmt: TextFormat) -
 
 
 @given(st.lists(st.binary(max_size=8).filter(lambda line: b"\n" not in line), max_size=6), st.data())
-def test_lines_that_a_write_keeps_keep_their_bytes(lines: list[bytes], draw: st.DataObject) -> None:
+def test_unchanged_lines_of_a_write_keep_their_bytes(lines: list[bytes], draw: st.DataObject) -> None:
     """Bytes of any kind, some of them not UTF-8, with mixed line ends: one line is replaced, none other changes."""
     assume(not b"\n".join(lines).startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")))
     ends = draw.draw(st.lists(st.sampled_from([b"\n", b"\r\n"]), min_size=len(lines), max_size=len(lines)))
@@ -48,7 +48,7 @@ def test_write_of_a_missing_file_keeps_the_text_as_given(content: str) -> None:
 
 
 @given(awkward_texts, formats, st.integers(1, 6), st.integers(1, 4), st.integers(1, 9))
-def test_raw_lines_are_those_of_the_text(content: str, fmt: TextFormat, offset: int, limit: int, size: int) -> None:
+def test_raw_lines_match_the_text(content: str, fmt: TextFormat, offset: int, limit: int, size: int) -> None:
     data = text_of(content, fmt).data
     assume(detect_format(data) == fmt)
     reader = RawReader(offset=offset, limit=limit, max_kb=256, fmt=fmt)

@@ -102,13 +102,13 @@ def _made_in_the_editor_all_the_same(ledger: Ledger) -> None:
     ],
     ids=lambda story: story.__name__.strip("_").replace("_", " "),
 )  # fmt: skip
-def test_ledger_does_not_let_pass(story: Callable[[Ledger], None]) -> None:
+def test_ledger_reports_a_fault(story: Callable[[Ledger], None]) -> None:
     ledger = Ledger()
     story(ledger)
     assert len(ledger.faults) == 1
 
 
-def test_ledger_takes_what_happened_at_the_same_time_in_either_order() -> None:
+def test_ledger_accepts_concurrent_operations_in_either_order() -> None:
     for standing in (f"{A} {B}", f"{A} {C}"):
         ledger = Ledger()
         start(ledger, A)
@@ -118,7 +118,7 @@ def test_ledger_takes_what_happened_at_the_same_time_in_either_order() -> None:
         assert ledger.faults == []
 
 
-def test_read_is_not_judged_by_a_write_that_came_after_it() -> None:
+def test_read_is_not_compared_with_a_later_write() -> None:
     """A word was taken out, the read did not show it, and an editor has saved it again since."""
     ledger = Ledger()
     start(ledger, A, B)
@@ -130,7 +130,7 @@ def test_read_is_not_judged_by_a_write_that_came_after_it() -> None:
     assert len(ledger.faults) == 1
 
 
-def test_edit_after_a_write_that_its_session_has_not_seen_is_named() -> None:
+def test_edit_after_an_unseen_write_is_a_fault() -> None:
     ledger = Ledger()
     other = event(ledger, "b", 2, 3, adds=frozenset({B}))
     own = event(ledger, "a", 4, 5, adds=frozenset({A}))

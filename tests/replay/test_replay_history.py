@@ -54,7 +54,7 @@ def test_awkward_history_replays(tmp_path: Path, versions: list[bytes]) -> None:
     assert (report.n_commits, report.n_files) == (len(versions), len(versions))
 
 
-def test_edits_of_stale_files_in_own_history_are_as_a_three_way_merge() -> None:
+def test_edits_of_stale_files_in_own_history_match_a_three_way_merge() -> None:
     if not (PROJECT / ".git").exists():
         pytest.skip("not a git checkout")
     counts = share(PROJECT, 12)

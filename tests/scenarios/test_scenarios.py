@@ -152,7 +152,7 @@ async def doors(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Door
 @pytest.mark.xdist_group("stories")  # one process starts each daemon once
 @pytest.mark.parametrize("kind", ["service", "daemon"])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-async def test_story(story: Story, kind: str, doors: Doors) -> None:
+async def test_story_passes(story: Story, kind: str, doors: Doors) -> None:
     place = f"{kind}-{STORIES.index(story)}"
     root, outside = doors.workspace / place, doors.outside / place
     root.mkdir()

@@ -31,7 +31,7 @@ def test_lines_are_text_without_a_last_newline() -> None:
     assert Lines(("one", "\\u{e9}", "")).as_text() == "one\né\n"
 
 
-def test_raw_bytes_are_no_text() -> None:
+def test_raw_bytes_are_not_text() -> None:
     with pytest.raises(BadStory):
         Lines(("\\xff",)).as_text()
 
@@ -39,7 +39,7 @@ def test_raw_bytes_are_no_text() -> None:
 @pytest.mark.parametrize(
     "section", ["[edit a\n", "[edit a]\nold -> new\n", "[edit a]\n=> maybe\n", '[read "a]\n=> success x y\n']
 )
-def test_story_that_is_not_understood_is_refused(section: str, tmp_path: pathlib.Path) -> None:
+def test_malformed_story_is_refused(section: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "bad.txt").write_text(f"=== A title\n\n{section}", encoding="utf-8")
     with pytest.raises(BadStory, match=r"bad\.txt:3"):
         list(stories_of(tmp_path / "bad.txt"))
@@ -63,6 +63,6 @@ def test_diff_is_applied() -> None:
         (b"one\ntwo\n", DIFF + "stray\n"),
     ],
 )
-def test_diff_that_patch_would_not_take_is_refused(old: bytes, diff: str) -> None:
+def test_diff_that_patch_would_not_accept_is_refused(old: bytes, diff: str) -> None:
     with pytest.raises((AssertionError, IndexError)):
         apply_unified(old, diff)

@@ -26,11 +26,11 @@ def evaluate(expression: str, folder: Path) -> Any:
     return json.loads(done.stdout)
 
 
-def test_annotations_are_those_of_the_schema() -> None:
+def test_annotations_match_the_schema() -> None:
     assert LUA.read_text("utf-8") == lua_types(SCHEMA), "run: python clients/scripts/protocol_types.py"
 
 
-def test_methods_are_those_of_the_schema(tmp_path: Path) -> None:
+def test_methods_match_the_schema(tmp_path: Path) -> None:
     table = {(message["kind"], message["method"]) for message in SCHEMA["messages"]}
     requests = evaluate("vim.tbl_values(require('fileops.client.protocol').methods)", tmp_path)
     assert {("request", method) for method in requests} <= table
@@ -39,7 +39,7 @@ def test_methods_are_those_of_the_schema(tmp_path: Path) -> None:
     assert set(told) == own
 
 
-def test_settings_for_the_daemon_are_the_servers_options(tmp_path: Path) -> None:
+def test_daemon_settings_match_the_servers_options(tmp_path: Path) -> None:
     options = evaluate("vim.tbl_keys(require('fileops.config').server_types)", tmp_path)
     theirs = set(SCHEMA["$defs"]["InitializationOptions"]["properties"])
     assert set(options) == theirs - {"approval_fallback"}  # for clients that cannot be asked by confirmEdit

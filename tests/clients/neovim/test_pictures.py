@@ -97,7 +97,7 @@ SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", SCENES)
-def test_scene(name: str, theme: str, tmp_path: Path) -> None:
+def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> None:
     play, approval_mode = SCENES[name]
     nvim = neovim("new", tmp_path)
     nvim.environment["HOME"] = str(tmp_path)  # paths as short as a person sees his own
@@ -113,7 +113,7 @@ def test_scene(name: str, theme: str, tmp_path: Path) -> None:
             picture(shop.terminal, DARK if theme == "dark" else LIGHT, IMAGES / f"neovim-{name}-{theme}.png")
 
 
-def test_a_picture_can_be_taken(tmp_path: Path) -> None:
+def test_picture_is_a_png_file(tmp_path: Path) -> None:
     with scene(neovim("new", tmp_path), tmp_path) as shop:
         target = tmp_path / "shot.png"
         picture(shop.terminal, DARK, target)

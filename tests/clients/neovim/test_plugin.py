@@ -37,14 +37,14 @@ def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.Completed
     )
 
 
-def test_versions_are_the_floor_and_a_newer_one(tmp_path: Path) -> None:
+def test_versions_are_the_oldest_supported_and_a_newer_one(tmp_path: Path) -> None:
     assert neovim("floor", tmp_path).version[:2] == (0, 10)
     assert neovim("new", tmp_path).version[:2] >= (0, 12)
 
 
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("spec", SPECS)
-def test_spec(nvim: Neovim, spec: str) -> None:
+def test_spec_passes(nvim: Neovim, spec: str) -> None:
     done = run_spec(nvim, spec, [sys.executable, "-m", "fileops"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# SKIP" not in done.stdout
@@ -53,7 +53,7 @@ def test_spec(nvim: Neovim, spec: str) -> None:
 
 
 @pytest.mark.timeout(200)  # nine Neovims one after the other, on whatever machine
-def test_panes_look_as_they_should(nvim: Neovim) -> None:
+def test_panes_match_their_screenshots(nvim: Neovim) -> None:
     minitest = editor("nvim-new/usr/share/neovim-mini.test")
     done = subprocess.run(
         [nvim.program, "--clean", "--headless", "-u", "clients/neovim/tests/mini.lua"],
@@ -69,7 +69,7 @@ def test_panes_look_as_they_should(nvim: Neovim) -> None:
     assert "Fails (0) and Notes (0)" in done.stdout + done.stderr
 
 
-def test_a_broken_daemon_turns_the_lane_red(nvim: Neovim) -> None:
+def test_broken_daemon_fails_the_spec(nvim: Neovim) -> None:
     nvim.environment["FILEOPS_TEST_FAIL_FAST"] = "1"
     done = run_spec(nvim, "daemon", [sys.executable, str(BROKEN_DAEMON)])
     assert done.returncode == 1
@@ -84,7 +84,7 @@ def test_lua_is_formatted() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_lua_has_no_warning() -> None:
+def test_lua_has_no_warnings() -> None:
     checked = subprocess.run(
         [program("luacheck"), "--quiet", "--no-color", "."],
         cwd=PLUGIN, capture_output=True, text=True, timeout=50, check=False,
@@ -92,7 +92,7 @@ def test_lua_has_no_warning() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_missing_daemon_is_named_on_start(nvim: Neovim) -> None:
+def test_missing_daemon_is_reported_on_start(nvim: Neovim) -> None:
     done = subprocess.run(
         [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}",
          "--cmd", "let g:fileops = #{cmd: ['/nowhere/fileops-server']}", "-c", "Fileops start", "-c", "qa!"],
@@ -102,7 +102,7 @@ def test_a_missing_daemon_is_named_on_start(nvim: Neovim) -> None:
     assert "no daemon: correct `cmd`, which is /nowhere/fileops-server" in done.stderr
 
 
-def test_nothing_is_loaded_before_it_is_used(nvim: Neovim) -> None:
+def test_modules_are_not_loaded_before_they_are_used(nvim: Neovim) -> None:
     script = (
         "lua local n = vim.tbl_filter(function(m) return vim.startswith(m, 'fileops') end, "
         "vim.tbl_keys(package.loaded)) io.stdout:write(table.concat(n, ','))"
@@ -115,7 +115,7 @@ def test_nothing_is_loaded_before_it_is_used(nvim: Neovim) -> None:
     assert done.stdout == "fileops.commands"
 
 
-def test_what_neovim_started_ends_with_it_when_it_is_killed(nvim: Neovim, tmp_path: Path) -> None:
+def test_processes_of_killed_neovim_end_with_it(nvim: Neovim, tmp_path: Path) -> None:
     (tmp_path / "demo.txt").write_text("text\n")
     socket = str(tmp_path / "nvim.sock")
     settings = {"cmd": [sys.executable, "-m", "fileops"], "autostart": True, "shared": nvim.shares_daemon}

@@ -33,7 +33,7 @@ def edit(agent: FileOpsClient, shop: Scene, step: tuple[str, str]) -> "asyncio.T
     return asyncio.create_task(agent.edit(str(shop.cart), *step))
 
 
-async def test_agent_outside_sees_unsaved_text_and_is_reviewed_by_name(nvim: Neovim, tmp_path: Path) -> None:
+async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         terminal = shop.terminal
         terminal.keys("O", "# typed, and not saved", "Escape")
@@ -73,7 +73,7 @@ async def test_agent_outside_sees_unsaved_text_and_is_reviewed_by_name(nvim: Neo
         await look(lambda: terminal.shows("○ fileops"))
 
 
-async def test_edit_from_outside_of_a_closed_file_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
+async def test_edit_of_closed_file_by_outside_agent_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, agents_approval="yolo") as shop:
         other = shop.cart.parent / "other.py"
         other.write_text("one = 1\ntwo = 2\n")
@@ -91,7 +91,7 @@ FORMAT_ON_SAVE = (
 SORTED = ("(line.name for line in lines)", "(sorted(line.name for line in lines))")
 
 
-async def test_formatter_on_save_does_not_send_the_agent_back_to_read(nvim: Neovim, tmp_path: Path) -> None:
+async def test_formatter_on_save_does_not_force_the_agent_to_read_again(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, "--cmd", FORMAT_ON_SAVE) as shop:
         terminal, relevant = shop.terminal, Options(freshness="relevant", notices="output")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent, initialization_options=relevant) as agent:

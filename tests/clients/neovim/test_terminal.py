@@ -27,7 +27,7 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
     return neovim(request.param, tmp_path)
 
 
-def test_a_review_comes_while_typing_and_takes_nothing(nvim: Neovim, tmp_path: Path) -> None:
+def test_review_that_opens_while_typing_takes_no_key(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         shop.terminal.keys("O", "# typed bef")
         shop.terminal.until("getline(1) ==# '# typed bef'")
@@ -41,7 +41,7 @@ def test_a_review_comes_while_typing_and_takes_nothing(nvim: Neovim, tmp_path: P
         assert shop.cart.read_text() == CART
 
 
-def test_the_whole_review_by_keys(nvim: Neovim, tmp_path: Path) -> None:
+def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         # one hunk is left out
         result = shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
@@ -98,7 +98,7 @@ def test_the_whole_review_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.until(ONE_WINDOW)
 
 
-def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
+def test_command_approval_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         built = shop.cart.parent / "built"
         first = shop.run("agent-1", "echo once >> built", "Build it")
@@ -155,7 +155,7 @@ def test_commands_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert built.exists()
 
 
-def test_history_by_keys(nvim: Neovim, tmp_path: Path) -> None:
+def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, approval_mode="yolo") as shop:
         for step in (SHORTER_TOTAL, NO_FLOATS):
             assert shop.result(shop.propose("agent-1", step)) == "success"
@@ -179,7 +179,7 @@ def test_history_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         nvim.wait_for(is_closed, "the panes to close")
 
 
-def test_leaving_neovim_rejects_what_waits(nvim: Neovim, tmp_path: Path) -> None:
+def test_quitting_neovim_rejects_pending_reviews(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         pid = int(shop.terminal.ask("luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
         shop.propose("agent-1", SHORTER_TOTAL)
@@ -189,7 +189,7 @@ def test_leaving_neovim_rejects_what_waits(nvim: Neovim, tmp_path: Path) -> None
         assert shop.cart.read_text() == CART
 
 
-def test_an_accept_that_is_refused_is_told_with_what_changed(nvim: Neovim, tmp_path: Path) -> None:
+def test_refused_accept_is_reported_with_the_change(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, columns=80) as shop:
         result = shop.propose("agent-1", SHORTER_TOTAL)
         shop.terminal.shows("Review", "undecided")
@@ -201,7 +201,7 @@ def test_an_accept_that_is_refused_is_told_with_what_changed(nvim: Neovim, tmp_p
         assert shop.cart.read_text() == CART
 
 
-def test_marks_follow_the_undo_of_the_person(nvim: Neovim, tmp_path: Path) -> None:
+def test_marks_follow_the_users_undo(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, approval_mode="yolo") as shop:
         assert shop.result(shop.propose("agent-1", SHORTER_TOTAL)) == "success"
         shop.terminal.command("Fileops close")
@@ -217,7 +217,7 @@ def test_marks_follow_the_undo_of_the_person(nvim: Neovim, tmp_path: Path) -> No
         shop.terminal.shows_no("▎")
 
 
-def test_a_killed_daemon_stops_nothing(nvim: Neovim, tmp_path: Path) -> None:
+def test_killed_daemon_blocks_no_input_and_is_restarted(nvim: Neovim, tmp_path: Path) -> None:
     """No prompt waits for a key: Neovim answers, the agent is answered, the daemon runs again."""
     with scene(nvim, tmp_path, columns=80) as shop:
         result = shop.propose("agent-1", SHORTER_TOTAL)
@@ -244,7 +244,7 @@ WRONG = "lua vim.g.fileops = {cmd = {'/nowhere/fileops-server'}, autostart = %s}
 
 
 @pytest.mark.parametrize("arguments", [(), ("--cmd", WRONG % "false"), ("--cmd", WRONG % "true")])
-def test_a_missing_daemon_is_one_line(nvim: Neovim, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_missing_daemon_is_reported_in_one_line(nvim: Neovim, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     workspace = tmp_path / "shop"
     workspace.mkdir()
     nvim.environment["HOME"] = str(tmp_path)
@@ -279,7 +279,7 @@ def hit(shop: Scene, key: str, delay_s: float) -> None:
     shop.terminal.keys(key)
 
 
-def test_the_key_that_accepts_runs_no_other_command(nvim: Neovim, tmp_path: Path) -> None:
+def test_accept_key_runs_no_other_command(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         steps = (SHORTER_TOTAL, (SHORTER_TOTAL[1], SHORTER_TOTAL[0]), SHORTER_TOTAL)
         for delay_s, step in zip((0.0, 0.01, 0.03), steps, strict=True):
@@ -328,7 +328,7 @@ def decide_while_taken_back(shop: Scene, key: str, delay_s: float) -> None:
     assert shop.terminal.ask("&modified") == "0"
 
 
-def test_a_long_notice_stays_on_its_line(nvim: Neovim, tmp_path: Path) -> None:
+def test_long_notice_is_cut_to_one_line(nvim: Neovim, tmp_path: Path) -> None:
     with terminal(nvim, tmp_path, columns=80) as running:
         for level in ("info", "warn", "error"):
             running.command(f"lua require('fileops.ui.messages').{level}('{level} ' .. ('too long '):rep(40))")

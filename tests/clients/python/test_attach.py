@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 )
 @pytest.mark.parametrize("given", [None, "relative/a.sock", "/g/a.sock"])
 @pytest.mark.parametrize("variable", [None, "/v/a.sock"])
-def test_address_is_that_of_the_server(
+def test_address_matches_the_servers(
     monkeypatch: pytest.MonkeyPatch, mode: int | None, uid: int, given: str | None, variable: str | None
 ) -> None:
     def lstat(path: str) -> os.stat_result:
@@ -56,14 +56,14 @@ def test_address_is_that_of_the_server(
     assert _attached.socket_path(given) == find_address(given, os.environ).socket
 
 
-async def test_folder_that_others_can_enter_is_refused(shared: Place) -> None:
+async def test_folder_open_to_other_users_is_refused(shared: Place) -> None:
     shared.folder.chmod(0o755)
     with pytest.raises(ServerMissing, match="is not a private folder of this user"):
         await FileOpsClient.attach()
     assert shared.daemons() == []
 
 
-async def test_command_that_is_missing_or_fails_is_reported(shared: Place) -> None:
+async def test_missing_or_failing_command_is_reported(shared: Place) -> None:
     with pytest.raises(ServerMissing, match="cannot start /nowhere"):
         await FileOpsClient.attach(command=["/nowhere"])
     with pytest.raises(ServerMissing, match="did not start: no such thing"):
@@ -71,7 +71,7 @@ async def test_command_that_is_missing_or_fails_is_reported(shared: Place) -> No
 
 
 @pytest.mark.parametrize(("said", "refusal"), [(b"SSH-2.0\r\n", AttachRefused), (b"", ServerMissing)])
-async def test_what_is_no_daemon_is_reported(shared: Place, said: bytes, refusal: type[Exception]) -> None:
+async def test_peer_that_is_no_daemon_is_reported(shared: Place, said: bytes, refusal: type[Exception]) -> None:
     async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(said)
         writer.close()
@@ -84,7 +84,7 @@ async def test_what_is_no_daemon_is_reported(shared: Place, said: bytes, refusal
 # --- what is shared -----------------------------------------------------------------------------------------------
 
 
-async def test_clients_share_a_daemon_and_what_happens_to_files(shared: Place, file: Path) -> None:
+async def test_clients_share_a_daemon_and_file_events(shared: Place, file: Path) -> None:
     async with (
         FileOpsClient.attach(root=file.parent, role="editor") as editor,
         FileOpsClient.attach(root=file.parent, host="planner") as agent,
@@ -105,7 +105,7 @@ async def test_clients_share_a_daemon_and_what_happens_to_files(shared: Place, f
     assert len(shared.daemons()) == 1
 
 
-async def test_editor_without_a_reviewer_is_not_asked_about_edits_of_agents(shared: Place, file: Path) -> None:
+async def test_editor_without_reviewer_is_not_asked_about_agents_edits(shared: Place, file: Path) -> None:
     async with (
         FileOpsClient.attach(root=file.parent, role="editor") as editor,
         FileOpsClient.attach(root=file.parent, host="planner") as agent,
@@ -116,7 +116,7 @@ async def test_editor_without_a_reviewer_is_not_asked_about_edits_of_agents(shar
             assert (await edits.next(timeout_s=PATIENCE_S)).session_id == "planner-1"
 
 
-async def test_editor_decides_on_the_edit_of_an_agent(shared: Place, file: Path) -> None:
+async def test_editor_decides_on_an_agents_edit(shared: Place, file: Path) -> None:
     asked: list[Question] = []
 
     async def review(question: Question) -> Answer:
@@ -136,7 +136,7 @@ async def test_editor_decides_on_the_edit_of_an_agent(shared: Place, file: Path)
 
 
 @pytest.mark.parametrize("callback", ["confirm_edit", "confirm_command"])
-def test_agent_with_a_reviewer_is_a_mistake(callback: str) -> None:
+def test_agent_with_reviewer_is_refused(callback: str) -> None:
     async def review(_: Any) -> Answer:
         return Answer(outcome="cancel")
 
@@ -145,7 +145,7 @@ def test_agent_with_a_reviewer_is_a_mistake(callback: str) -> None:
         FileOpsClient.attach(**reviewer)
 
 
-async def test_named_session_goes_on_after_a_restart(shared: Place, file: Path) -> None:
+async def test_named_session_continues_after_a_restart(shared: Place, file: Path) -> None:
     async with FileOpsClient.attach(root=file.parent, session="night") as agent:
         await agent.read(file)
         await agent.restart()
@@ -165,7 +165,7 @@ async def test_lost_daemon_is_replaced_by_a_restart(shared: Place, file: Path) -
         assert agent.pid != lost
 
 
-async def test_daemon_that_retires_refuses_with_a_reason(shared: Place, file: Path) -> None:
+async def test_retiring_daemon_refuses_with_a_reason(shared: Place, file: Path) -> None:
     async with FileOpsClient.attach(root=file.parent) as agent:
         assert (await asyncio.to_thread(shared.run, "stop")).returncode == 0
         with pytest.raises(AttachRefused, match="ending") as refused:

@@ -63,7 +63,7 @@ async def test_default_command_is_the_daemon_of_this_interpreter() -> None:
     assert (sys.executable, "-P", "-m", "fileops") == DEFAULT_COMMAND
 
 
-async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathlib.Path) -> None:
+async def test_initialize_announces_client_and_capabilities(tmp_path: pathlib.Path) -> None:
     async def apply_edit(_: Any) -> Any:
         return {"applied": True}
 
@@ -96,13 +96,13 @@ async def test_greeting_announces_who_we_are_and_what_we_answer(tmp_path: pathli
     assert [message["method"] for message in seen] == ["initialize", "initialized"]
 
 
-async def test_only_the_default_command_is_told_our_process(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_process_id_is_sent_to_the_default_command_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_module, "DEFAULT_COMMAND", TOY)
     async with FileOpsClient.start() as client:
         assert client.capabilities["experimental"]["processId"] == os.getpid()
 
 
-async def test_nothing_is_announced_that_nobody_answers(toy: FileOpsClient) -> None:
+async def test_capabilities_without_handler_are_not_announced(toy: FileOpsClient) -> None:
     said = toy.capabilities["experimental"]["capabilities"]
     assert "experimental" not in said
     assert "applyEdit" not in said["workspace"]
@@ -119,7 +119,7 @@ async def test_any_text_survives_the_wire(toy: FileOpsClient, text: str) -> None
     assert await toy.request("toy/echo", {"text": text}) == {"text": text}
 
 
-async def test_large_message_passes_both_ways(toy: FileOpsClient) -> None:
+async def test_large_message_passes_in_both_directions(toy: FileOpsClient) -> None:
     text = "x" * 5_000_000
     assert await toy.request("toy/echo", text) == text
 
@@ -139,7 +139,7 @@ def test_every_method_of_the_client_is_typed() -> None:
     assert (pathlib.Path(inspect.getfile(FileOpsClient)).parent / "py.typed").exists()
 
 
-async def test_arguments_not_given_are_not_sent(toy: FileOpsClient) -> None:
+async def test_omitted_arguments_are_not_sent(toy: FileOpsClient) -> None:
     reading = asyncio.ensure_future(toy.read("/p/a"))
     editing = asyncio.ensure_future(toy.multi_edit("/p/a", [("a", "b"), {"old_string": "c", "new_string": "d"}]))
     await toy.request("toy/echo")
@@ -173,7 +173,7 @@ async def test_timeout_cancels_the_request(toy: FileOpsClient) -> None:
     assert (await toy.request("toy/seen"))[-1]["method"] == "$/cancelRequest"
 
 
-async def test_pending_call_tells_the_outcome_of_its_cancellation(toy: FileOpsClient) -> None:
+async def test_cancelled_pending_call_reports_its_true_outcome(toy: FileOpsClient) -> None:
     call, late = toy.begin("toy/hang"), toy.begin("toy/hang", "late")
     call.cancel()
     late.cancel()
@@ -183,7 +183,7 @@ async def test_pending_call_tells_the_outcome_of_its_cancellation(toy: FileOpsCl
     assert await late == "too late"
 
 
-async def test_death_of_the_daemon_ends_every_call_with_its_last_words(toy: FileOpsClient) -> None:
+async def test_death_of_the_daemon_fails_every_call_with_its_stderr(toy: FileOpsClient) -> None:
     calls = [toy.begin("toy/hang"), toy.begin("toy/die", 3)]
     events = toy.events()
     for call in calls:
@@ -199,18 +199,18 @@ async def test_death_of_the_daemon_ends_every_call_with_its_last_words(toy: File
         await toy.events().next(timeout_s=PATIENCE_S)
 
 
-async def test_output_that_is_no_frame_ends_the_connection(toy: FileOpsClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_malformed_output_ends_the_connection(toy: FileOpsClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "LOSS_GRACE_S", 0.01)
     with pytest.raises(ConnectionLost, match="not a header"):
         await toy.request("toy/babble")
 
 
-async def test_missing_command_is_said(tmp_path: pathlib.Path) -> None:
+async def test_missing_command_is_reported(tmp_path: pathlib.Path) -> None:
     with pytest.raises(ServerMissing, match="no-such-daemon"):
         await FileOpsClient.open([str(tmp_path / "no-such-daemon")])
 
 
-async def test_daemon_that_dies_at_once_is_said() -> None:
+async def test_daemon_that_dies_on_start_is_reported() -> None:
     with pytest.raises(ConnectionLost) as caught:
         await FileOpsClient.open([sys.executable, "-c", "raise SystemExit('bad start')"])
     assert (caught.value.exit_code, caught.value.stderr_tail) == (1, "bad start")
@@ -226,14 +226,14 @@ async def test_close_shuts_down_in_order_and_is_repeatable() -> None:
     assert [event async for event in events] == []
 
 
-async def test_close_kills_a_daemon_that_neither_answers_nor_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_close_kills_a_daemon_that_neither_answers_nor_exits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "SHUTDOWN_GRACE_S", 0.2)
     client = await FileOpsClient.open(TOY)
     client.notify("toy/deaf")
     assert await client.close() == -9
 
 
-async def test_events_come_typed_in_order_and_only_those_asked_for(toy: FileOpsClient) -> None:
+async def test_events_are_typed_in_order_and_filtered_by_method(toy: FileOpsClient) -> None:
     heard: list[Any] = []
     finished = asyncio.Event()
 
@@ -256,7 +256,7 @@ async def test_events_come_typed_in_order_and_only_those_asked_for(toy: FileOpsC
     assert heard == [event]
 
 
-async def test_subscription_waits_for_the_event_that_is_meant(toy: FileOpsClient) -> None:
+async def test_subscription_waits_for_the_matching_event(toy: FileOpsClient) -> None:
     with toy.events("toy/n") as numbers:
         await toy.request("toy/tell", [{"method": "toy/n", "params": n} for n in range(4)])
         assert (await numbers.next(where=lambda event: event.params == 2, timeout_s=PATIENCE_S)).params == 2
@@ -267,7 +267,7 @@ async def test_subscription_waits_for_the_event_that_is_meant(toy: FileOpsClient
         await numbers.next()
 
 
-async def test_failing_listener_and_malformed_event_harm_nobody(
+async def test_failing_listener_and_malformed_event_are_logged_and_harmless(
     toy: FileOpsClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     def listen(_: object) -> None:
@@ -295,7 +295,7 @@ async def test_question_is_answered_by_the_confirm_handler() -> None:
     assert asked[0].file_path == "/p/a"
 
 
-async def test_time_in_which_a_person_thinks_does_not_count(toy: FileOpsClient) -> None:
+async def test_time_of_a_pending_approval_does_not_count_towards_timeout(toy: FileOpsClient) -> None:
     begun, decided = asyncio.Event(), asyncio.Event()
 
     async def confirm(_: Question) -> Answer:
@@ -318,12 +318,12 @@ async def test_time_in_which_a_person_thinks_does_not_count(toy: FileOpsClient) 
             await begun_meanwhile
 
 
-async def test_question_nobody_handles_is_refused(toy: FileOpsClient) -> None:
+async def test_question_without_handler_is_refused(toy: FileOpsClient) -> None:
     told = await toy.request("toy/ask", {"method": "workspace/applyEdit", "params": {}})
     assert told["error"]["code"] == -32601
 
 
-async def test_failing_handler_is_answered_as_an_error() -> None:
+async def test_failure_of_a_handler_is_answered_with_an_error() -> None:
     async def fail(_: Any) -> Any:
         raise ValueError("cannot")
 
@@ -337,7 +337,7 @@ async def test_failing_handler_is_answered_as_an_error() -> None:
     assert refused["error"] == {"code": -32000, "message": "will not", "data": {"why": 1}}
 
 
-async def test_question_taken_back_cancels_its_handler() -> None:
+async def test_cancelled_question_cancels_its_handler() -> None:
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     async def ponder(_: Any) -> Any:
@@ -356,7 +356,7 @@ async def test_question_taken_back_cancels_its_handler() -> None:
     assert cancelled.is_set()
 
 
-async def test_question_taken_back_before_its_handler_began_is_answered_too() -> None:
+async def test_question_cancelled_before_its_handler_began_is_answered() -> None:
     async def ponder(_: Any) -> Any:
         await asyncio.Event().wait()
 
@@ -365,7 +365,7 @@ async def test_question_taken_back_before_its_handler_began_is_answered_too() ->
     assert told["error"]["code"] == -32800
 
 
-async def test_documents_are_told_by_uri(toy: FileOpsClient) -> None:
+async def test_document_notifications_name_the_uri(toy: FileOpsClient) -> None:
     path = "/p/a b\udce9.txt"
     toy.did_open(path, "one", language_id="text")
     toy.did_change(path, "two", version=2)

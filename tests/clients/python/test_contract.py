@@ -44,7 +44,7 @@ async def test_file_is_read_and_edited(start: Start, file: Path) -> None:
     assert file.read_bytes() == b"1\r\ntwo\n"
 
 
-async def test_change_by_another_program_is_notified_and_refused(start: Start, file: Path) -> None:
+async def test_external_change_is_notified_and_its_overwrite_refused(start: Start, file: Path) -> None:
     async with start(root=file.parent) as client:
         await client.read(file)
         with client.events(BecameStale.METHOD) as stale:
@@ -54,14 +54,14 @@ async def test_change_by_another_program_is_notified_and_refused(start: Start, f
         assert (await client.edit(file, "one", "1")).code == "modified_externally"
 
 
-async def test_unsaved_text_is_what_is_read(start: Start, file: Path) -> None:
+async def test_read_returns_unsaved_text(start: Start, file: Path) -> None:
     async with start(root=file.parent) as client:
         client.did_open(file, "unsaved\n")
         reading = await client.read(file)
         assert (reading.details.get("source"), reading.output.split("\n")[0]) == ("buffer", "     1→unsaved")
 
 
-async def test_reviewer_is_asked_and_its_word_counts(start: Start, file: Path) -> None:
+async def test_reviewer_is_asked_and_its_decision_counts(start: Start, file: Path) -> None:
     async def review(question: Question) -> Answer:
         return Answer(outcome="cancel" if question.session_id == "careless" else "proceed_once")
 
@@ -91,7 +91,7 @@ async def test_cancelled_call_leaves_the_connection_usable(start: Start, file: P
     assert file.read_bytes() == b"one\r\ntwo\n"
 
 
-async def test_bad_option_fails_the_opening(start: Start) -> None:
+async def test_bad_option_fails_the_start(start: Start) -> None:
     with pytest.raises(ResponseError, match="freshness"):
         async with start(initialization_options={"freshness": "sometimes"}):
             pass
@@ -132,7 +132,7 @@ def _is_no_coroutine(_: Any) -> Any:
         (_is_no_coroutine, "confirm_edit must be a coroutine function; it returned Answer"),
     ],
 )
-async def test_reviewer_that_fails_is_an_error_of_the_program_and_no_refusal(
+async def test_failure_of_the_reviewer_is_an_error_and_no_rejection(
     start: Start, file: Path, reviewer: Any, reason: str
 ) -> None:
     async with start(root=file.parent, confirm_edit=reviewer) as client:
@@ -145,7 +145,7 @@ async def test_reviewer_that_fails_is_an_error_of_the_program_and_no_refusal(
     assert file.read_bytes() == b"one\r\ntwo\n"
 
 
-async def test_failed_reviewer_of_one_call_does_not_fail_another(start: Start, file: Path) -> None:
+async def test_failure_of_the_reviewer_in_one_call_does_not_fail_another(start: Start, file: Path) -> None:
     async def review(question: Question) -> Answer:
         if question.session_id == "b":
             raise ValueError("b only")
@@ -164,7 +164,7 @@ async def test_failed_reviewer_of_one_call_does_not_fail_another(start: Start, f
         assert (await a.edit(file, "one", "1")).code == "rejected"
 
 
-async def test_corrector_and_command_reviewer_that_fail_are_errors_too(start: Start, file: Path) -> None:
+async def test_failure_of_corrector_or_command_reviewer_is_an_error(start: Start, file: Path) -> None:
     async def correct(_: CorrectionRequest) -> tuple[str, str] | None:
         raise KeyError("model")
 
@@ -193,7 +193,7 @@ async def test_timeout_names_method_and_seconds(start: Start, file: Path) -> Non
 # --- sessions, restart, end -----------------------------------------------------------------------------------
 
 
-async def test_session_is_apart_from_others_and_ends(start: Start, file: Path) -> None:
+async def test_session_is_isolated_and_can_be_closed(start: Start, file: Path) -> None:
     async with start(root=file.parent) as client, client.session("planner") as planner:
         await planner.read(file)
         assert [tracked.file_path for tracked in await planner.tracked()] == [str(file)]
@@ -216,7 +216,7 @@ async def test_session_is_apart_from_others_and_ends(start: Start, file: Path) -
         assert await planner.tracked() == ()
 
 
-async def test_restart_begins_again_with_the_same_parameters(start: Start, file: Path) -> None:
+async def test_restart_keeps_the_parameters(start: Start, file: Path) -> None:
     async with start(root=file.parent, initialization_options={"limits": {"max_lines": 1}}) as client:
         heard: list[DidEdit] = []
         client.on(DidEdit.METHOD, heard.append)
@@ -233,7 +233,7 @@ async def test_restart_begins_again_with_the_same_parameters(start: Start, file:
         assert [event.edit_id for event in heard] == [event.edit_id] == [edited.details.get("edit_id")]
 
 
-async def test_closed_client_says_so(start: Start, file: Path) -> None:
+async def test_closed_client_refuses_calls(start: Start, file: Path) -> None:
     client = await start(root=file.parent)
     assert client.is_open
     assert client.pid > 0

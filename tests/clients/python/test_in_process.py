@@ -61,7 +61,7 @@ def no_todo(file_path: str, before: str | None, after: str) -> str | None:
     return "it leaves a TODO" if "TODO" in after else None
 
 
-async def test_programs_strategies_and_validators_are_used_and_leave_with_the_client(tmp_path: Path) -> None:
+async def test_programs_strategies_and_validators_are_used_until_the_client_closes(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one one")
     async with FileOpsClient.in_process(
@@ -108,7 +108,7 @@ async def test_programs_executor_runs_the_commands(tmp_path: Path) -> None:
     assert (result.output, result.details.get("exit_code")) == (f"make test in {tmp_path}\n", 0)
 
 
-async def test_two_clients_of_one_process_notice_each_other(tmp_path: Path) -> None:
+async def test_edit_after_another_in_process_clients_edit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one")
     async with FileOpsClient.in_process(root=tmp_path) as a, FileOpsClient.in_process(root=tmp_path) as b:
@@ -126,14 +126,14 @@ async def test_process_keeps_its_signals_and_its_standard_streams(tmp_path: Path
         assert sys.stdout is not sys.stderr
 
 
-async def test_missing_server_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fileops.compose.embedded", None)
     monkeypatch.delattr("fileops.compose.embedded", raising=False)
     with pytest.raises(ServerMissing, match="fileops-server cannot be imported"):
         await FileOpsClient.in_process()
 
 
-async def test_cancelled_opening_leaves_nothing(tmp_path: Path) -> None:
+async def test_cancelled_start_leaves_nothing_running(tmp_path: Path) -> None:
     async def begin() -> Any:
         return await FileOpsClient.in_process(root=tmp_path)
 

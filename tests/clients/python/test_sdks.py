@@ -82,7 +82,9 @@ async def misspelt(client: FileOpsClient, result: ToolResult) -> bool:
 
 
 @pytest.mark.parametrize(("package", "name", "check"), CHECKS, ids=[name for _, name, _ in CHECKS])
-async def test_lists_and_results_are_what_the_sdk_takes(package: str, name: Any, check: str, tmp_path: Path) -> None:
+async def test_tool_lists_and_results_are_accepted_by_the_sdk(
+    package: str, name: Any, check: str, tmp_path: Path
+) -> None:
     async with FileOpsClient.in_process(root=tmp_path) as client:
         plain = [] if name == "pydantic-ai" else [await client.tools(name), await client.tools(name, extended=True)]
     results = {case: result.for_model(name, "c1") for case, result in RESULTS.items()}
@@ -91,14 +93,14 @@ async def test_lists_and_results_are_what_the_sdk_takes(package: str, name: Any,
     assert run([python_with(package), "-c", program, values]) == (0, "")
 
 
-def test_bedrock_gets_the_bytes_of_an_image() -> None:
+def test_bedrock_receives_the_bytes_of_an_image() -> None:
     answer = RESULTS["image"].for_model("bedrock", "c1")["toolResult"]
     assert (answer["toolUseId"], answer["status"]) == ("c1", "success")
     assert answer["content"][1] == {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
     assert RESULTS["error"].for_model("bedrock", "c1")["toolResult"]["status"] == "error"
 
 
-def test_format_that_needs_the_tools_name_says_so() -> None:
+def test_format_that_needs_the_tool_name_reports_its_absence() -> None:
     unnamed = ToolResult(status="success", output="x")
     with pytest.raises(ValueError, match="give `name`"):
         unnamed.for_model("gemini", "c1")

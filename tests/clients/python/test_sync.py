@@ -66,7 +66,7 @@ def test_generated_client_is_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["FileOpsClient", "Session", "Subscription", "Tool"])
-def test_methods_and_parameters_are_those_of_the_asynchronous_class(name: str) -> None:
+def test_methods_and_parameters_match_the_asynchronous_class(name: str) -> None:
     inside = {"deliver", "end", "take"}  # of Subscription, for EventHub
     asynchronous, synchronous = getattr(fileops_client, name), getattr(sync, name)
     methods = {method for method in dir(asynchronous) if not method.startswith("_")} - inside
@@ -99,7 +99,7 @@ def test_file_is_read_and_edited(start: Start, file: Path) -> None:
     assert file.read_bytes() == b"1\r\ntwo\n"
 
 
-def test_change_by_another_program_is_notified_and_refused(start: Start, file: Path) -> None:
+def test_external_change_is_notified_and_its_overwrite_refused(start: Start, file: Path) -> None:
     with start(root=file.parent) as client:
         client.read(file)
         with client.events(BecameStale.METHOD) as stale:
@@ -109,7 +109,7 @@ def test_change_by_another_program_is_notified_and_refused(start: Start, file: P
         assert client.edit(file, "one", "1").code == "modified_externally"
 
 
-def test_unsaved_text_is_what_is_read(start: Start, file: Path) -> None:
+def test_read_returns_unsaved_text(start: Start, file: Path) -> None:
     with start(root=file.parent) as client:
         client.did_open(file, "unsaved\n")
         reading = client.read(file)
@@ -127,7 +127,7 @@ async def _review_later(question: Question) -> Answer:
 
 
 @pytest.mark.parametrize("review", [_review, _review_later])
-def test_reviewer_is_asked_and_its_word_counts(start: Start, file: Path, review: Any) -> None:
+def test_reviewer_is_asked_and_its_decision_counts(start: Start, file: Path, review: Any) -> None:
     with start(root=file.parent, confirm_edit=review) as client:
         for name, code in (("careless", "rejected"), ("careful", None)):
             session = client.session(name)
@@ -135,7 +135,7 @@ def test_reviewer_is_asked_and_its_word_counts(start: Start, file: Path, review:
             assert session.edit(file, "one", "1").code == code
 
 
-def test_reviewer_that_fails_is_an_error_of_the_program_and_no_refusal(start: Start, file: Path) -> None:
+def test_failure_of_the_reviewer_is_an_error_and_no_rejection(start: Start, file: Path) -> None:
     def review(_: Question) -> Answer:
         raise ValueError("a bug of the reviewer")
 
@@ -145,7 +145,7 @@ def test_reviewer_that_fails_is_an_error_of_the_program_and_no_refusal(start: St
             client.edit(file, "one", "1")
 
 
-def test_bad_option_fails_the_opening_and_leaves_no_thread(start: Start) -> None:
+def test_bad_option_fails_the_start_and_leaves_no_thread(start: Start) -> None:
     with pytest.raises(ResponseError, match="freshness"):
         start(initialization_options={"freshness": "sometimes"})
     assert THREAD not in {thread.name for thread in threading.enumerate()}
@@ -171,7 +171,7 @@ def test_timeout_names_method_and_seconds(start: Start, file: Path) -> None:
         assert client.read(file).ok
 
 
-def test_session_is_apart_from_others_and_ends(start: Start, file: Path) -> None:
+def test_session_is_isolated_and_can_be_closed(start: Start, file: Path) -> None:
     with start(root=file.parent) as client, client.session("planner") as planner:
         planner.read(file)
         assert [tracked.file_path for tracked in planner.tracked()] == [str(file)]
@@ -191,7 +191,7 @@ def test_session_is_apart_from_others_and_ends(start: Start, file: Path) -> None
         assert planner.tracked() == ()
 
 
-def test_restart_begins_again_with_the_same_parameters(start: Start, file: Path) -> None:
+def test_restart_keeps_the_parameters(start: Start, file: Path) -> None:
     with start(root=file.parent, initialization_options={"limits": {"max_lines": 1}}) as client:
         client.read(file)
         client.restart()
@@ -237,7 +237,7 @@ def test_interrupt_of_a_waiting_call_cancels_its_request(start: Start, file: Pat
     assert file.read_bytes() == b"one\r\ntwo\n"
 
 
-def test_callback_that_waits_for_its_own_client_is_told_so(start: Start, file: Path) -> None:
+def test_callback_that_waits_for_its_own_client_is_an_error(start: Start, file: Path) -> None:
     def review(_: Question) -> Answer:
         client.read(file)
         return Answer(outcome="proceed_once")
@@ -248,7 +248,7 @@ def test_callback_that_waits_for_its_own_client_is_told_so(start: Start, file: P
             client.edit(file, "one", "1")
 
 
-def test_listener_may_stop_itself(start: Start, file: Path) -> None:
+def test_listener_can_stop_itself(start: Start, file: Path) -> None:
     heard: list[DidEdit] = []
 
     def listen(event: DidEdit) -> None:
@@ -279,7 +279,7 @@ def test_several_threads_use_one_client(start: Start, tmp_path: Path) -> None:
     assert [path.read_text() for path in files] == [f"{path.name}\n" for path in files]
 
 
-def test_cancelled_pending_call_has_its_true_outcome(start: Start, file: Path) -> None:
+def test_cancelled_pending_call_returns_its_true_outcome(start: Start, file: Path) -> None:
     asked = threading.Event()
 
     async def review(_: Question) -> Answer:
@@ -319,7 +319,7 @@ def test_close_ends_waiting_threads_and_joins_its_own(start: Start, file: Path) 
     gc.collect()  # what was left open would warn, which is an error
 
 
-def test_events_that_arrived_before_the_end_are_delivered(start: Start, file: Path) -> None:
+def test_events_that_arrived_before_the_close_are_delivered(start: Start, file: Path) -> None:
     with start(root=file.parent) as client:
         events = client.events(DidEdit.METHOD)
         client.read(file)

@@ -8,26 +8,26 @@ import pytest
 from fileops.attach.address import MAX_PATH_BYTES, AddressRefused, find_address, require_private_folder
 
 
-def test_option_counts_before_the_variable_and_both_before_the_default() -> None:
+def test_option_overrides_the_variable_and_both_override_the_default() -> None:
     environ = {"FILEOPS_SOCKET": "/v/a.sock"}
     assert find_address("/o/b.sock", environ).socket == "/o/b.sock"
     assert find_address(None, environ).socket == "/v/a.sock"
     assert find_address(None, {}).socket.endswith("/arbiter.sock")
 
 
-def test_default_place_does_not_depend_on_what_hosts_change() -> None:
+def test_default_address_is_independent_of_variables_that_hosts_change() -> None:
     hosts = {"XDG_RUNTIME_DIR": "/elsewhere", "TMPDIR": "/elsewhere", "HOME": "/elsewhere"}
     assert find_address(None, hosts) == find_address(None, {})
 
 
-def test_files_beside_the_socket_bear_its_name() -> None:
+def test_files_next_to_the_socket_are_named_after_it() -> None:
     address = find_address("/o/b.sock", {})
     assert address == ("/o/b.sock", "/o/b.lock", "/o/b.json")
     assert address.folder == "/o"
 
 
 @pytest.mark.parametrize(("extra", "is_refused"), [(0, False), (1, True)])
-def test_path_that_no_socket_can_have_is_refused(*, extra: int, is_refused: bool) -> None:
+def test_path_unusable_for_a_socket_is_refused(*, extra: int, is_refused: bool) -> None:
     path = "/" + "é" * 20 + "x" * (MAX_PATH_BYTES - 41 + extra)
     if not is_refused:
         assert find_address(path, {}).socket == path
@@ -36,7 +36,7 @@ def test_path_that_no_socket_can_have_is_refused(*, extra: int, is_refused: bool
         find_address(path, {})
 
 
-def test_missing_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
+def test_missing_folder_is_created_for_this_user_only(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     require_private_folder(str(folder), create=False)
     assert not folder.exists()
@@ -46,7 +46,7 @@ def test_missing_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o710, 0o701, 0o770, 0o720])
-def test_folder_that_is_open_to_others_is_refused(tmp_path: Path, mode: int) -> None:
+def test_folder_open_to_other_users_is_refused(tmp_path: Path, mode: int) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(mode)
@@ -72,6 +72,6 @@ def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         require_private_folder(str(folder), create=True)
 
 
-def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AddressRefused, match="No such file"):
         require_private_folder(str(tmp_path / "none" / "below"), create=True)

@@ -30,12 +30,12 @@ def test_attachment_arrives_as_it_was_sent() -> None:
     assert handshake.parse_request(sent) == FULL
 
 
-def test_folder_whose_name_is_not_utf8_arrives_as_it_was_sent() -> None:
+def test_folder_with_non_utf8_name_arrives_as_it_was_sent() -> None:
     attachment = FULL._replace(cwd="/p/\udce9")
     assert handshake.parse_request(handshake.attach_line(attachment)) == attachment
 
 
-def test_keys_that_may_be_absent_have_defaults_and_unknown_ones_are_ignored() -> None:
+def test_optional_keys_have_defaults_and_unknown_ones_are_ignored() -> None:
     expected = Attachment(version="0.5.0", protocol="lsp", role="editor", host="nvim", cwd="/p")
     assert handshake.parse_request(line(of_the_future={"a": 1})) == expected
     assert handshake.parse_request(line(roots=None, session=None, hints=None, options=None, pid=None)) == expected
@@ -64,13 +64,13 @@ def test_keys_that_may_be_absent_have_defaults_and_unknown_ones_are_ignored() ->
         (line(protocol="control", command="explode"), "command must be one of"),
     ],
 )
-def test_line_that_is_no_request_is_refused_with_the_reason(bad: bytes, reason: str) -> None:
+def test_malformed_line_is_refused_with_the_reason(bad: bytes, reason: str) -> None:
     with pytest.raises(BadRequest, match=reason):
         handshake.parse_request(bad)
 
 
 @pytest.mark.parametrize("attach_version", [0, 2, "1", None, True + 1])
-def test_other_attach_version_is_a_mismatch_whatever_else_the_line_says(attach_version: object) -> None:
+def test_line_of_another_attach_version_is_a_mismatch(attach_version: object) -> None:
     with pytest.raises(AttachMismatch):
         handshake.parse_request(line(fileops_attach=attach_version, protocol="of the future"))
 
@@ -99,12 +99,12 @@ def test_name_of_a_host_is_reduced_to_plain_characters(program: str, name: str) 
     assert handshake.host_of(program) == name
 
 
-def test_nothing_of_the_environment_is_sent_but_the_hints() -> None:
+def test_only_the_hints_of_the_environment_are_sent() -> None:
     environ = {"CLAUDE_CODE_SESSION_ID": "s", "OPENCODE": "1", "GEMINI_CLI": "", "TOKEN": "secret", "PATH": "/bin"}
     assert handshake.hints_of(environ) == {"session": "s", "markers": ["OPENCODE"]}
 
 
-def test_answer_and_refusal_are_told_apart() -> None:
+def test_answer_and_refusal_are_distinguished() -> None:
     assert handshake.parse_answer(handshake.answer_line("nvim-1")).is_ok
     refused = handshake.parse_answer(handshake.refusal_line("full", "64 clients are connected."))
     assert (refused.is_ok, refused.reason, refused.message) == (False, "full", "64 clients are connected.")

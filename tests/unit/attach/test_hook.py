@@ -75,7 +75,7 @@ def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | N
         ("read_file", "Use mcp_fileops_Read."),
     ],
 )
-def test_hook_of_gemini_refuses_in_its_own_form(tool: str, reason: str) -> None:
+def test_hook_of_gemini_refuses_in_geminis_form(tool: str, reason: str) -> None:
     done = run("gemini", event(tool, name="BeforeTool"))
     assert json.loads(done.stdout) == {"decision": "deny", "reason": reason}
 
@@ -99,7 +99,7 @@ def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdi
     assert done.stderr.count(b"\n") == 1
 
 
-def test_hook_without_end_of_input_ends_by_itself_and_answers_what_came() -> None:
+def test_hook_without_end_of_input_answers_and_exits_after_a_timeout() -> None:
     reader, writer = os.pipe()
     try:
         os.write(writer, event("Edit").encode())

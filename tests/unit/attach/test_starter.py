@@ -11,7 +11,7 @@ from fileops.attach.handshake import control_line
 from support.daemon_process import place
 
 
-def test_nothing_is_started_while_another_starter_holds_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_daemon_is_not_started_while_another_starter_holds_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starter, "LOCK_S", 0.05)
     with place() as here:
         address = find_address(str(here.socket), {})

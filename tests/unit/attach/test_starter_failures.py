@@ -68,7 +68,7 @@ def test_daemon_that_ends_before_every_answer_is_tried_a_few_times(here: Place) 
         starter.attach(address, STATUS)
 
 
-def test_question_that_meets_an_end_is_asked_again_and_nothing_is_started(
+def test_unanswered_status_request_is_repeated_and_no_daemon_is_started(
     here: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with listener(here, [b""] * starter.ATTEMPTS):
@@ -96,7 +96,7 @@ def test_full_queue_of_a_daemon_that_hangs_is_not_waited_for_without_end(here: P
             starter.ask(address, STATUS, 0.1)
 
 
-def test_answers_that_refuse_are_what_the_commands_say(here: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusals_are_reported_by_the_commands(here: Place, capsys: pytest.CaptureFixture[str]) -> None:
     full = refusal_line("full", "64 clients are connected.")
     commands: list[Callable[[], int]] = [
         lambda: control.status(str(here.socket), as_json=False),
@@ -113,7 +113,7 @@ def test_answers_that_refuse_are_what_the_commands_say(here: Place, capsys: pyte
 # --- what stands at the address -----------------------------------------------------------------------------------
 
 
-def test_socket_of_another_kind_is_refused(here: Place) -> None:
+def test_datagram_socket_is_refused(here: Place) -> None:
     address = find_address(str(here.socket), {})
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.bind(address.socket)
@@ -132,7 +132,7 @@ def test_lock_that_is_a_link_is_not_followed(here: Place) -> None:
 
 @as_root
 @pytest.mark.parametrize(("mode", "said"), [(0o700, "Forbidden"), (0o500, "AddressRefused")], ids=["socket", "folder"])
-def test_permissions_that_are_missing_are_told_apart(here: Place, mode: int, said: str) -> None:
+def test_missing_permissions_are_distinguished(here: Place, mode: int, said: str) -> None:
     """A socket that may not be connected is what sandboxes make; in a folder that may not be written none is made."""
     address = find_address(str(here.socket), {})
     Path(address.lock).touch()

@@ -8,7 +8,7 @@ from fileops.concurrency.cancellation import CancelToken, retry_while_stale
 from fileops.model.internal_errors import Cancelled, Stale
 
 
-def test_a_cancel_in_time_stops_the_commit() -> None:
+def test_cancel_before_the_commit_stops_it() -> None:
     token = CancelToken()
     assert token.cancel()
     with pytest.raises(Cancelled):
@@ -17,21 +17,21 @@ def test_a_cancel_in_time_stops_the_commit() -> None:
         token.begin_commit()
 
 
-def test_a_cancel_after_the_commit_began_is_too_late() -> None:
+def test_cancel_after_the_commit_began_is_too_late() -> None:
     token = CancelToken()
     token.begin_commit()
     assert not token.cancel()
     token.check()
 
 
-def test_a_commit_given_up_can_be_cancelled_again() -> None:
+def test_abandoned_commit_can_be_cancelled_again() -> None:
     token = CancelToken()
     token.begin_commit()
     token.abandon_commit()
     assert token.cancel()
 
 
-def test_cancel_between_a_lost_commit_and_the_next_try_is_in_time() -> None:
+def test_cancel_between_a_stale_commit_and_its_retry_is_in_time() -> None:
     token, was_in_time = CancelToken(), list[bool]()
 
     def attempt() -> None:
@@ -45,7 +45,7 @@ def test_cancel_between_a_lost_commit_and_the_next_try_is_in_time() -> None:
     assert was_in_time == [False, True]
 
 
-def test_of_two_that_race_exactly_one_wins() -> None:
+def test_exactly_one_of_commit_and_cancel_wins() -> None:
     for _ in range(200):
         token, start, won = CancelToken(), threading.Barrier(2), list[str]()
 

@@ -51,14 +51,14 @@ async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
     assert log == ["r1", "r2", "w", "r3"]
 
 
-async def test_other_paths_do_not_wait() -> None:
+async def test_locks_of_other_paths_do_not_wait() -> None:
     turns = PathLocks()
     async with turns.acquire("a", shared=False), asyncio.timeout(PATIENCE_S), turns.acquire("b", shared=False):
         pass
 
 
 @pytest.mark.parametrize("shared", [True, False])
-async def test_a_turn_given_up_while_waiting_blocks_nobody(shared: bool) -> None:
+async def test_cancelled_wait_for_a_path_lock_blocks_no_other(shared: bool) -> None:
     turns = PathLocks()
 
     async def wait() -> None:
@@ -75,7 +75,7 @@ async def test_a_turn_given_up_while_waiting_blocks_nobody(shared: bool) -> None
         pass
 
 
-async def test_a_turn_that_comes_together_with_the_cancel_is_passed_on() -> None:
+async def test_path_lock_granted_to_a_cancelled_waiter_is_passed_on() -> None:
     turns = PathLocks()
     holder = turns.acquire("p", shared=False)
     await holder.__aenter__()

@@ -13,7 +13,7 @@ from fileops.model.errors import ApplyRefused
 from fileops.model.internal_errors import Cancelled
 
 
-async def test_results_and_failures_come_back() -> None:
+async def test_results_and_failures_are_returned() -> None:
     workers = WorkerPool(2)
     assert await workers.run(CancelToken(), lambda: 1) == 1
     with pytest.raises(ZeroDivisionError):
@@ -21,7 +21,7 @@ async def test_results_and_failures_come_back() -> None:
     workers.close()
 
 
-async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+async def test_pool_has_no_more_threads_than_allowed_or_needed() -> None:
     workers, before = WorkerPool(3), threading.active_count()
     for _ in range(5):
         await workers.run(CancelToken(), lambda: None)
@@ -35,7 +35,7 @@ async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
     assert threading.active_count() == before
 
 
-async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
+async def test_deferred_work_runs_after_the_result() -> None:
     workers, is_answered, was_answered = WorkerPool(1), threading.Event(), list[bool]()
     await workers.run(CancelToken(), lambda: deferred.defer(lambda: was_answered.append(is_answered.wait(20))))
     is_answered.set()
@@ -44,7 +44,7 @@ async def test_what_an_answer_need_not_wait_for_is_done_behind_it() -> None:
     assert was_answered == [True]
 
 
-async def test_what_is_put_off_holds_up_neither_the_next_job_nor_is_it_lost_at_the_end() -> None:
+async def test_deferred_work_delays_no_job_and_is_completed_at_close() -> None:
     workers, release, done = WorkerPool(2), threading.Event(), list[bool]()
     await workers.run(CancelToken(), lambda: deferred.defer(lambda: done.append(release.wait(20))))
     async with asyncio.timeout(10):
@@ -58,7 +58,7 @@ async def test_what_is_put_off_holds_up_neither_the_next_job_nor_is_it_lost_at_t
     assert done == [True]
 
 
-async def test_what_a_failed_or_cancelled_job_put_off_is_done() -> None:
+async def test_deferred_work_of_a_failed_or_cancelled_job_is_done() -> None:
     workers, done = WorkerPool(1), list[int]()
 
     def put_off_and_fail(failure: Exception) -> None:
@@ -72,7 +72,7 @@ async def test_what_a_failed_or_cancelled_job_put_off_is_done() -> None:
     assert done == [1, 1]
 
 
-async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
+async def test_deferred_work_of_a_long_job_does_not_accumulate() -> None:
     workers, done = WorkerPool(1), list[int]()
 
     def put_off(n: int) -> int:
@@ -85,13 +85,13 @@ async def test_what_a_long_job_puts_off_does_not_pile_up() -> None:
     assert sorted(done) == list(range(1000))
 
 
-def test_outside_of_workers_nothing_is_put_off() -> None:
+def test_deferred_work_outside_of_workers_runs_immediately() -> None:
     done: list[int] = []
     deferred.defer(lambda: done.append(1))
     assert done == [1]
 
 
-async def test_one_that_blocks_does_not_hold_up_the_others() -> None:
+async def test_blocked_job_does_not_delay_the_others() -> None:
     workers, release = WorkerPool(2), threading.Event()
     blocked = asyncio.create_task(workers.run(CancelToken(), release.wait))
     async with asyncio.timeout(5):
@@ -102,7 +102,7 @@ async def test_one_that_blocks_does_not_hold_up_the_others() -> None:
     workers.close()
 
 
-async def test_a_cancel_in_time_ends_the_wait_at_once() -> None:
+async def test_cancel_in_time_ends_the_wait_immediately() -> None:
     workers, release = WorkerPool(1), threading.Event()
     token = CancelToken()
     task = asyncio.create_task(workers.run(token, release.wait))
@@ -114,7 +114,7 @@ async def test_a_cancel_in_time_ends_the_wait_at_once() -> None:
     workers.close()
 
 
-async def test_a_cancel_in_time_waits_for_what_the_work_has_made_to_be_gone() -> None:
+async def test_cancel_in_time_waits_for_the_cleanup_of_the_work() -> None:
     workers, token = WorkerPool(1), CancelToken()
     has_made, release, is_gone = threading.Event(), threading.Event(), threading.Event()
 
@@ -138,7 +138,7 @@ async def test_a_cancel_in_time_waits_for_what_the_work_has_made_to_be_gone() ->
     workers.close()
 
 
-async def test_a_cancel_that_comes_too_late_gets_the_true_result() -> None:
+async def test_late_cancel_returns_the_true_result() -> None:
     workers, begun, release = WorkerPool(1), threading.Event(), threading.Event()
     token = CancelToken()
 
@@ -158,7 +158,7 @@ async def test_a_cancel_that_comes_too_late_gets_the_true_result() -> None:
     workers.close()
 
 
-async def test_work_that_finds_itself_cancelled_ends_as_cancelled() -> None:
+async def test_work_that_notices_its_cancellation_ends_as_cancelled() -> None:
     workers, token = WorkerPool(1), CancelToken()
     token.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -166,7 +166,7 @@ async def test_work_that_finds_itself_cancelled_ends_as_cancelled() -> None:
     workers.close()
 
 
-async def test_what_is_queued_at_the_end_is_cancelled() -> None:
+async def test_queued_work_is_cancelled_at_close() -> None:
     workers, has_begun, release = WorkerPool(1), threading.Event(), threading.Event()
 
     def work() -> bool:
@@ -202,7 +202,7 @@ def needing(*needed: str, then: Callable[[], object] = lambda: None) -> Callable
     return work
 
 
-async def test_what_waits_for_somebody_keeps_no_thread_from_the_disk() -> None:
+async def test_work_waiting_for_an_editor_occupies_no_thread_of_the_disk() -> None:
     workers, release = SharedWorkers(), threading.Event()
     waiting = [
         asyncio.create_task(workers.run(CancelToken(), needing("editor", then=lambda: release.wait(20)), "/a"))
@@ -223,7 +223,7 @@ async def test_what_waits_for_somebody_keeps_no_thread_from_the_disk() -> None:
     workers.close()
 
 
-async def test_what_waits_for_two_has_threads_of_its_own() -> None:
+async def test_work_waiting_for_two_parties_has_its_own_threads() -> None:
     workers = SharedWorkers()
     names = await asyncio.gather(
         *(
@@ -237,7 +237,7 @@ async def test_what_waits_for_two_has_threads_of_its_own() -> None:
     workers.close()
 
 
-async def test_what_cannot_be_begun_anew_may_wait_for_everybody() -> None:
+async def test_work_that_cannot_be_restarted_can_wait_for_every_party() -> None:
     workers, n_begun = SharedWorkers(), list[int]()
 
     def work() -> str:
@@ -250,7 +250,7 @@ async def test_what_cannot_be_begun_anew_may_wait_for_everybody() -> None:
     workers.close()
 
 
-async def test_too_many_that_wait_for_one_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_excess_work_waiting_for_one_party_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fileops.concurrency.workers.MAX_QUEUED", 3)
     workers, release = SharedWorkers(), threading.Event()
     work = needing("editor", then=lambda: release.wait(20))
@@ -266,7 +266,7 @@ async def test_too_many_that_wait_for_one_are_refused(monkeypatch: pytest.Monkey
     workers.close()
 
 
-async def test_nothing_begins_in_any_share_after_the_end() -> None:
+async def test_work_begins_in_no_share_after_close() -> None:
     workers = SharedWorkers()
     assert await workers.run(CancelToken(), needing("a", then=lambda: 1)) == 1
     workers.close()
@@ -277,7 +277,7 @@ async def test_nothing_begins_in_any_share_after_the_end() -> None:
         await workers.run_apart(CancelToken(), needing())
 
 
-async def test_client_whose_mount_hangs_keeps_few_threads_from_the_others_also_if_it_cancels() -> None:
+async def test_client_of_a_hung_mount_occupies_few_threads_also_if_it_cancels() -> None:
     workers, release, has_begun = SharedWorkers(has_many_clients=True), threading.Event(), threading.Semaphore(0)
     hung, other = workers.of_client(), workers.of_client()
 
@@ -299,7 +299,7 @@ async def test_client_whose_mount_hangs_keeps_few_threads_from_the_others_also_i
     workers.close()
 
 
-async def test_client_whose_mount_hangs_gets_no_further_threads_by_connecting_again() -> None:
+async def test_client_of_a_hung_mount_gets_no_more_threads_by_reconnecting() -> None:
     workers, release, has_begun = SharedWorkers(has_many_clients=True), threading.Event(), threading.Semaphore(0)
 
     def wait_for_the_mount() -> bool:
@@ -323,7 +323,7 @@ async def test_client_whose_mount_hangs_gets_no_further_threads_by_connecting_ag
     workers.close()
 
 
-async def test_client_that_connects_again_after_its_work_is_done_has_all_its_threads() -> None:
+async def test_client_that_reconnects_after_its_work_is_done_has_all_its_threads() -> None:
     workers, has_begun, release = SharedWorkers(has_many_clients=True), threading.Semaphore(0), threading.Event()
     first = workers.of_client("bot in /p")
     assert await first.run(CancelToken(), lambda: 1) == 1

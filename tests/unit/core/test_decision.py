@@ -34,7 +34,7 @@ def standing(path: str, n_links: int = 1) -> Snapshot:
         ("yolo", True, "/home/u/project/.git/hooks/pre-commit", False),
     ],
 )
-def test_modes(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
+def test_mode_decides_whether_approval_is_required(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
     assert needs_decision(mode, standing(path), ROOTS, can_ask) is expected
 
 
@@ -46,7 +46,7 @@ def test_modes(mode: ApprovalMode, can_ask: bool, path: str, expected: bool):
         ".config/nvim/init.lua", ".config/fish/config.fish", ".profile",
     ],
 )  # fmt: skip
-def test_protected_paths_are_asked_for_in_auto_edit(path: str):
+def test_protected_paths_require_approval_in_auto_edit(path: str):
     assert needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
     assert needs_decision("auto_edit", standing(f"/elsewhere/{path}"), None, True)
 
@@ -60,16 +60,16 @@ def test_other_paths_are_not_protected(path: str):
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("default", True), ("auto_edit", True), ("yolo", False)])
-def test_a_file_with_a_second_name_is_asked_for(mode: ApprovalMode, expected: bool):
+def test_hard_linked_file_requires_approval(mode: ApprovalMode, expected: bool):
     assert needs_decision(mode, standing("/home/u/project/a.py", n_links=2), ROOTS, True) is expected
 
 
-def test_a_new_file_has_no_second_name():
+def test_new_file_requires_no_approval_in_auto_edit():
     nothing = Snapshot(path="/home/u/project/a.py", stamp=None, data=b"", taken_ns=0)
     assert not needs_decision("auto_edit", nothing, ROOTS, True)
 
 
-def test_a_workspace_below_a_protected_folder_is_not_protected_as_a_whole():
+def test_workspace_below_a_protected_folder_is_not_protected_as_a_whole():
     roots = Roots(("/home/u/.vscode/extensions/mine",))
     assert not needs_decision("auto_edit", standing("/home/u/.vscode/extensions/mine/a.ts"), roots, True)
     assert needs_decision("auto_edit", standing("/home/u/.vscode/settings.json"), roots, True)
@@ -107,11 +107,11 @@ def modified(data: bytes, person_text: str) -> bytes:
         ),
     ],
 )  # fmt: skip
-def test_a_persons_text_keeps_other_bytes(data: bytes, person_text: str, expected: bytes):
+def test_modified_text_keeps_other_bytes(data: bytes, person_text: str, expected: bytes):
     assert modified(data, person_text) == expected
 
 
-def test_a_persons_text_that_the_encoding_cannot_hold_is_refused():
+def test_modified_text_that_cannot_be_encoded_is_refused():
     with pytest.raises(NotEncodable) as refusal:
         modified(b"a\n", "\ud800\n")
     assert refusal.value.characters == "\ud800"
@@ -123,7 +123,7 @@ ENDS = st.lists(st.sampled_from([b"\n", b"\r\n"]), min_size=6, max_size=6)
 
 @given(LINES, ENDS, st.text(alphabet="abxy \n\r\ufffdé", max_size=20))
 @example([b"\r", b"a"], [b"\n"] * 6, "\r\r\n")
-def test_what_is_written_reads_as_the_person_wrote(lines: list[bytes], ends: list[bytes], person_text: str):
+def test_modified_text_reads_back_as_written(lines: list[bytes], ends: list[bytes], person_text: str):
     data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
     result = modified(data, person_text)
 
@@ -134,7 +134,7 @@ def test_what_is_written_reads_as_the_person_wrote(lines: list[bytes], ends: lis
 
 
 @given(LINES, ENDS)
-def test_the_text_as_shown_changes_nothing(lines: list[bytes], ends: list[bytes]):
+def test_modified_text_equal_to_the_shown_one_changes_nothing(lines: list[bytes], ends: list[bytes]):
     data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
     assert splices_to_text(Text(data=data, format=detect_format(data)), decode(data, detect_format(data))) == ()
 
@@ -152,7 +152,7 @@ STAMP = Stamp(dev=1, ino=1, size_bytes=0, mtime_ns=0, ctime_ns=0, mode=0o100644,
 FILLER = "".join(f"{n}\n" for n in range(20))
 
 
-def test_one_hunk_of_two():
+def test_one_chosen_hunk_of_two_is_applied():
     data = f"a\n{FILLER}a\n".encode()
     proposal = planned(data, ("a", "b"))
     first, second = proposal.change.hunks
@@ -160,12 +160,12 @@ def test_one_hunk_of_two():
     assert apply(data, hunk_splices(proposal, [second.id])) == f"a\n{FILLER}b\n".encode()
 
 
-def test_all_hunks_are_the_proposal_itself():
+def test_all_chosen_hunks_equal_the_proposal():
     proposal = planned(f"a\n{FILLER}a\n".encode(), ("a", "b"))
     assert hunk_splices(proposal, [hunk.id for hunk in proposal.change.hunks]) == proposal.splices
 
 
-def test_one_splice_that_shows_as_two_hunks_can_be_taken_in_part():
+def test_one_splice_shown_as_two_hunks_can_be_accepted_in_part():
     old, new = f"one\n{FILLER}two\n", f"ONE\n{FILLER}TWO\nmore\n"
     proposal = planned(old.encode(), (old, new))
     first, second = proposal.change.hunks
@@ -173,14 +173,14 @@ def test_one_splice_that_shows_as_two_hunks_can_be_taken_in_part():
     assert apply(old.encode(), hunk_splices(proposal, [first.id])) == f"ONE\n{FILLER}two\n".encode()
 
 
-def test_bytes_around_a_chosen_hunk_survive():
+def test_bytes_around_a_chosen_hunk_are_kept():
     data = b"\xef\xbb\xbfa\r\n" + FILLER.encode() + b"x\xff\na\r\nz\xfe"
     proposal = planned(data, ("a", "b"))
     _, second = proposal.change.hunks
     assert apply(data, hunk_splices(proposal, [second.id])) == data[:-5] + b"b\r\nz\xfe"
 
 
-def test_a_hunk_that_the_proposal_does_not_have_is_a_refusal():
+def test_unknown_hunk_is_a_refusal():
     with pytest.raises(Rejected):
         hunk_splices(planned(b"a\n", ("a", "b")), ["other"])
 
@@ -189,7 +189,7 @@ NUMBERS = st.lists(st.sampled_from(["a", "b", "c", "", "a a"]), max_size=30)
 
 
 @given(NUMBERS, st.sets(st.integers(0, 5)), st.booleans())
-def test_chosen_hunks_and_the_rest_make_the_whole(lines: list[str], chosen: set[int], ends: bool):
+def test_chosen_and_remaining_hunks_make_the_whole(lines: list[str], chosen: set[int], ends: bool):
     data = ("\n".join(lines) + "\n" * ends + "a").encode()
     proposal = planned(data, ("a", "A"))
     ids = [hunk.id for hunk in proposal.change.hunks]

@@ -28,14 +28,14 @@ from fileops.core.globs import Glob
         ("{*a,b*}c", ["/xac", "/bxc"], ["/xc", "/xbc"]),
     ],
 )
-def test_pattern_matches_what_lsp_says(glob: str, matching: list[str], other: list[str]) -> None:
+def test_pattern_matches_as_specified_by_lsp(glob: str, matching: list[str], other: list[str]) -> None:
     pattern = Glob(glob)
     assert [path for path in matching if not pattern.fullmatch(path)] == []
     assert [path for path in other if pattern.fullmatch(path)] == []
 
 
 @pytest.mark.parametrize("glob", ["", "{a", "a}", "[", "{a,{b}}", "[z-a]"])
-def test_pattern_that_is_malformed_is_refused(glob: str) -> None:
+def test_malformed_pattern_is_refused(glob: str) -> None:
     with pytest.raises(ValueError, match=r"must|has|is"):
         Glob(glob)
 

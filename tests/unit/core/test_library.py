@@ -40,7 +40,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("content", "old", "new", "replace_all", "sentence", "code"), REFUSALS)
-def test_edit_that_cannot_be_made_returns_the_ordered_sentence(
+def test_edit_that_cannot_be_made_returns_the_specified_sentence(
     content: str, old: str, new: str, replace_all: bool, sentence: str, code: str
 ) -> None:
     for given in (content, content.encode()):
@@ -84,7 +84,7 @@ def test_argument_of_another_type_is_a_type_error(arguments: tuple[object, ...],
 
 
 @pytest.mark.parametrize(("content", "old", "new", "replace_all", "sentence", "code"), REFUSALS)
-async def test_tools_refuse_what_valid_refuses(
+async def test_tools_refuse_the_edits_that_valid_refuses(
     content: str, old: str, new: str, replace_all: bool, sentence: str, code: str
 ) -> None:
     outcomes = await _edited(content, Edit(old_string=old, new_string=new, replace_all=replace_all))
@@ -94,14 +94,14 @@ async def test_tools_refuse_what_valid_refuses(
 
 
 @pytest.mark.parametrize(("content", "old", "new", "replace_all", "after"), EDITS[:4])
-async def test_tools_write_what_execute_returns(
+async def test_tools_write_the_result_of_execute(
     content: str, old: str, new: str, replace_all: bool, after: str
 ) -> None:
     outcomes = await _edited(content, Edit(old_string=old, new_string=new, replace_all=replace_all))
     assert [outcome[2] for outcome in outcomes] == [after.encode(), after.encode()]
 
 
-def test_import_of_the_package_loads_no_machinery() -> None:
+def test_import_of_the_package_loads_no_server_modules() -> None:
     loaded = "import fileops, sys; print(sorted(m for m in sys.modules if m.startswith('fileops.')))"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

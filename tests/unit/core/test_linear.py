@@ -263,12 +263,12 @@ def ratio_of(size: int, case: Case) -> float:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_operation_on_a_longer_text_takes_no_more_than_its_share(name: str) -> None:
+def test_operation_takes_linear_time(name: str) -> None:
     size, case = CASES[name]
     assert ratio_of(size, case) < MAX_RATIO
 
 
-def test_quadratic_operation_would_be_seen() -> None:
+def test_quadratic_operation_is_detected() -> None:
     """The bound parts what it has to part."""
 
     def quadratic(n: int) -> Work:
@@ -295,7 +295,7 @@ def is_constant(pattern: Any) -> bool:
 
 
 @pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: file.stem)
-def test_core_makes_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
+def test_core_compiles_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
     """Python's `re` tries again from every place, and holds the interpreter's lock meanwhile: nobody else is served."""
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
@@ -307,7 +307,7 @@ def test_core_makes_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
                 pass
 
 
-def test_lines_that_are_divided_very_often_are_compared_all_the_same() -> None:
+def test_deeply_divided_lines_are_compared() -> None:
     old, new = peeled(3_000, "a"), peeled(3_000, "b")
     ranges = changed_ranges(old, new)
     made = list(old)

@@ -57,7 +57,7 @@ def _result(planned: Plan) -> bytes:
         ("a\u2028b\fc\n".encode(), "b\fc", "d", "a\u2028d\n".encode()),
     ],
 )
-def test_bytes_after_an_edit(content: bytes, old: str, new: str, result: bytes) -> None:
+def test_edit_gives_the_expected_bytes(content: bytes, old: str, new: str, result: bytes) -> None:
     assert _result(_plan(content, _edit(old, new))) == result
     assert execute(Text(data=content, format=UTF8), old, new, False).data == result
     assert valid(Text(data=content, format=UTF8), old, new, False) is None
@@ -84,7 +84,7 @@ def test_bytes_after_an_edit(content: bytes, old: str, new: str, result: bytes) 
         (b"b", _edit("a", "x", expected=1), errors.NoMatch),
     ],
 )
-def test_what_is_refused(content: bytes, edit: Edit, failure: type[FileOpsError] | None) -> None:
+def test_invalid_edit_is_refused(content: bytes, edit: Edit, failure: type[FileOpsError] | None) -> None:
     if failure is None:
         assert _plan(content, edit).splices
         return
@@ -103,7 +103,7 @@ def test_what_is_refused(content: bytes, edit: Edit, failure: type[FileOpsError]
         ("b", "x", False, None),
     ],
 )
-def test_valid_returns_what_execute_raises(
+def test_valid_returns_the_failure_that_execute_raises(
     old: str, new: str, replace_all: bool, failure: type[FileOpsError] | None
 ) -> None:
     content = Text(data=b"a b a", format=UTF8)
@@ -116,7 +116,7 @@ def test_valid_returns_what_execute_raises(
         execute(content, old, new, replace_all)
 
 
-def test_uniqueness_is_judged_by_every_position() -> None:
+def test_uniqueness_counts_every_position() -> None:
     with pytest.raises(errors.MultipleMatches) as refused:
         _plan(b"x\naaa\n", _edit("aa", "b"))
     assert refused.value.n_matches == 2
@@ -127,7 +127,7 @@ def test_uniqueness_is_judged_by_every_position() -> None:
     assert refused.value.lines == (1, 2, 3)
 
 
-def test_the_way_of_matching_and_the_lines_are_told() -> None:
+def test_plan_reports_the_matches_and_their_lines() -> None:
     planned = _plan(b"a\r\nb\r\na\r\n", _edit("a\n", "x\n", replace_all=True))
     assert planned.matches == ("newline",)
     assert planned.match_lines == ((1, 3),)
@@ -136,19 +136,19 @@ def test_the_way_of_matching_and_the_lines_are_told() -> None:
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_a_bom_is_never_part_of_a_match(fmt: TextFormat) -> None:
+def test_bom_is_never_part_of_a_match(fmt: TextFormat) -> None:
     text = text_of("a\ufeffa", fmt)
     assert execute(text, "\ufeff", "", True).data == text_of("aa", fmt).data
     assert isinstance(valid(text_of("a", fmt), "\ufeffa", "b", False), errors.NoMatch)
 
 
-def test_a_unit_that_only_looks_like_the_needle_is_not_one() -> None:
+def test_match_across_code_units_is_not_one() -> None:
     fmt = FORMATS[2]
     text = text_of("\u0a00\u0a0a\u000a", fmt)
     assert execute(text, "\n", "x", True).data == text_of("\u0a00\u0a0ax", fmt).data
 
 
-def test_a_missing_file_is_created_with_the_bytes_as_given() -> None:
+def test_missing_file_is_created_with_the_bytes_as_given() -> None:
     planned = plan(missing_snapshot(), UTF8, [_edit("", "a\r\n\ufeffb\x00")], limits=LIMITS)
     assert planned.creates
     assert _result(planned) == b"a\r\n\xef\xbb\xbfb\x00"
@@ -156,25 +156,25 @@ def test_a_missing_file_is_created_with_the_bytes_as_given() -> None:
     assert planned.change.unified.startswith("--- /dev/null\n+++ /w/file.txt\n@@ -0,0 +1,2 @@\n+a\r\n")
 
 
-def test_an_empty_file_is_created_with_an_empty_diff() -> None:
+def test_empty_file_is_created_with_an_empty_diff() -> None:
     planned = plan(missing_snapshot(), UTF8, [_edit("", "")], limits=LIMITS)
     assert planned.creates
     assert (planned.splices, planned.change.unified, planned.change.hunks) == ((), "", ())
 
 
-def test_a_missing_file_is_not_edited() -> None:
+def test_missing_file_is_not_edited() -> None:
     with pytest.raises(errors.FileMissing):
         plan(missing_snapshot(), UTF8, [_edit("a", "b")], limits=LIMITS)
 
 
-def test_an_empty_file_is_filled_only_where_that_was_allowed() -> None:
+def test_empty_file_is_filled_only_if_allowed() -> None:
     planned = _plan(b"", _edit("", "x\n"), fill_empty=True)
     assert (_result(planned), planned.creates) == (b"x\n", False)
     with pytest.raises(errors.AlreadyExists):
         _plan(b"y", _edit("", "x\n"), fill_empty=True)
 
 
-def test_a_later_edit_sees_what_an_earlier_one_made() -> None:
+def test_later_edit_sees_the_result_of_the_earlier_one() -> None:
     planned = _plan(b"a\nb\n", _edit("a", "one\ntwo"), _edit("two\nb", "c"), _edit("one", "1"))
     assert _result(planned) == b"1\nc\n"
     assert len(planned.splices) == 1
@@ -194,13 +194,13 @@ def test_a_later_edit_sees_what_an_earlier_one_made() -> None:
         ([_edit("a", "x"), _edit("b", "\ud800")], 1, errors.NotEncodable),
     ],
 )
-def test_a_failing_step_says_which(edits: list[Edit], index: int, failure: type[FileOpsError]) -> None:
+def test_failing_step_is_numbered(edits: list[Edit], index: int, failure: type[FileOpsError]) -> None:
     with pytest.raises(failure) as refused:
         _plan(b"a\nb\n", *edits)
     assert getattr(refused.value, "edit_index") == index  # noqa: B009 - on every failure of one edit
 
 
-def test_a_sequence_without_net_effect_succeeds_and_one_edit_does_not() -> None:
+def test_sequence_without_net_effect_succeeds_and_one_edit_does_not() -> None:
     planned = _plan(b"a\n", _edit("a", "b"), _edit("b", "a"))
     assert (planned.splices, planned.change.unified) == ((), "")
     assert _plan(b"a\n", _edit("a\n", "a\r\n"), is_multi=True).splices == ()
@@ -222,7 +222,7 @@ def test_a_sequence_without_net_effect_succeeds_and_one_edit_does_not() -> None:
         (b"a\n", "a", "x" * 2001, "1→" + "x" * 2000 + "... (more 1 characters in this line are truncated)"),
     ],
 )
-def test_snippet(content: bytes, old: str, new: str, snippet: str) -> None:
+def test_snippet_shows_the_changed_lines(content: bytes, old: str, new: str, snippet: str) -> None:
     fmt = FORMATS[1] if content.startswith(b"\xef\xbb\xbf") else UTF8
     planned = plan(snapshot_of(content), fmt, [_edit(old, new)], limits=LIMITS)
     shown = [line.lstrip(" ") for line in planned.change.snippet.split("\n")]
@@ -230,7 +230,7 @@ def test_snippet(content: bytes, old: str, new: str, snippet: str) -> None:
     assert all(line[6:7] == "→" for line in planned.change.snippet.split("\n") if line)
 
 
-def test_snippet_shows_half_a_code_unit_at_the_end_as_a_read_does() -> None:
+def test_snippet_shows_an_incomplete_code_unit_as_a_read_does() -> None:
     data = b"\xff\xfea\0b\0\n"  # UTF-16: the byte of a newline, not a newline
     planned = plan(snapshot_of(data), detect_format(data), [_edit("a", "x")], limits=LIMITS)
     assert planned.change.snippet == "     1→xb\ufffd"

@@ -44,5 +44,5 @@ def test_path_is_outside(folders: tuple[str, ...], path: str) -> None:
     assert caught.value.path == "/as/given"
 
 
-def test_folders_within_others_are_dropped() -> None:
+def test_nested_folders_are_dropped() -> None:
     assert Roots.of(["/b/c", "/a/", "/b", "/a", "/bc"]).folders == ("/a", "/b", "/bc")

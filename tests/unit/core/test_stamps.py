@@ -30,12 +30,12 @@ def stamp(mtime_ns: int, ctime_ns: int) -> Stamp:
         (NOW + 5 * MS + 1, NOW + 5 * MS + 1, True),  # a clock a little behind the filesystem's
     ],
 )
-def test_racy_is_what_a_later_write_could_repeat(mtime_ns: int, ctime_ns: int, racy: bool) -> None:
+def test_stamp_is_racy_if_a_later_write_could_repeat_it(mtime_ns: int, ctime_ns: int, racy: bool) -> None:
     assert is_racy(stamp(mtime_ns, ctime_ns), NOW) is racy
 
 
 @pytest.mark.parametrize("name", ["dev", "ino", "size_bytes", "mtime_ns", "ctime_ns"])
-def test_any_of_these_moves_a_stamp(name: str) -> None:
+def test_any_of_these_fields_changes_a_stamp(name: str) -> None:
     before = stamp(NOW, NOW)
     assert same_stamp(before, replace(before, mode=0o100600, n_links=2))
     assert not same_stamp(before, replace(before, **{name: 7}))

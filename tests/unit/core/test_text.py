@@ -27,12 +27,12 @@ def test_nul_in_the_first_8_kb_is_binary(head: bytes, binary: bool) -> None:
 
 
 @pytest.mark.parametrize("head", [b"\xff", b"\xfe", b"\xef\xbb", b"\xff\xfe", b"\xff\xfe\0", b"\0", b""])
-def test_short_heads_wait_for_their_bom(head: bytes) -> None:
+def test_short_head_waits_for_a_possible_bom(head: bytes) -> None:
     assert rules.may_begin_bom(head)
 
 
 @pytest.mark.parametrize("head", [b"a", b"\xff\xfea", b"\xef\xbb\xbf", b"\xff\xfe\0\0"])
-def test_other_heads_do_not_wait(head: bytes) -> None:
+def test_head_that_cannot_begin_a_bom_does_not_wait(head: bytes) -> None:
     assert not rules.may_begin_bom(head)
 
 
@@ -49,13 +49,13 @@ def test_other_heads_do_not_wait(head: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_newline_style(content: str, style: NewlineStyle | None, fmt: TextFormat) -> None:
+def test_newline_style_of_a_text(content: str, style: NewlineStyle | None, fmt: TextFormat) -> None:
     text = text_of(content, fmt)
     assert rules.newline_style(text.data, fmt) == style
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_lines_are_found_on_code_units(fmt: TextFormat) -> None:
+def test_lines_are_split_at_code_units(fmt: TextFormat) -> None:
     content = "aਊ\n\u0a00\r\n\nb"
     data = text_of(content, fmt).data
     lines = rules.split_lines(data, fmt)
@@ -76,22 +76,22 @@ def test_lines_are_found_on_code_units(fmt: TextFormat) -> None:
 @pytest.mark.parametrize(
     ("content", "n_lines"), [("", 0), ("a", 1), ("\n", 1), ("a\r\n", 1), ("a\n\n", 2), ("a\nb", 2), ("\u0a0a", 1)]
 )
-def test_a_final_newline_starts_no_further_line(content: str, n_lines: int, fmt: TextFormat) -> None:
+def test_final_newline_starts_no_line(content: str, n_lines: int, fmt: TextFormat) -> None:
     assert rules.count_lines(text_of(content, fmt).data, fmt) == n_lines
 
 
-def test_half_a_code_unit_behind_the_last_newline_is_a_line() -> None:
+def test_incomplete_code_unit_after_the_last_newline_is_a_line() -> None:
     fmt = rules.detect_format(b"\xff\xfe")
     assert rules.count_lines(b"\xff\xfea\0\n\0\n", fmt) == 2
 
 
-def test_what_no_encoding_holds_is_named() -> None:
+def test_characters_that_cannot_be_encoded_are_named() -> None:
     with pytest.raises(errors.NotEncodable) as refused:
         rules.encode("a\udc80\udc81b", TextFormat())
     assert (refused.value.encoding, refused.value.characters) == ("utf-8", "\udc80\udc81")
 
 
-def test_digest_tells_contents_apart() -> None:
+def test_digest_distinguishes_contents() -> None:
     assert content_digest(b"a") == content_digest(memoryview(b"a"))
     assert content_digest(b"a") != content_digest(b"b")
     assert len(content_digest(b"")) == 16

@@ -50,7 +50,7 @@ def test_verdict_on_a_stamp(seen: ReadRecord, change: dict[str, Any], by_mtime: 
         assert assess(seen, now, freshness=mode) == expected, mode
 
 
-def test_file_goes_stale_once_until_it_is_seen_again() -> None:
+def test_file_goes_stale_once_until_it_is_read_again() -> None:
     tracker = FileTracker()
     tracker.record("/f", WHOLE)
     assert tracker.mark_stale("/f", "modified", "external")
@@ -59,7 +59,7 @@ def test_file_goes_stale_once_until_it_is_seen_again() -> None:
     assert tracker.mark_stale("/f", "deleted", "session:b")
 
 
-def test_stale_file_takes_the_last_reason_and_keeps_who_came_first() -> None:
+def test_stale_file_keeps_the_first_source_and_gets_the_last_reason() -> None:
     tracker = FileTracker()
     tracker.record("/f", WHOLE)
     tracker.mark_stale("/f", "modified", "session:b")
@@ -67,7 +67,7 @@ def test_stale_file_takes_the_last_reason_and_keeps_who_came_first() -> None:
     assert (tracker.seen("/f").stale, tracker.seen("/f").stale_source) == ("deleted", "session:b")
 
 
-def test_renewed_file_is_fresh_under_its_new_stamp_and_keeps_what_was_seen() -> None:
+def test_renewed_file_is_fresh_with_its_new_stamp_and_keeps_its_read_range() -> None:
     tracker = FileTracker()
     tracker.record("/f", WHOLE)
     tracker.mark_stale("/f", "modified", "external")

@@ -17,13 +17,13 @@ def fed(data: bytes, max_bytes: int, seed: int = 0) -> HeadTailBuffer:
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 99, 100])
-def test_what_fits_is_whole(n_bytes: int) -> None:
+def test_output_within_the_limit_is_kept_whole(n_bytes: int) -> None:
     clipped = fed(b"x" * n_bytes, 100)
     assert (clipped.text(), clipped.is_clipped, clipped.n_bytes) == ("x" * n_bytes, False, n_bytes)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_of_more_the_first_and_the_last_half_are_kept(seed: int) -> None:
+def test_output_over_the_limit_keeps_first_and_last_half(seed: int) -> None:
     data = bytes(random.Random(seed).choices(b"abcdefgh\n", k=random.Random(seed).randrange(101, 5000)))
     clipped = fed(data, 100, seed)
     head, marker, tail = clipped.text()[:50], clipped.text()[50:-50], clipped.text()[-50:]
@@ -33,11 +33,11 @@ def test_of_more_the_first_and_the_last_half_are_kept(seed: int) -> None:
 
 @pytest.mark.parametrize("character", ["é", "漢", "😀"])
 @pytest.mark.parametrize("shift", range(4))
-def test_no_character_is_cut(character: str, shift: int) -> None:
+def test_truncation_splits_no_character(character: str, shift: int) -> None:
     text = fed(("a" * shift + character * 500).encode(), 101).text()
     assert "\ufffd" not in text
     assert character in text
 
 
-def test_what_is_no_text_is_shown_as_such() -> None:
+def test_invalid_bytes_are_shown_as_replacement_characters() -> None:
     assert fed(b"\xff\x80\x80" * 100, 40).text().count("\ufffd") > 10

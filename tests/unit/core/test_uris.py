@@ -33,11 +33,11 @@ def test_file_uri_names_a_path(uri: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("uri", NO_PATHS)
-def test_other_uris_name_none(uri: str) -> None:
+def test_other_uris_name_no_path(uri: str) -> None:
     assert path_of(uri) is None
 
 
 @given(st.binary(min_size=1, max_size=50).filter(lambda name: b"\0" not in name))
-def test_every_path_comes_back(name: bytes) -> None:
+def test_every_path_survives_the_round_trip_through_a_uri(name: bytes) -> None:
     path = "/" + name.decode("utf-8", "surrogateescape")
     assert path_of(uri_of(path)) == path

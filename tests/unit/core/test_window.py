@@ -32,7 +32,7 @@ def _window(data: bytes, *, offset: int | None = None, limit: int | None = None,
         ("\ufeffa\r\nਊ".encode("utf-16-le"), "     1→a\n     2→ਊ", 2),
     ],
 )
-def test_lines_as_they_are_shown(data: bytes, shown: str, n_lines: int) -> None:
+def test_window_shows_numbered_lines(data: bytes, shown: str, n_lines: int) -> None:
     window = _window(data)
     assert window.text == shown
     assert (window.total_lines, window.next_offset, window.past_end) == (n_lines, None, False)
@@ -46,12 +46,12 @@ def test_any_read_of_an_empty_file_is_past_its_end(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("offset", [3, 1000])
-def test_offset_behind_the_last_line_is_past_the_end(offset: int) -> None:
+def test_offset_after_the_last_line_is_past_the_end(offset: int) -> None:
     window = _window(b"a\nb\n", offset=offset)
     assert (window.past_end, window.total_lines) == (True, 2)
 
 
-def test_wide_numbers_grow() -> None:
+def test_wide_line_numbers_widen_the_column() -> None:
     window = _window(b"\n" * 999_999 + b"x\ny", offset=999_999)
     assert window.text == "999999→\n1000000→x\n1000001→y"
 
@@ -72,7 +72,7 @@ def test_selection_over_2000_lines_is_cut_with_a_notice() -> None:
     assert "truncated" not in _window(b"x\n" * 3000, limit=2000).text
 
 
-def test_other_limits_apply() -> None:
+def test_configured_limits_apply() -> None:
     window = _window(b"abc\nd\ne\n", limits=Limits(max_lines=2, max_line_chars=2))
     assert window.text == (
         "     1→ab... (more 1 characters in this line are truncated)\n     2→d\n... (more 1 lines are truncated)"
@@ -98,7 +98,7 @@ def test_reading_stops_when_the_answer_is_known() -> None:
     assert (window.text, window.next_offset, window.total_lines) == ("     2→b", 3, None)
 
 
-def test_limit_that_ends_with_the_file_knows_the_end() -> None:
+def test_window_that_ends_with_the_file_has_the_number_of_lines() -> None:
     window = _window(b"a\nb\n", offset=2, limit=1)
     assert (window.next_offset, window.total_lines) == (None, 2)
 

@@ -64,7 +64,7 @@ async def running(look_s: float = 600.0) -> AsyncGenerator[Running]:
 
 
 @pytest.mark.parametrize("sent", [b"", b'{"fileops_attach": 1'])
-async def test_client_whose_line_does_not_come_in_time_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+async def test_connection_without_a_line_in_time_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(listener_module, "LINE_S", 0.05)
     async with running() as daemon:
         reader, writer = await daemon.connect()
@@ -84,7 +84,7 @@ async def test_line_that_arrives_in_pieces_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(("n_bytes", "is_taken"), [(MAX_LINE_BYTES, True), (MAX_LINE_BYTES + 1, False)])
-async def test_line_that_is_too_long_is_no_line(n_bytes: int, *, is_taken: bool) -> None:
+async def test_line_that_is_too_long_is_refused(n_bytes: int, *, is_taken: bool) -> None:
     fields = json.loads(LINE)
     padding = n_bytes - len(json.dumps({**fields, "padding": ""})) - 1
     line = json.dumps({**fields, "padding": "x" * padding}).encode() + b"\n"
@@ -97,7 +97,7 @@ async def test_line_that_is_too_long_is_no_line(n_bytes: int, *, is_taken: bool)
         writer.close()
 
 
-async def test_line_without_an_end_is_closed_when_it_is_too_long() -> None:
+async def test_endless_line_closes_the_connection() -> None:
     async with running() as daemon:
         reader, writer = await daemon.connect()
         writer.write(b"x" * (4 * MAX_LINE_BYTES))
@@ -106,7 +106,7 @@ async def test_line_without_an_end_is_closed_when_it_is_too_long() -> None:
 
 
 @pytest.mark.parametrize("is_another", [False, True], ids=["gone", "of another daemon"])
-async def test_daemon_whose_socket_is_not_its_own_any_more_serves_those_it_has(
+async def test_daemon_that_lost_its_socket_serves_its_present_clients(
     caplog: pytest.LogCaptureFixture, *, is_another: bool
 ) -> None:
     caplog.set_level(logging.INFO)

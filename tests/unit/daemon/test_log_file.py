@@ -21,7 +21,7 @@ os.write(2, b"from Python itself\\n")
 """
 
 
-def test_log_is_bounded_and_keeps_one_old_one(tmp_path: Path) -> None:
+def test_log_is_bounded_and_keeps_one_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     n_lines = 3 * MAX_BYTES // 1008
     subprocess.run([sys.executable, "-c", WRITING, str(path), str(n_lines)], check=True)
@@ -34,7 +34,7 @@ def test_log_is_bounded_and_keeps_one_old_one(tmp_path: Path) -> None:
     assert lines[-1] == "from Python itself"  # to the present log, not to the old one
 
 
-def test_log_that_cannot_be_decoded_is_written_all_the_same(tmp_path: Path) -> None:
+def test_undecodable_log_record_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     script = WRITING.replace('"%06d %s", number, "x" * 1000', '"name \\udcff"')
     subprocess.run([sys.executable, "-c", script, str(path), "1"], check=True)

@@ -105,13 +105,13 @@ def the_same(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word])
-def test_undo_of_twice_as_many_edits_costs_little_more_than_twice(later: Callable[[bytes], bytes]):
+def test_undo_of_many_edits_has_linear_cost(later: Callable[[bytes], bytes]):
     few, many = (undo_steps(n_edits, later, later) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few  # n·log n; n² would be 16 times
 
 
 @pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word, with_a_word_beside])
-def test_undo_of_one_of_two_sessions_that_alternate_costs_little_more_than_twice_for_twice_the_edits(
+def test_undo_of_one_of_two_alternating_sessions_has_linear_cost(
     later: Callable[[bytes], bytes],
 ):
     few, many = (undo_steps_of_one_session(n_edits, later) for n_edits in (FEW, 4 * FEW))
@@ -145,7 +145,7 @@ def undo_steps_beside_another(name: str, n_edits: int) -> int:
 
 
 @pytest.mark.parametrize("name", AT_ONE_PLACE)
-def test_undo_beside_edits_of_another_at_the_same_place_costs_little_more_than_twice_for_twice_the_edits(name: str):
+def test_undo_next_to_edits_of_another_session_has_linear_cost(name: str):
     few, many = (undo_steps_beside_another(name, n_edits) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few
 
@@ -188,7 +188,7 @@ def test_undo_that_meets_a_conflict_costs_little_more():
     assert steps(4 * FEW) < 4 * 2 * steps(FEW)
 
 
-def test_edits_are_marked_as_undone_without_a_walk_over_all():
+def test_edits_are_marked_as_undone_without_visiting_all():
     def steps(n_edits: int) -> int:
         history, disk = edited(n_edits)
         edits, snapshot = history.edits(path=PATH), disk.read(PATH)

@@ -34,7 +34,7 @@ class Journalled:
         return str(self.n_edits)
 
 
-def test_the_content_after_each_edit_can_be_had():
+def test_content_after_each_edit_is_available():
     history = History()
     file = Journalled(history)
     file.disk.put(PATH, b"a b c\n")
@@ -47,7 +47,7 @@ def test_the_content_after_each_edit_can_be_had():
     ]  # fmt: skip
 
 
-def test_the_oldest_edits_are_forgotten_first():
+def test_oldest_edits_are_forgotten_first():
     history = History(max_bytes=20_000)
     file = Journalled(history)
     file.disk.put(PATH, b"0\n")
@@ -69,7 +69,7 @@ def test_one_edit_that_is_larger_than_the_bound_is_kept():
     assert len(history.edits()) == 1
 
 
-def test_content_that_cannot_be_decompressed_is_not_known():
+def test_content_that_cannot_be_decompressed_is_unknown():
     file = Journalled(History())
     file.disk.put(PATH, b"a\nb\n")
     ids = [file.edit("a", "A"), file.edit("b", "B")]
@@ -94,7 +94,7 @@ class StoreOf:
         raise NotImplementedError
 
 
-def test_an_unwritten_edit_is_not_kept():
+def test_unwritten_edit_is_not_recorded():
     history = History()
     file = Journalled(history)
     file.disk.put(PATH, b"a\n")

@@ -36,7 +36,7 @@ def ids(tmp_path: Path, **bounds: float) -> list[str]:
     return [edit.edit_id for edit, _ in store(tmp_path, **bounds).load()]
 
 
-def test_what_is_appended_comes_back(tmp_path: Path):
+def test_appended_edits_are_loaded(tmp_path: Path):
     writer, edit = store(tmp_path), an_edit(1, diff="-\ud800\n")
     writer.append(edit, b"content")
     writer.append(an_edit(2), None)
@@ -48,12 +48,12 @@ def test_what_is_appended_comes_back(tmp_path: Path):
     writer.close()
 
 
-def test_nothing_is_made_before_there_is_something_to_keep(tmp_path: Path):
+def test_file_is_not_created_before_the_first_edit(tmp_path: Path):
     assert store(tmp_path).load() == []
     assert os.listdir(tmp_path) == []
 
 
-def test_it_is_for_the_user_alone(tmp_path: Path):
+def test_history_files_are_private_to_the_user(tmp_path: Path):
     writer = store(tmp_path)
     writer.append(an_edit(1), b"secret")
     folder = tmp_path / "history"
@@ -62,7 +62,7 @@ def test_it_is_for_the_user_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize("cut", [1, 5, 9, 40])
-def test_a_record_that_a_crash_cut_short_is_left_out(tmp_path: Path, cut: int):
+def test_record_truncated_by_a_crash_is_skipped(tmp_path: Path, cut: int):
     writer = store(tmp_path)
     writer.append(an_edit(1), b"x")
     (path,) = (tmp_path / "history").iterdir()
@@ -72,7 +72,7 @@ def test_a_record_that_a_crash_cut_short_is_left_out(tmp_path: Path, cut: int):
     assert ids(tmp_path) == ["e1"]
 
 
-def test_damaged_bytes_end_a_file_and_no_other(tmp_path: Path):
+def test_damaged_bytes_end_the_reading_of_their_file_only(tmp_path: Path):
     one, two = store(tmp_path), store(tmp_path)
     one.append(an_edit(1), None)
     one.append(an_edit(2), None)
@@ -84,7 +84,7 @@ def test_damaged_bytes_end_a_file_and_no_other(tmp_path: Path):
     assert ids(tmp_path) == ["e1", "e3"]
 
 
-def test_old_files_and_records_go(tmp_path: Path):
+def test_old_files_and_records_are_removed(tmp_path: Path):
     writer = store(tmp_path)
     writer.append(an_edit(1, timestamp=time.time() - 100), None)
     writer.append(an_edit(2), None)
@@ -96,7 +96,7 @@ def test_old_files_and_records_go(tmp_path: Path):
     assert list((tmp_path / "history").iterdir()) == []
 
 
-def test_the_oldest_files_go_where_all_are_too_large(tmp_path: Path):
+def test_oldest_files_are_removed_if_all_are_too_large(tmp_path: Path):
     for number in range(4):
         writer = store(tmp_path)
         writer.append(an_edit(number), os.urandom(1000))
@@ -104,14 +104,14 @@ def test_the_oldest_files_go_where_all_are_too_large(tmp_path: Path):
     assert ids(tmp_path, max_bytes=3000) == ["e2", "e3"]
 
 
-def test_a_file_in_use_is_not_removed(tmp_path: Path):
+def test_file_in_use_is_not_removed(tmp_path: Path):
     writer = store(tmp_path)
     writer.append(an_edit(1), os.urandom(1000))
     assert ids(tmp_path, max_bytes=10) == ["e1"]
     writer.close()
 
 
-def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path):
+def test_folder_that_cannot_be_written_is_harmless(tmp_path: Path):
     (tmp_path / "history").write_text("a file")
     writer = store(tmp_path)
     writer.append(an_edit(1), None)
@@ -137,7 +137,7 @@ def telling_store(tmp_path: Path) -> tuple[DiskHistoryStore, list[str]]:
     return DiskHistoryStore(str(tmp_path / "history"), tell=told.append), told
 
 
-def test_history_goes_on_when_there_is_room_again(tmp_path: Path):
+def test_history_continues_when_there_is_space_again(tmp_path: Path):
     writer, told = telling_store(tmp_path)
     writer.append(an_edit(1), os.urandom(100))
     (file,) = (tmp_path / "history").iterdir()
@@ -154,7 +154,7 @@ def test_history_goes_on_when_there_is_room_again(tmp_path: Path):
     writer.close()
 
 
-def test_each_outage_is_told(tmp_path: Path):
+def test_each_outage_is_reported(tmp_path: Path):
     writer, told = telling_store(tmp_path)
     for number in range(2):
         with no_room_beyond(0):
@@ -165,9 +165,7 @@ def test_each_outage_is_told(tmp_path: Path):
     writer.close()
 
 
-def test_file_that_is_being_looked_at_by_another_daemon_is_locked_a_moment_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_file_briefly_locked_by_another_daemon_is_locked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     real, refusals = fcntl.flock, [BlockingIOError(11, "locked") for _ in range(3)]
 
     def flock(fd: int, operation: int) -> None:
@@ -182,7 +180,7 @@ def test_file_that_is_being_looked_at_by_another_daemon_is_locked_a_moment_later
     writer.close()
 
 
-def test_folder_that_somebody_has_cleared_is_made_anew(tmp_path: Path):
+def test_removed_folder_is_created_again(tmp_path: Path):
     writer, _ = telling_store(tmp_path)
     writer.append(an_edit(1), None)
     for path in (tmp_path / "history").iterdir():
@@ -253,7 +251,9 @@ STRANGE = [
 
 
 @pytest.mark.parametrize(("make", "reason"), STRANGE)
-def test_file_that_no_daemon_of_this_user_wrote_is_put_aside(tmp_path: Path, make: Callable[[Path], None], reason: str):
+def test_file_not_written_by_a_daemon_of_this_user_is_moved_aside(
+    tmp_path: Path, make: Callable[[Path], None], reason: str
+):
     writer = store(tmp_path)
     writer.append(an_edit(1), None)
     writer.close()
@@ -269,7 +269,7 @@ def test_file_that_no_daemon_of_this_user_wrote_is_put_aside(tmp_path: Path, mak
     assert told == []
 
 
-def test_folder_that_others_may_write_to_is_neither_read_nor_written(tmp_path: Path):
+def test_folder_writable_by_others_is_neither_read_nor_written(tmp_path: Path):
     writer = store(tmp_path)
     writer.append(an_edit(1), None)
     writer.close()
@@ -282,7 +282,7 @@ def test_folder_that_others_may_write_to_is_neither_read_nor_written(tmp_path: P
     assert len(list((tmp_path / "history").iterdir())) == 1
 
 
-def test_edit_that_stands_there_twice_is_loaded_once(tmp_path: Path):
+def test_duplicate_edit_is_loaded_once(tmp_path: Path):
     for _ in range(2):
         writer = store(tmp_path)
         writer.append(an_edit(1), None)
@@ -290,7 +290,7 @@ def test_edit_that_stands_there_twice_is_loaded_once(tmp_path: Path):
     assert ids(tmp_path) == ["e1"]
 
 
-def test_files_put_aside_die_of_age(tmp_path: Path):
+def test_files_moved_aside_are_removed_by_age(tmp_path: Path):
     writer = store(tmp_path)
     writer.append(an_edit(1), None)
     aside = tmp_path / "history" / "1.edits.damaged"

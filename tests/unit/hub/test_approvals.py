@@ -70,7 +70,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("approve", "is_protected", "present", "asked", "code"), ROUTES)
-async def test_route_of_an_mcp_edit_is_that_of_the_table(
+async def test_route_of_an_mcp_edit_matches_the_table(
     daemon: SharedDaemon, file: Path, protected: Path, approve: str, is_protected: bool, present: str,
     asked: str | None, code: str | None,
 ) -> None:  # fmt: skip
@@ -124,7 +124,7 @@ async def test_first_decision_counts_and_the_other_question_is_withdrawn(daemon:
 
 
 @pytest.mark.parametrize("malformed", [{}, {"outcome": "yes"}, {"outcome": "proceed_once", "hunk_ids": ["no"]}, None])
-async def test_malformed_decision_drops_its_editor_and_alone_is_a_rejection(
+async def test_malformed_decision_excludes_its_editor_and_is_a_rejection_if_alone(
     daemon: SharedDaemon, file: Path, malformed: object
 ) -> None:
     await asked_editor(daemon, file, answers(malformed))
@@ -138,7 +138,7 @@ async def test_malformed_decision_drops_its_editor_and_alone_is_a_rejection(
 @pytest.mark.parametrize(("is_protected", "elicits", "code"), [
     (False, False, None), (True, True, None), (True, False, "rejected"),
 ])  # fmt: skip
-async def test_editor_that_leaves_passes_the_question_on(
+async def test_question_of_an_editor_that_disconnects_goes_to_the_next(
     daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, elicits: bool, code: str | None
 ) -> None:
     editor = await asked_editor(daemon, file, never)
@@ -154,7 +154,7 @@ async def test_editor_that_leaves_passes_the_question_on(
 
 
 @pytest.mark.parametrize(("is_protected", "code"), [(False, None), (True, "rejected")])
-async def test_agent_of_our_protocol_without_an_editor_edits_unprotected_files_only(
+async def test_lsp_agent_without_an_editor_edits_unprotected_files_only(
     daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, code: str | None
 ) -> None:
     agent = await daemon.agent(file.parent)
@@ -163,9 +163,7 @@ async def test_agent_of_our_protocol_without_an_editor_edits_unprotected_files_o
     assert code_of(await agent.edit(path, "two", "2")) == code
 
 
-async def test_strictest_of_the_editors_modes_counts_and_always_ends_the_questions(
-    daemon: SharedDaemon, file: Path
-) -> None:
+async def test_strictest_editor_mode_applies_and_always_ends_the_questions(daemon: SharedDaemon, file: Path) -> None:
     loose = await asked_editor(daemon, file, never, agents_approval="yolo")
     strict = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), agents_approval="default")
     host = await daemon.host(file.parent)
@@ -190,7 +188,7 @@ async def test_editor_sets_the_mode_of_a_session(daemon: SharedDaemon, file: Pat
     assert code_of(await agent.edit(file, "one", "1")) == "rejected"
 
 
-async def test_editor_of_another_folder_is_asked_only_about_what_it_has_open(
+async def test_editor_of_another_folder_is_asked_about_its_open_documents_only(
     daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     editor = await daemon.editor(tmp_path_factory.mktemp("elsewhere"), confirms=True)
@@ -203,7 +201,7 @@ async def test_editor_of_another_folder_is_asked_only_about_what_it_has_open(
     assert code_of(await agent.edit(file, "one", "1")) == "rejected"
 
 
-async def test_editor_without_our_plugin_is_asked_by_message(daemon: SharedDaemon, file: Path) -> None:
+async def test_editor_without_the_plugin_is_asked_by_a_message(daemon: SharedDaemon, file: Path) -> None:
     editor = await daemon.lsp("editor", "helix")
     await editor.initialize(file.parent)
     editor.answers["window/showMessageRequest"] = answers({"title": "Apply"})
@@ -219,7 +217,7 @@ async def test_editor_without_our_plugin_is_asked_by_message(daemon: SharedDaemo
     (["nvim"], False, " in Neovim"), (["Visual Studio Code"], True, " in VS Code"), (["Lapce"], False, " in Lapce"),
     (["nvim", "helix"], False, " in your editor"), ([], True, ""),
 ])  # fmt: skip
-async def test_progress_of_an_mcp_edit_says_where_the_decision_is_awaited(
+async def test_progress_of_an_mcp_edit_names_the_deciding_editor(
     daemon: SharedDaemon, file: Path, editors: list[str], elicits: bool, told: str
 ) -> None:
     for name in editors:
@@ -250,7 +248,7 @@ async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file
     assert "two" in file.read_text()
 
 
-async def test_question_over_the_limit_of_a_session_is_rejected_also_after_a_reconnect(
+async def test_question_over_the_limit_is_rejected_even_after_a_reconnect(
     daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Section "Shared daemon", R-ROUTE-4: 32 questions of a session at once. Fewer here."""
@@ -280,7 +278,7 @@ async def test_question_over_the_limit_of_a_session_is_rejected_also_after_a_rec
     assert [path.read_text() for path in files] == ["two\n"] * 3
 
 
-async def test_question_of_an_mcp_host_that_is_not_answered_in_time_is_a_rejection(
+async def test_question_of_an_mcp_host_that_times_out_is_a_rejection(
     daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert mcp_options.McpOptions().settings.approval_timeout_s == 240  # Codex ends calls after 300 s

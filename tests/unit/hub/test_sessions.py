@@ -24,7 +24,7 @@ def did_read(session_id: str) -> DidRead:
 @pytest.mark.parametrize(
     ("given", "full_name"), [("default", "bot-1"), ("reviewer", "bot-1/reviewer"), ("bot-1", "bot-1/bot-1")]
 )
-def test_session_of_a_request_has_one_full_name_and_is_called_as_it_was(given: str, full_name: str) -> None:
+def test_session_of_a_request_has_one_full_name_and_its_given_local_name(given: str, full_name: str) -> None:
     names = SharedSessionNames("bot-1", lambda name: name == "codex:7")
     assert names.full(given) == names.resolve(given) == full_name
     assert names.local(full_name) == given
@@ -44,14 +44,14 @@ def test_session_of_a_request_has_one_full_name_and_is_called_as_it_was(given: s
         ("漢字", ""),
     ],
 )
-def test_program_in_names_has_plain_words_between_single_hyphens(program: str, name: str) -> None:
+def test_program_name_is_reduced_to_words_and_single_hyphens(program: str, name: str) -> None:
     assert host_name(program) == name
 
 
 # --- survival ------------------------------------------------------------------------------------------------------
 
 
-async def test_session_with_an_id_of_its_host_goes_on_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
+async def test_session_with_a_host_id_continues_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
     first = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     await first.tool("Read", file_path=str(file))
     await first.hang_up()
@@ -61,7 +61,7 @@ async def test_session_with_an_id_of_its_host_goes_on_after_a_reconnect(daemon: 
     assert code_of(await other.tool("Edit", file_path=str(file), old_string="one", new_string="1")) == "not_read"
 
 
-async def test_session_without_an_id_is_not_taken_up_by_the_next_connection(daemon: SharedDaemon, file: Path) -> None:
+async def test_session_without_an_id_is_not_continued_by_the_next_connection(daemon: SharedDaemon, file: Path) -> None:
     first = await daemon.host(file.parent)
     await first.tool("Read", file_path=str(file))
     await first.hang_up()
@@ -69,7 +69,7 @@ async def test_session_without_an_id_is_not_taken_up_by_the_next_connection(daem
     assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
 
 
-async def test_named_session_of_an_lsp_agent_goes_on_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
+async def test_named_session_of_an_lsp_agent_continues_after_a_reconnect(daemon: SharedDaemon, file: Path) -> None:
     first = await daemon.agent(file.parent, session="night")
     await first.read(file, "a")
     await first.hang_up()
@@ -79,7 +79,7 @@ async def test_named_session_of_an_lsp_agent_goes_on_after_a_reconnect(daemon: S
 
 
 @pytest.mark.parametrize(("role", "code"), [("agent", None), ("editor", "not_read")])
-async def test_editors_in_one_agents_shell_are_not_one_session(
+async def test_editors_started_in_one_agents_shell_have_separate_sessions(
     daemon: SharedDaemon, file: Path, role: str, code: str | None
 ) -> None:
     first, second = await daemon.lsp(role, "bot", hints=CLAUDE), await daemon.lsp(role, "bot", hints=CLAUDE)
@@ -129,7 +129,7 @@ def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
     assert registry.expired() == []
 
 
-def test_of_too_many_sessions_the_longest_unused_end() -> None:
+def test_least_recently_used_sessions_over_the_limit_end() -> None:
     now = 0.0
     registry = SessionRegistry(lambda: now)
     for n in range(MAX_KEPT + 2):
@@ -156,7 +156,7 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
 # --- events and the list of sessions ---------------------------------------------------------------------------------
 
 
-async def test_events_reach_their_session_and_the_editors_that_work_with_the_file(
+async def test_events_reach_their_session_and_the_editors_of_the_file(
     daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
@@ -177,7 +177,7 @@ async def test_events_reach_their_session_and_the_editors_that_work_with_the_fil
         assert client.notified("fileops/didEdit") == []
 
 
-async def test_events_of_a_file_given_through_a_link_reach_the_editors_that_work_with_the_file(
+async def test_events_of_a_file_named_through_a_link_reach_the_editors_of_the_file(
     daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """R-HUB-5: it is the canonical path that is in a folder or open, whatever the session calls the file."""
@@ -221,7 +221,7 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     )
 
 
-async def test_host_is_called_by_the_name_that_it_gives_itself(daemon: SharedDaemon, file: Path) -> None:
+async def test_host_has_the_name_of_its_client_info(daemon: SharedDaemon, file: Path) -> None:
     """A host starts a generic command, so the first line of its connection does not know who it is."""
     editor = await daemon.editor(file.parent)
     host = await daemon.mcp(file.parent, "agent")
@@ -233,7 +233,7 @@ async def test_host_is_called_by_the_name_that_it_gives_itself(daemon: SharedDae
     assert session["label"] == f"codex-cli in {file.parent.name}"
 
 
-async def test_capability_names_the_connection_and_what_an_editor_may_ask(daemon: SharedDaemon, file: Path) -> None:
+async def test_capability_names_the_connection_and_the_requests_of_an_editor(daemon: SharedDaemon, file: Path) -> None:
     for role in ("editor", "agent"):
         client = await daemon.lsp(role, "bot")
         block = (await client.initialize(file.parent))["capabilities"]["experimental"]["fileops"]
@@ -252,7 +252,7 @@ async def refusal_of(client: LspClient, method: str, params: object) -> int:
     return refused.value.args[0]
 
 
-async def test_agent_runs_no_commands_lists_no_sessions_and_loosens_no_mode(daemon: SharedDaemon, file: Path) -> None:
+async def test_agent_cannot_run_commands_list_sessions_or_loosen_its_mode(daemon: SharedDaemon, file: Path) -> None:
     agent = await daemon.agent(file.parent, bash=True, approval_mode="auto_edit")
     assert await refusal_of(agent, "fileops/bash", {"command": "true"}) == -32601
     assert await refusal_of(agent, "fileops/sessions", {}) == -32601
@@ -272,7 +272,7 @@ async def test_documents_of_an_agent_are_ignored_with_one_warning(daemon: Shared
     assert len(agent.notified("window/showMessage")) == 1
 
 
-async def test_agent_is_shown_and_undoes_its_own_edits_only(daemon: SharedDaemon, file: Path) -> None:
+async def test_agent_sees_and_undoes_its_own_edits_only(daemon: SharedDaemon, file: Path) -> None:
     mine, other, editor = await daemon.agent(file.parent), await daemon.agent(file.parent), await daemon.editor()
     for client, old, new in ((mine, "one", "1"), (other, "two", "2")):
         await client.read(file)
@@ -293,9 +293,7 @@ async def test_agent_is_shown_and_undoes_its_own_edits_only(daemon: SharedDaemon
 # --- documents of several editors ------------------------------------------------------------------------------------
 
 
-async def test_two_different_unsaved_texts_are_refused_by_the_names_of_the_editors(
-    daemon: SharedDaemon, file: Path
-) -> None:
+async def test_two_different_unsaved_texts_are_refused_naming_the_editors(daemon: SharedDaemon, file: Path) -> None:
     first, second = await daemon.editor(file.parent), await daemon.editor(file.parent, host="vscode")
     agent = await daemon.agent(file.parent)
     first.open(file, "one\ntyped here\n")
@@ -318,9 +316,7 @@ async def applied(editor: LspClient, file: Path, text: str) -> dict[str, bool]:
     return {"applied": True}
 
 
-async def test_stats_without_a_session_are_of_all_clients_for_an_editor_and_its_own_for_an_agent(
-    daemon: SharedDaemon, file: Path
-) -> None:
+async def test_stats_without_a_session_cover_all_clients_for_editors_only(daemon: SharedDaemon, file: Path) -> None:
     """R-STATS-1."""
     editor, agent = await daemon.editor(file.parent), await daemon.agent(file.parent)
     other = await daemon.agent(file.parent)

@@ -25,7 +25,7 @@ async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: Sha
     assert file.read_text() == "one\n2\nthree\n"
 
 
-async def test_two_sessions_without_a_name_are_two(daemon: SharedDaemon, file: Path) -> None:
+async def test_unnamed_sessions_are_separate(daemon: SharedDaemon, file: Path) -> None:
     first, second = await daemon.agent(file.parent), await daemon.agent(file.parent)
     await first.read(file)
     assert code_of(await second.edit(file, "one", "1")) == "not_read"
@@ -61,7 +61,7 @@ async def test_unsaved_text_of_an_editor_is_read_by_an_mcp_host(daemon: SharedDa
     assert "two" in result["content"][0]["text"]
 
 
-async def test_daemon_serves_on_when_a_client_has_left(daemon: SharedDaemon, file: Path) -> None:
+async def test_daemon_continues_after_a_client_disconnects(daemon: SharedDaemon, file: Path) -> None:
     first, second = await daemon.agent(file.parent), await daemon.agent(file.parent)
     await first.read(file)
     await first.call("shutdown")
@@ -71,7 +71,9 @@ async def test_daemon_serves_on_when_a_client_has_left(daemon: SharedDaemon, fil
     assert code_of(await second.edit(file, "one", "1")) is None
 
 
-async def test_other_filesystems_than_the_first_are_refused_by_name(daemon: SharedDaemon, tmp_path: Path) -> None:
+async def test_filesystems_other_than_the_first_clients_are_refused_by_name(
+    daemon: SharedDaemon, tmp_path: Path
+) -> None:
     await daemon.agent(tmp_path)
     late = await daemon.lsp("agent", "bot")
     with pytest.raises(Refused) as refused:
@@ -93,9 +95,7 @@ async def test_status_describes_each_connection(daemon: SharedDaemon, file: Path
     ]  # fmt: skip
 
 
-async def test_name_of_a_session_is_given_once_also_if_hosts_call_themselves_alike(
-    daemon: SharedDaemon, file: Path
-) -> None:
+async def test_session_names_are_unique_even_for_hosts_of_equal_name(daemon: SharedDaemon, file: Path) -> None:
     first, second = await daemon.lsp("agent", "bot"), await daemon.lsp("agent", "robot")
     for client in (first, second):
         await client.initialize(file.parent, name="Bot")
@@ -104,7 +104,7 @@ async def test_name_of_a_session_is_given_once_also_if_hosts_call_themselves_ali
     assert daemon.world.session_base("bot", "bot-1") not in {"bot-1", "bot-2"}
 
 
-async def test_telemetry_of_all_clients_goes_on_when_one_has_left(
+async def test_telemetry_of_all_clients_continues_after_one_disconnects(
     file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("opentelemetry.sdk")
@@ -118,7 +118,7 @@ async def test_telemetry_of_all_clients_goes_on_when_one_has_left(
     assert capfd.readouterr().err.count('"name": "fileops/read"') == 2
 
 
-async def test_editor_that_left_keeps_no_threads(daemon: SharedDaemon, file: Path) -> None:
+async def test_disconnected_editor_keeps_no_threads(daemon: SharedDaemon, file: Path) -> None:
     editor, agent = await daemon.editor(file.parent), await daemon.agent(file.parent)
 
     async def apply(_params: object) -> dict[str, bool]:

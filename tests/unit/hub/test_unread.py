@@ -12,7 +12,7 @@ from support.shared_daemon import SharedDaemon, code_of
 N_HUNG = 10
 
 
-async def test_ten_clients_that_do_not_read_delay_no_edit_and_are_cut_off(
+async def test_ten_clients_that_do_not_read_delay_no_edit_and_are_disconnected(
     daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(lsp_connection, "MAX_UNREAD_BYTES", 1 << 14)
@@ -35,7 +35,7 @@ async def test_ten_clients_that_do_not_read_delay_no_edit_and_are_cut_off(
     assert {entry["name"] for entry in daemon.world.describe()} == {"bot-1"}
 
 
-async def test_client_that_reads_slowly_is_not_cut_off(
+async def test_slow_client_is_not_disconnected(
     daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lsp_connection, "MAX_UNREAD_BYTES", 1)

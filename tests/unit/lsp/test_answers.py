@@ -28,14 +28,14 @@ anything = st.recursive(
 
 
 @pytest.mark.parametrize("answer", [None, "proceed_once", *ODD], ids=json.dumps)
-def test_answer_that_is_no_object_is_a_no(answer: Any) -> None:
+def test_answer_other_than_an_object_is_a_rejection(answer: Any) -> None:
     assert decision_of(answer, HUNKS) == Reject()
     assert correction_of(answer) is None
 
 
 @pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
 @pytest.mark.parametrize("rest", [{}, {"hunk_ids": []}, {"hunk_ids": HUNKS}, {"text": "x"}], ids=json.dumps)
-def test_outcome_of_another_kind_is_a_no(odd: Any, rest: dict[str, Any]) -> None:
+def test_unknown_outcome_is_a_rejection(odd: Any, rest: dict[str, Any]) -> None:
     assert decision_of({"outcome": odd, **rest}, HUNKS) == Reject()
 
 
@@ -43,14 +43,14 @@ def test_outcome_of_another_kind_is_a_no(odd: Any, rest: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     "odd", ["1-a", *ODD, ["1-a", []], ["1-a", {}], ["1-a", 1], ["1-a", None], [None]], ids=json.dumps
 )
-def test_hunk_ids_of_another_kind_are_a_no(outcome: str, odd: Any) -> None:
+def test_malformed_hunk_ids_are_a_rejection(outcome: str, odd: Any) -> None:
     assert decision_of({"outcome": outcome, "hunk_ids": odd}, HUNKS) == Reject()
 
 
 @pytest.mark.parametrize("outcome", YES)
 @pytest.mark.parametrize("rest", [{}, {"hunk_ids": HUNKS}, {"hunk_ids": None}], ids=json.dumps)
 @pytest.mark.parametrize("odd", ODD, ids=json.dumps)
-def test_text_of_another_kind_is_a_no(outcome: str, rest: dict[str, Any], odd: Any) -> None:
+def test_malformed_text_is_a_rejection(outcome: str, rest: dict[str, Any], odd: Any) -> None:
     assert decision_of({"outcome": outcome, "text": odd, **rest}, HUNKS) == Reject()
 
 
@@ -69,7 +69,7 @@ def test_text_of_another_kind_is_a_no(outcome: str, rest: dict[str, Any], odd: A
     ],
     ids=str,
 )
-def test_answer_of_the_right_shape_is_what_it_says(answer: Any, decision: Any) -> None:
+def test_valid_answer_is_its_decision(answer: Any, decision: Any) -> None:
     assert decision_of(answer, HUNKS) == decision
 
 
@@ -78,7 +78,7 @@ def test_answer_of_the_right_shape_is_what_it_says(answer: Any, decision: Any) -
         {}, optional={"outcome": anything | st.sampled_from(YES), "text": anything, "hunk_ids": anything}
     )
 )
-def test_any_json_is_a_decision(answer: dict[str, Any]) -> None:
+def test_any_json_answer_is_a_decision(answer: dict[str, Any]) -> None:
     decision = decision_of(answer, HUNKS)
     if not isinstance(decision, Reject):
         assert answer["outcome"] in YES
@@ -86,7 +86,7 @@ def test_any_json_is_a_decision(answer: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
 @pytest.mark.parametrize("key", ["old_string", "new_string"])
-def test_correction_with_a_part_of_another_kind_is_none(key: str, odd: Any) -> None:
+def test_malformed_correction_is_none(key: str, odd: Any) -> None:
     assert correction_of({"old_string": "a", "new_string": "b", key: odd}) is None
 
 
@@ -109,13 +109,13 @@ class Answering(Client):
     "answer", [None, "Run", *ODD, *({"outcome": odd, "title": odd} for odd in ODD)], ids=json.dumps
 )
 @pytest.mark.parametrize("confirms", [True, False])
-async def test_answer_about_a_command_of_another_kind_is_a_no(answer: Any, *, confirms: bool) -> None:
+async def test_malformed_answer_about_a_command_is_a_rejection(answer: Any, *, confirms: bool) -> None:
     approver = LspCommandApprover(Answering(answer, confirms=confirms), timeout_s=10, use_message_fallback=True)
     assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Reject()
 
 
 @pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)
-async def test_answer_to_a_message_of_another_kind_is_a_no(answer: Any) -> None:
+async def test_malformed_answer_to_a_message_is_a_rejection(answer: Any) -> None:
     prompt = UserPrompt(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, use_message_fallback=True)
     assert await prompt.ask_by_message("Apply?", yes="Apply") == Reject()
 
@@ -130,7 +130,7 @@ def nested(depth: int) -> Any:
 @pytest.mark.parametrize(
     "error", [*ODD, "no", {"message": nested(900), "code": nested(900)}, {"code": True}], ids=lambda _: ""
 )
-async def test_error_of_another_kind_is_a_refusal(error: Any) -> None:
+async def test_malformed_error_is_a_refusal(error: Any) -> None:
     sent: list[dict[str, object]] = []
     questions = OutgoingRequests(
         sent.append, lambda: questions.handle_reply(sent[0]["id"], {"error": error}), withdrawal

@@ -42,7 +42,7 @@ def _offering(*encodings: str) -> dict[str, object]:
     [{}, VS_CODE, _offering("utf-8", "utf-16"), _offering("x", "utf-32"), _offering(), {"general": None}],
     ids=["none", "vscode", "utf-8", "utf-32", "no encoding", "null"],
 )
-def test_announced_is_what_pygls_announces(
+def test_capabilities_equal_those_of_pygls(
     client: dict[str, object], options: dict[str, dict[str, object] | None]
 ) -> None:
     nothing: Callable[[Any], Any] = lambda _params: None  # noqa: E731

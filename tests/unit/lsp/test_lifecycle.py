@@ -46,7 +46,7 @@ def test_table_has_every_state_and_kind() -> None:
 
 
 @pytest.mark.parametrize(("state", "kind", "outcome"), REQUESTS)
-def test_request_leads_to_its_state_or_is_refused_with_its_code(state: State, kind: Kind, outcome: State | int) -> None:
+def test_request_changes_the_state_or_is_refused_with_its_code(state: State, kind: Kind, outcome: State | int) -> None:
     lifecycle = lifecycle_in(state)
     refusal = lifecycle.refusal(METHODS[kind])
     lifecycle.advance(METHODS[kind])
@@ -58,7 +58,7 @@ def test_request_leads_to_its_state_or_is_refused_with_its_code(state: State, ki
 
 
 @pytest.mark.parametrize("state", State)
-def test_notifications_are_taken_while_running_only(state: State) -> None:
+def test_notifications_are_accepted_while_running_only(state: State) -> None:
     assert lifecycle_in(state).allows_notifications() == (state is State.RUNNING)
 
 
@@ -67,7 +67,7 @@ def test_exit_status_is_zero_after_shutdown_only(state: State) -> None:
     assert lifecycle_in(state).exit_status == (0 if state is State.SHUT_DOWN else 1)
 
 
-def test_failed_initialize_may_be_repeated() -> None:
+def test_failed_initialize_can_be_repeated() -> None:
     lifecycle = Lifecycle()
     assert lifecycle.refusal(methods.INITIALIZE) is None
     assert lifecycle.refusal(methods.INITIALIZE) is None  # the first one failed, so it did not advance

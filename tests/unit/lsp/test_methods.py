@@ -6,7 +6,7 @@ from fileops.lsp import methods
 from fileops.lsp.client import position_encoding
 
 
-def test_method_names_are_those_of_lsp() -> None:
+def test_method_names_match_lsp() -> None:
     names = {
         name: value
         for name, value in vars(methods).items()
@@ -15,12 +15,12 @@ def test_method_names_are_those_of_lsp() -> None:
     assert names == {name: getattr(types, name) for name in names}
 
 
-def test_numbers_are_those_of_lsp() -> None:
+def test_numbers_match_lsp() -> None:
     kinds = types.MessageType
     assert [kinds.Error, kinds.Warning, kinds.Info] == [methods.ERROR, methods.WARNING, methods.INFO]
     assert types.TextDocumentSyncKind.Incremental.value == methods.INCREMENTAL
 
 
-def test_position_encodings_are_those_of_lsp() -> None:
+def test_position_encodings_match_lsp() -> None:
     for encoding in types.PositionEncodingKind:
         assert position_encoding({"general": {"positionEncodings": [encoding.value]}}) == encoding.value

@@ -14,7 +14,7 @@ def health(reason: str) -> Event:
 
 
 # R-EVENT-1
-async def test_each_thread_keeps_its_order() -> None:
+async def test_events_of_each_thread_keep_their_order() -> None:
     seen: list[str] = []
     events = NotificationQueue(
         asyncio.get_running_loop(), lambda some: seen.extend(getattr(event, "reason", "") for event in some)
@@ -34,7 +34,7 @@ async def test_each_thread_keeps_its_order() -> None:
         assert [one for one in seen if one[0] == name] == [f"{name}{number}" for number in range(200)]
 
 
-async def test_what_a_thread_tells_later_does_not_overtake_what_waits_for_its_answer() -> None:
+async def test_later_event_does_not_overtake_one_that_waits_for_its_answer() -> None:
     """Else a file that became stale right behind its reading would look fresh."""
     seen, told = list[str](), asyncio.Event()
 

@@ -7,7 +7,7 @@ from fileops.rpc.decode import InvalidParams, decode
 
 
 # R-PARAMS-2
-def test_null_for_a_key_with_a_default_is_the_default() -> None:
+def test_null_for_an_optional_key_is_its_default() -> None:
     assert decode({"uri": "file:///a", "name": None}, WorkspaceFolder).name == ""
 
 
@@ -17,5 +17,5 @@ def test_null_for_a_required_key_is_refused() -> None:
     assert refusal.value.path == "$.workspaceFolders[0].uri"
 
 
-def test_keys_that_nobody_looks_at_are_passed_over() -> None:
+def test_unknown_keys_are_ignored() -> None:
     assert decode({"capabilities": {}, "locale": 5}, InitializeParams).capabilities == {}

@@ -20,7 +20,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 # R-END-1
 @pytest.mark.usefixtures("way")
-async def test_end_of_the_process_is_told() -> None:
+async def test_end_of_the_process_is_reported() -> None:
     gone = asyncio.Event()
     watch = ParentWatch(asyncio.get_running_loop(), gone.set)
     with subprocess.Popen(["sleep", "600"]) as process:  # noqa: ASYNC220
@@ -33,7 +33,7 @@ async def test_end_of_the_process_is_told() -> None:
 
 
 @pytest.mark.usefixtures("way")
-async def test_process_that_never_was_is_gone() -> None:
+async def test_process_that_never_existed_has_ended() -> None:
     gone = asyncio.Event()
     watch = ParentWatch(asyncio.get_running_loop(), gone.set)
     watch.watch(2**22 + 12345)  # over the kernel's highest process id

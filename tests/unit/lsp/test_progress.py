@@ -60,7 +60,7 @@ async def next_of(client: FakeClient) -> Any:
 
 
 @pytest.mark.parametrize("shows_progress", [True, False])
-async def test_the_requests_own_token_is_used(shows_progress: bool):
+async def test_requests_own_token_is_used(shows_progress: bool):
     client = FakeClient(shows_progress=shows_progress)
     with ProgressTokens(client).reporting("mine", "fileops/read"):
         assert await next_of(client) == ("mine", "begin")
@@ -68,7 +68,7 @@ async def test_the_requests_own_token_is_used(shows_progress: bool):
     assert client.asked == []
 
 
-async def test_without_a_token_one_is_made_where_the_client_can():
+async def test_token_is_created_if_the_request_has_none():
     client = FakeClient(shows_progress=True)
     with ProgressTokens(client).reporting(None, "fileops/read"):
         token, kind = await next_of(client)
@@ -81,7 +81,7 @@ async def test_without_a_token_one_is_made_where_the_client_can():
     ("shows_progress", "refuses", "method"),
     [(False, False, "fileops/read"), (True, True, "fileops/read"), (True, False, "fileops/tools")],
 )
-async def test_else_there_is_none(shows_progress: bool, refuses: bool, method: str):
+async def test_token_is_not_created_without_support_or_need(shows_progress: bool, refuses: bool, method: str):
     client = FakeClient(shows_progress=shows_progress)
     client.refuses = refuses
     with ProgressTokens(client).reporting(None, method):
@@ -90,7 +90,7 @@ async def test_else_there_is_none(shows_progress: bool, refuses: bool, method: s
     assert len(client.asked) == int(refuses)
 
 
-async def test_quick_work_shows_nothing():
+async def test_quick_work_shows_no_progress():
     client = FakeClient(shows_progress=True)
     with ProgressTokens(client).reporting("mine", "fileops/read"):
         pass
@@ -98,7 +98,7 @@ async def test_quick_work_shows_nothing():
     assert client.told.empty()
 
 
-async def test_while_the_person_is_asked_there_is_no_progress_of_ours():
+async def test_progress_is_suspended_during_an_approval():
     client = FakeClient(shows_progress=True)
     task = asyncio.current_task()
     assert task is not None
@@ -110,7 +110,7 @@ async def test_while_the_person_is_asked_there_is_no_progress_of_ours():
         assert (await next_of(client))[1] == "begin"
 
 
-async def test_reports_to_a_client_that_lags_become_one(monkeypatch: pytest.MonkeyPatch):
+async def test_reports_to_a_lagging_client_are_merged(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "LAG_S", SHORT_S)
     client = FakeClient(shows_progress=False)
     with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
@@ -129,7 +129,7 @@ async def test_reports_to_a_client_that_lags_become_one(monkeypatch: pytest.Monk
     assert [await next_of(client) for _ in range(2)] == [("mine", "report"), ("mine", "end")]
 
 
-async def test_of_reports_that_become_too_long_the_end_stays_and_what_is_left_out_is_counted():
+async def test_merged_reports_over_the_limit_keep_their_end_and_count_the_rest():
     client = FakeClient(shows_progress=False)
     client.is_outdated = True
     with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
@@ -143,7 +143,7 @@ async def test_of_reports_that_become_too_long_the_end_stays_and_what_is_left_ou
     assert [(await next_of(client))[1] for _ in range(3)] == ["begin", "report", "end"]
 
 
-async def test_the_editors_button_cancels_the_work():
+async def test_cancel_button_of_the_editor_cancels_the_work():
     client = FakeClient(shows_progress=True)
     tokens = ProgressTokens(client)
 

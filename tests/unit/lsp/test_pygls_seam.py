@@ -36,11 +36,11 @@ def protocol() -> Protocol:
         ("send_request", ["self", "method", "params", "callback", "msg_id"]),
     ],
 )
-def test_method_that_we_call_or_replace_is_as_it_was(method: str, parameters: list[str]) -> None:
+def test_method_that_we_call_or_replace_is_unchanged(method: str, parameters: list[str]) -> None:
     assert list(inspect.signature(getattr(JsonRPCProtocol, method)).parameters) == parameters
 
 
-def test_state_that_we_use_is_there(protocol: Protocol) -> None:
+def test_state_that_we_use_exists(protocol: Protocol) -> None:
     for name in ("_request_futures", "_converter", "fm", "server_capabilities"):
         assert hasattr(protocol, name)
 
@@ -50,12 +50,12 @@ def test_initialize_is_a_generator_that_we_can_delegate_to() -> None:
     assert hasattr(pygls.protocol, "default_converter")
 
 
-def test_document_mirror_of_pygls_is_out(protocol: Protocol) -> None:
+def test_document_mirror_of_pygls_is_disabled(protocol: Protocol) -> None:
     for method in (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE):
         assert method not in protocol.fm.builtin_features  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_request_that_could_block_a_thread_is_not_to_be_had(protocol: Protocol) -> None:
+def test_request_that_could_block_a_thread_is_not_available(protocol: Protocol) -> None:
     with pytest.raises(NotImplementedError):
         protocol.send_request("client/confirm")
 

@@ -91,7 +91,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return first, second
 
 
-async def test_two_sessions_in_one_process_serve_their_clients_and_end_apart(files: tuple[Path, Path]) -> None:
+async def test_two_sessions_in_one_process_serve_their_clients_and_end_independently(files: tuple[Path, Path]) -> None:
     first_file, second_file = files
     async with connected() as first, connected() as second:
         for peer in (first, second):
@@ -125,7 +125,7 @@ async def test_each_session_knows_what_its_own_client_has_read(files: tuple[Path
     assert file.read_text() == "one\n2\n"
 
 
-async def test_client_that_hangs_up_ends_its_own_session_only(files: tuple[Path, Path]) -> None:
+async def test_client_that_disconnects_ends_its_own_session_only(files: tuple[Path, Path]) -> None:
     file, _ = files
     async with connected() as first, connected() as second:
         for peer in (first, second):

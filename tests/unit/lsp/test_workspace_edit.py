@@ -54,7 +54,7 @@ def fails(failure: Exception) -> Callable[[Any], Any]:
     return answer
 
 
-async def test_the_edit_names_document_and_version():
+async def test_edit_names_document_and_version():
     client = FakeClient(CAN_APPLY, lambda params: {"applied": True})
     await apply(client)
     (change,) = client.asked[0]["edit"]["documentChanges"]
@@ -69,32 +69,32 @@ async def test_the_edit_names_document_and_version():
         replies({"applied": False, "failureReason": 3}), fails(ClientRefused("no", -32601)), fails(ClientGone()),
     ],
 )  # fmt: skip
-async def test_what_is_no_clear_yes_is_a_refusal(answer: Callable[[Any], Any]):
+async def test_unclear_answer_is_a_refusal(answer: Callable[[Any], Any]):
     with pytest.raises(ApplyRefused):
         await apply(FakeClient(CAN_APPLY, answer))
 
 
-async def test_the_editors_reason_is_told():
+async def test_reason_of_the_editor_is_reported():
     with pytest.raises(ApplyRefused) as refusal:
         await apply(FakeClient(CAN_APPLY, lambda params: {"applied": False, "failureReason": "read-only window"}))
     assert refusal.value.reason == "read-only window"
 
 
-async def test_no_answer_in_time_is_a_refusal():
+async def test_missing_answer_in_time_is_a_refusal():
     unanswered = asyncio.get_running_loop().create_future()
     with pytest.raises(ApplyRefused):
         await apply(FakeClient(CAN_APPLY, lambda params: unanswered), timeout_s=0.01)
     assert unanswered.cancelled()
 
 
-async def test_a_client_that_cannot_is_not_asked():
+async def test_client_without_apply_edit_is_not_asked():
     client = FakeClient(CAN_APPLY | {"workspace.applyEdit": False}, lambda params: {"applied": True})
     with pytest.raises(ApplyRefused):
         await apply(client)
     assert client.asked == []
 
 
-async def test_a_client_without_versioned_edits_gets_the_plain_ones():
+async def test_client_without_versioned_edits_gets_plain_ones():
     lacking: dict[str, Any] = {
         "workspace.workspaceEdit.documentChanges": False,
         "workspace.workspaceEdit.changeAnnotationSupport": {},
@@ -105,7 +105,7 @@ async def test_a_client_without_versioned_edits_gets_the_plain_ones():
     assert client.asked[0]["edit"] == {"changes": {"file:///w/f": edits}}
 
 
-async def test_an_edit_of_a_document_that_has_changed_is_not_asked_for():
+async def test_edit_of_a_changed_document_is_not_requested():
     client = FakeClient(CAN_APPLY, lambda params: {"applied": True})
     with pytest.raises(ApplyRefused):
         await apply(client, is_current=False)

@@ -28,7 +28,7 @@ def named(*uris: str) -> list[dict[str, str]]:
         ({}, ()),
     ],
 )
-def test_folders_are_those_of_the_newest_key_that_the_client_sends(
+def test_folders_come_from_the_newest_key_that_the_client_sends(
     params: dict[str, object], paths: tuple[str, ...]
 ) -> None:
     assert began(**params) == paths
@@ -42,13 +42,13 @@ def test_folders_are_those_of_the_newest_key_that_the_client_sends(
         ({"workspaceFolders": named("file:///a", "file://elsewhere/b")}, ".workspaceFolders[1].uri"),
     ],
 )
-def test_folder_without_a_usable_path_is_refused_by_its_place(params: dict[str, object], place: str) -> None:
+def test_folder_without_a_usable_path_is_refused_naming_its_key(params: dict[str, object], place: str) -> None:
     with pytest.raises(InvalidParams) as refused:
         began(**params)
     assert refused.value.path == f"${place}"
 
 
-def test_change_of_folders_says_which_ones_were_not_added() -> None:
+def test_change_of_folders_reports_the_ones_not_added() -> None:
     folders = ClientFolders()
     folders.begin(decode({"capabilities": {}, "workspaceFolders": named("file:///a", "file:///b")}, InitializeParams))
     change = {"event": {"removed": named("file:///a"), "added": named("/no/uri", "untitled:one", "file:///c")}}

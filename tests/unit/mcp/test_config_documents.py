@@ -94,7 +94,7 @@ def test_config_of_host_asks_for_notices_by_hooks(host: str, file: str) -> None:
     }
 
 
-def test_config_of_codex_holds_the_hook() -> None:
+def test_config_of_codex_has_the_hook() -> None:
     parsed = documents(printed("codex"))
     config = parsed["~/.codex/config.toml"]
     assert "sandbox_mode" not in config

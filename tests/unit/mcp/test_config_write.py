@@ -170,14 +170,14 @@ def test_file_that_cannot_be_merged_is_left_alone(home: Path, make: object) -> N
     assert (snapshot(home.parent), sorted(os.listdir(path.parent))) == (before, names)
 
 
-def test_one_bad_file_keeps_the_others_from_being_written(home: Path) -> None:
+def test_bad_file_prevents_the_writing_of_the_others(home: Path) -> None:
     (home / ".codex").mkdir()
     (home / ".codex" / "hooks.json").write_text("{", encoding="utf-8")
     assert write(home, "codex", "--yes").returncode == 1
     assert not (home / ".codex" / "config.toml").exists()
 
 
-def test_without_terminal_and_without_yes_nothing_is_written(home: Path) -> None:
+def test_config_without_terminal_and_yes_is_not_written(home: Path) -> None:
     done = write(home, "opencode")
     assert done.returncode == 1
     assert "--yes" in done.stderr
@@ -186,7 +186,7 @@ def test_without_terminal_and_without_yes_nothing_is_written(home: Path) -> None
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
-def test_on_a_terminal_the_user_is_asked(home: Path, answer: str, is_written: bool) -> None:
+def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_written: bool) -> None:
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen(
@@ -210,14 +210,14 @@ def test_on_a_terminal_the_user_is_asked(home: Path, answer: str, is_written: bo
     assert (home.parent / "project" / "opencode.json").exists() == is_written
 
 
-def test_codex_home_is_where_codex_looks(home: Path) -> None:
+def test_config_of_codex_is_written_to_codex_home(home: Path) -> None:
     where = {**environment(home), "CODEX_HOME": str(home / "elsewhere")}
     subprocess.run(command("codex", "--yes"), env=where, cwd=home, check=True, capture_output=True, timeout=50)
     assert sorted(os.listdir(home / "elsewhere")) == ["config.toml", "hooks.json"]
     assert not (home / ".codex").exists()
 
 
-def test_file_that_another_program_changes_in_between_is_not_overwritten(tmp_path: Path) -> None:
+def test_file_changed_by_another_program_before_the_write_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}", encoding="utf-8")
     file = settings_file.read(str(path))
@@ -227,7 +227,7 @@ def test_file_that_another_program_changes_in_between_is_not_overwritten(tmp_pat
     assert snapshot(tmp_path) == {str(path): b'{"theirs": 1}'}
 
 
-def test_file_that_another_program_creates_in_between_is_not_overwritten(tmp_path: Path) -> None:
+def test_file_created_by_another_program_before_the_write_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     file = settings_file.read(str(path))
     path.write_text("{}", encoding="utf-8")
@@ -236,7 +236,7 @@ def test_file_that_another_program_creates_in_between_is_not_overwritten(tmp_pat
     assert snapshot(tmp_path) == {str(path): b"{}"}
 
 
-def test_byte_order_mark_remains(home: Path) -> None:
+def test_byte_order_mark_is_kept(home: Path) -> None:
     path = home.parent / "project" / "opencode.json"
     path.write_bytes(b'\xef\xbb\xbf{"theme": "x"}\n')
     assert write(home, "opencode", "--yes").returncode == 0

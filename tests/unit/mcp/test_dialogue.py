@@ -39,7 +39,7 @@ async def answered(first: ApprovalRequest, second: ApprovalRequest) -> object:
     return await modern_dialogue(seal, CALL, state, ACCEPTED).decide(second)
 
 
-async def test_answer_counts_for_the_same_lines_of_a_file_that_changed_elsewhere() -> None:
+async def test_answer_holds_for_the_same_lines_of_a_file_changed_in_others() -> None:
     first = question_about(LINES, b"mine", is_rebased=False)
     assert await answered(first, first) == Once()
     assert await answered(first, question_about(b"theirs\n" + LINES, b"mine", is_rebased=True)) == Once()
@@ -51,7 +51,7 @@ async def test_other_lines_are_asked_about_again() -> None:
         await answered(first, question_about(b"theirs\n" + LINES, b"other", is_rebased=True))
 
 
-async def test_another_content_is_refused_where_edits_are_not_rebased() -> None:
+async def test_changed_content_is_refused_if_edits_are_not_rebased() -> None:
     first = question_about(LINES, b"mine", is_rebased=False)
     with pytest.raises(ModifiedExternally):
         await answered(first, question_about(b"theirs\n" + LINES, b"mine", is_rebased=False))

@@ -159,7 +159,7 @@ REQUESTS: list[tuple[str, object, int | None, int | None]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "before", "after"), REQUESTS)
-async def test_request_is_answered_as_the_table_says(
+async def test_request_is_answered_as_in_the_table(
     method: str, params: object, before: int | None, after: int | None
 ) -> None:
     with peer_of() as peer:
@@ -177,7 +177,7 @@ async def test_unknown_modern_version_names_the_supported_ones() -> None:
         assert error["data"] == {"supported": SUPPORTED, "requested": "2031-01-01"}
 
 
-async def test_modern_results_say_that_they_are_complete_and_how_long_they_hold() -> None:
+async def test_modern_results_are_marked_complete_with_a_ttl() -> None:
     with peer_of() as peer:
         for method in ("server/discover", "tools/list"):
             result = (await peer.call(method, MODERN))["result"]
@@ -205,7 +205,7 @@ async def test_modern_results_say_that_they_are_complete_and_how_long_they_hold(
         (b'{"jsonrpc":"2.0","id":1,"method":3}', 1, -32600),
     ],
 )
-async def test_message_of_another_shape_is_refused(body: bytes, msg_id: object, code: int) -> None:
+async def test_malformed_message_is_refused(body: bytes, msg_id: object, code: int) -> None:
     with peer_of() as peer:
         peer.send(body)
         (error,) = peer.sent
@@ -268,7 +268,7 @@ async def test_tools_are_listed_with_the_specified_texts(params: object, further
         ("MultiEdit", {"file_path": "/w/a", "edits": []}, "$.edits At least one edit operation is required"),
     ],
 )
-async def test_arguments_that_do_not_fit_are_an_error_of_the_tool(name: str, arguments: object, sentence: str) -> None:
+async def test_invalid_arguments_are_a_tool_error(name: str, arguments: object, sentence: str) -> None:
     with peer_of() as peer:
         await peer.begin()
         result = (await peer.call("tools/call", {"name": name, "arguments": arguments}))["result"]
@@ -294,7 +294,7 @@ class SlowCommit(MemoryFileSystem):
         return committed
 
 
-async def test_edit_that_was_cancelled_too_late_is_reported_with_the_next_result() -> None:
+async def test_edit_cancelled_too_late_is_reported_with_the_next_result() -> None:
     disk = SlowCommit()
     with peer_of(disk) as peer:
         await peer.begin()

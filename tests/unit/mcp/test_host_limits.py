@@ -16,7 +16,7 @@ from fileops.mcp.host_limits import CODEX_METADATA, MAX_READ_BYTES, HostLimits
         ("gemini-cli", 100_000, 100_000),
     ],
 )
-def test_limit_is_the_users_or_the_hosts(host: str, given: int | None, limit: int | None) -> None:
+def test_limit_of_the_user_overrides_the_hosts(host: str, given: int | None, limit: int | None) -> None:
     assert HostLimits(given).max_read_bytes(host) == limit
 
 
@@ -31,7 +31,7 @@ def test_limit_is_the_users_or_the_hosts(host: str, given: int | None, limit: in
         (None, None, 0),
     ],
 )
-def test_model_that_codex_does_not_know_is_warned_of_once(
+def test_model_unknown_to_codex_is_warned_of_once(
     metadata: object, given: int | None, n_warnings: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     limits = HostLimits(given)

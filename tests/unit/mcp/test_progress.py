@@ -9,7 +9,7 @@ from fileops.mcp.progress import Progress, reported
 from support.patience import PATIENCE_S
 
 
-async def test_call_that_goes_on_reports_again_and_counts_up() -> None:
+async def test_long_call_reports_increasing_progress() -> None:
     reports: list[Any] = []
     has_three = asyncio.Event()
 
@@ -27,7 +27,7 @@ async def test_call_that_goes_on_reports_again_and_counts_up() -> None:
     assert reports[:3] == [("notifications/progress", params) for params in expected]
 
 
-async def test_wait_for_a_person_is_reported_at_once() -> None:
+async def test_wait_for_the_user_is_reported_immediately() -> None:
     reports: list[Any] = []
     async with reported(lambda _method, params: reports.append(params), 7) as progress:
         assert progress is not None

@@ -10,7 +10,7 @@ CALL = digest_of_call("s", "Edit", {"file_path": "/w/a", "old_string": "x"})
 ASKED = Asked(digest="d", approved=("c",))
 
 
-def test_state_opens_once() -> None:
+def test_state_can_be_opened_once() -> None:
     seal = StateSeal()
     state = seal.seal(CALL, ASKED)
     assert [seal.open(CALL, state), seal.open(CALL, state)] == [ASKED, None]
@@ -39,7 +39,7 @@ CHANGES: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_state_that_was_changed_or_is_of_another_process_does_not_open(change: Callable[[str], str]) -> None:
+def test_modified_or_foreign_state_cannot_be_opened(change: Callable[[str], str]) -> None:
     seal = StateSeal()
     state = seal.seal(CALL, ASKED)
     assert seal.open(CALL, change(state)) is None
@@ -55,6 +55,6 @@ def test_state_that_was_changed_or_is_of_another_process_does_not_open(change: C
         (digest_of_call("s", "Edit", {"file_path": "/w/a", "old_string": "y"}), False),
     ],
 )
-def test_state_opens_for_its_own_call_only(call: str, is_same: bool) -> None:
+def test_state_can_be_opened_by_its_own_call_only(call: str, is_same: bool) -> None:
     seal = StateSeal()
     assert (seal.open(call, seal.seal(CALL, ASKED)) is not None) == is_same

@@ -17,7 +17,7 @@ from fileops.mcp.session_names import SessionNames
         ([], None, None),
     ],
 )
-def test_roots_are_the_options_or_the_project_of_claude(
+def test_roots_come_from_the_options_or_claudes_project(
     given: list[str], project: str | None, roots: list[str] | None
 ) -> None:
     assert fixed_roots(given, {} if project is None else {"CLAUDE_PROJECT_DIR": project}) == roots
@@ -35,11 +35,11 @@ ANSWERS: list[tuple[object, list[str] | None]] = [
 
 
 @pytest.mark.parametrize(("answer", "roots"), ANSWERS)
-def test_answer_of_the_client_names_folders_of_this_machine(answer: object, roots: list[str] | None) -> None:
+def test_roots_of_the_client_are_local_folders(answer: object, roots: list[str] | None) -> None:
     assert roots_of_answer(answer) == roots
 
 
-def test_home_what_contains_it_and_links_to_it_are_not_usable(tmp_path: Path) -> None:
+def test_home_its_parents_and_links_to_it_are_not_usable_as_roots(tmp_path: Path) -> None:
     home = tmp_path / "home" / "ada"
     (home / "project").mkdir(parents=True)
     (tmp_path / "link").symlink_to(home)

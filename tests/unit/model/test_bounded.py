@@ -13,7 +13,7 @@ def test_least_recently_used_entry_is_dropped() -> None:
     assert list(entries.values()) == [1, 3]
 
 
-def test_get_is_not_a_use() -> None:
+def test_get_does_not_count_as_use() -> None:
     entries: LruDict[str, int] = LruDict(2)
     entries.put("a", 1)
     entries.put("b", 2)

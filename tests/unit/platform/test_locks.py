@@ -62,7 +62,7 @@ def test_processes_do_not_lose_each_others_edits(folder: str, state: str, kind: 
     assert sorted(os.listdir(folder)) == (["f", "twin"] if kind == "in place" else ["f"])
 
 
-def test_a_dead_process_blocks_nobody(fs: LocalFileSystem, folder: str, state: str) -> None:
+def test_lock_of_a_dead_process_is_released(fs: LocalFileSystem, folder: str, state: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"x")
 
@@ -78,7 +78,7 @@ def test_a_dead_process_blocks_nobody(fs: LocalFileSystem, folder: str, state: s
     assert os.listdir(folder) == ["f"]
 
 
-def test_who_holds_a_file_for_long_is_waited_for_only_so_long(folder: str) -> None:
+def test_lock_held_for_long_is_awaited_with_a_bound(folder: str) -> None:
     Path(f"{folder}/f").write_bytes(b"x")
     mine, theirs = (os.open(f"{folder}/f", os.O_RDONLY) for _ in range(2))
     try:
@@ -128,7 +128,7 @@ def test_lock_of_an_alias_is_not_taken_without_waiting(fs: LocalFileSystem, fold
     assert answers == [False, True]
 
 
-def test_locks_do_not_pile_up() -> None:
+def test_locks_do_not_accumulate() -> None:
     table = LockTable()
     with table.of("a"), table.of("a"), table.of("b"):
         assert len(table) == 2
@@ -139,7 +139,7 @@ def test_locks_do_not_pile_up() -> None:
 
 
 @as_root
-def test_who_comes_by_another_mount_waits_for_the_new_inode_too(folder: str, state: str) -> None:
+def test_lock_through_another_mount_waits_for_the_new_inode(folder: str, state: str) -> None:
     os.mkdir(f"{folder}/d")
     os.mkdir(f"{folder}/alias")
     Path(f"{folder}/d/f").write_bytes(b"x")
@@ -169,9 +169,7 @@ def test_who_comes_by_another_mount_waits_for_the_new_inode_too(folder: str, sta
     assert in_child(work).value == [True]
 
 
-def test_a_lock_that_cannot_be_taken_off_does_not_outlive_the_edit(
-    folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_that_cannot_be_released_does_not_outlive_the_edit(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a worker, whose files are closed behind the answer."""
     held = os.open(f"{folder}/f", os.O_CREAT | os.O_RDWR)
     fcntl.flock(held, fcntl.LOCK_EX)

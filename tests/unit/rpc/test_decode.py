@@ -60,7 +60,7 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
 
 # R-PARAMS-1, R-PARAMS-2, R-PARAMS-5
 @pytest.mark.parametrize(("value", "into", "fields"), [case[1:] for case in TAKEN], ids=[case[0] for case in TAKEN])
-def test_params_are_taken(value: dict[str, Any], into: type[msgspec.Struct], fields: dict[str, Any]) -> None:
+def test_valid_params_are_accepted(value: dict[str, Any], into: type[msgspec.Struct], fields: dict[str, Any]) -> None:
     decoded = decode(value, into)
     assert {name: getattr(decoded, name) for name in fields} == fields
     assert all(type(getattr(decoded, name)) is type(expected) for name, expected in fields.items())
@@ -70,13 +70,13 @@ def test_params_are_taken(value: dict[str, Any], into: type[msgspec.Struct], fie
 @pytest.mark.parametrize(
     ("value", "into", "path", "reason"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_params_are_refused(value: object, into: type[msgspec.Struct], path: str, reason: str) -> None:
+def test_invalid_params_are_refused(value: object, into: type[msgspec.Struct], path: str, reason: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         decode(value, into)
     assert (caught.value.path, caught.value.reason) == (path, reason)
 
 
-def test_bound_that_is_not_checked_is_refused_when_the_decoder_is_made() -> None:
+def test_unsupported_bound_is_refused_when_the_decoder_is_made() -> None:
     with pytest.raises(TypeError):
         decoder_of(Annotated[int, msgspec.Meta(lt=5)])
 
@@ -87,7 +87,7 @@ def test_path_of_a_huge_key_stays_short() -> None:
     assert len(caught.value.path) < 200
 
 
-def test_same_refusal_twice_names_the_same_place() -> None:
+def test_repeated_refusal_names_the_same_place() -> None:
     for _ in range(2):
         with pytest.raises(InvalidParams) as caught:
             decode({"file_path": "/a", "edits": [dict[str, object]()]}, wire.MultiEditParams)

@@ -90,37 +90,37 @@ def test_bytes_become_frames(name: str, split: Callable[[bytes], Callable[[int],
 
 
 # R-FRAME-3
-def test_body_over_the_limit_is_skipped_and_the_next_one_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_over_the_limit_is_skipped_and_the_next_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "MAX_BODY_BYTES", 10)
     assert read_all(in_one_piece(frame(b"x" * 100_000) + frame(b"{}"))) == ["bad", b"{}"]
 
 
 # R-FRAME-4
-def test_endless_garbage_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_garbage_ends_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "MAX_GARBAGE_BYTES", 50_000)
     assert read_all(lambda _n: b"x" * 1000) == ["broken"]
 
 
 @given(st.lists(st.one_of(st.binary(max_size=60), st.just(GOOD), st.just(b"Content-Length: "), st.just(b"\r\n"))))
-def test_any_bytes_end_without_another_exception(pieces: list[bytes]) -> None:
+def test_arbitrary_bytes_raise_no_other_exception(pieces: list[bytes]) -> None:
     read_all(in_one_piece(b"".join(pieces)))
 
 
 @given(st.lists(st.binary(max_size=200), max_size=8), st.integers(1, 50))
-def test_what_is_framed_is_read_back_however_it_is_split(bodies: list[bytes], size: int) -> None:
+def test_framed_messages_are_read_back_from_any_chunks(bodies: list[bytes], size: int) -> None:
     stream = io.BytesIO(b"".join(frame(body) for body in bodies))
     assert read_all(lambda _n: stream.read(size)) == bodies
 
 
 @given(st.binary(max_size=300).filter(lambda data: b"ontent" not in data))
-def test_after_garbage_the_second_good_frame_is_read(garbage: bytes) -> None:
+def test_second_good_frame_after_garbage_is_read(garbage: bytes) -> None:
     assert read_all(in_one_piece(garbage + GOOD + GOOD))[-1] == b'{"a":1}'
 
 
 # --- the writer ------------------------------------------------------------------------------------------------------
 
 
-def test_writer_takes_frames_at_once_and_writes_them_in_order() -> None:
+def test_writer_accepts_frames_without_waiting_and_writes_them_in_order() -> None:
     read_fd, write_fd = os.pipe()
     drained = threading.Event()
     writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=drained.set)
@@ -136,7 +136,7 @@ def test_writer_takes_frames_at_once_and_writes_them_in_order() -> None:
     os.close(write_fd)
 
 
-def test_writer_sends_what_belongs_together_as_one() -> None:
+def test_writer_sends_a_batch_in_one_write() -> None:
     read_fd, write_fd = os.pipe()
     writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=lambda: None)
     os.set_blocking(read_fd, False)
@@ -159,7 +159,7 @@ def test_writer_sends_what_belongs_together_as_one() -> None:
     os.close(write_fd)
 
 
-def test_writer_tells_when_nobody_reads_any_more() -> None:
+def test_writer_reports_a_closed_reading_end() -> None:
     read_fd, write_fd = os.pipe()
     os.close(read_fd)
     broken = threading.Event()
@@ -171,7 +171,7 @@ def test_writer_tells_when_nobody_reads_any_more() -> None:
     os.close(write_fd)
 
 
-def test_writer_waits_where_the_pipe_was_made_non_blocking() -> None:
+def test_writer_waits_on_a_non_blocking_pipe() -> None:
     read_fd, write_fd = os.pipe()
     os.set_blocking(write_fd, False)
     writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=lambda: None)

@@ -28,18 +28,18 @@ json_values = st.recursive(
 
 
 @pytest.mark.parametrize("data", NO_JSON, ids=lambda data: repr(data[:20]))
-def test_what_is_no_json_is_refused(data: bytes) -> None:
+def test_invalid_json_is_refused(data: bytes) -> None:
     with pytest.raises(NotJson):
         loads(data)
 
 
 @given(json_values)
-def test_values_come_back(value: object) -> None:
+def test_values_survive_the_round_trip(value: object) -> None:
     assert loads(dumps(value)) == value
     assert json.loads(dumps(value)) == value
 
 
-def test_lone_surrogates_come_and_go() -> None:
+def test_lone_surrogates_are_read_and_written() -> None:
     assert loads(b'"a\\udce9"') == "a\udce9"
     assert dumps({"path": "a\udce9"}) == b'{"path":"a\\udce9"}'
 
@@ -52,12 +52,12 @@ def test_structs_with_lone_surrogates_are_written() -> None:
 
 
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"1" * 5000])
-def test_number_out_of_range_is_told_apart_from_no_json(number: bytes) -> None:
+def test_number_out_of_range_is_distinguished_from_invalid_json(number: bytes) -> None:
     with pytest.raises(NumberOutOfRange) as caught:
         loads(b'{"a": [1, %b], "b": "c"}' % number)
     assert caught.value.value == {"a": [1, OUT_OF_RANGE], "b": "c"}
 
 
-def test_numbers_keep_their_kind() -> None:
+def test_numbers_keep_their_type() -> None:
     assert type(loads(b"3.0")) is float
     assert type(loads(b"3")) is int

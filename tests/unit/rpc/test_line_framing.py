@@ -29,7 +29,7 @@ def lines_of(*chunks: bytes) -> list[bytes | str]:
         ((b"\xff\n",), [b"\xff"]),
     ],
 )
-def test_lines_are_what_is_between_newlines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
+def test_lines_are_split_at_newlines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
     assert lines_of(*chunks) == lines
 
 
@@ -45,7 +45,7 @@ def test_line_over_the_limit_is_reported_once_and_skipped(monkeypatch: pytest.Mo
 
 
 @given(st.lists(st.binary(min_size=1, max_size=50).map(lambda line: b"x" + line.replace(b"\n", b"") + b"x")), st.data())
-def test_what_is_framed_is_read_back_however_it_is_split(lines: list[bytes], data: st.DataObject) -> None:
+def test_framed_messages_are_read_back_from_any_chunks(lines: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(line_frame(line) for line in lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     chunks = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]

@@ -26,13 +26,13 @@ members: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
 
 
 @given(st.binary())
-def test_any_bytes_are_told_apart(body: bytes) -> None:
+def test_any_bytes_are_classified(body: bytes) -> None:
     assert isinstance(parse(body), Request | Notification | Reply | Malformed)
 
 
 # R-RPC-1, R-RPC-2
 @given(members)
-def test_any_object_is_told_apart_by_its_members(message: dict[str, object]) -> None:
+def test_any_object_is_classified_by_its_members(message: dict[str, object]) -> None:
     parsed = parse(json.dumps(message).encode())
     msg_id = message.get("id")
     good_id = isinstance(msg_id, str | int) and not isinstance(msg_id, bool)

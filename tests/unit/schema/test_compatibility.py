@@ -85,7 +85,7 @@ def key_fault(was: Json, now: Json, key: str) -> str | None:
     return None if old == new else "has another type"
 
 
-def test_schema_keeps_what_clients_rely_on() -> None:
+def test_schema_is_compatible_with_the_released_one() -> None:
     """R-COMPAT-1"""
     now = outline(SCHEMA)
     if os.environ.get("FILEOPS_RECORD_PROTOCOL"):
@@ -123,7 +123,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_incompatible_change_would_be_noticed(change: Any) -> None:
+def test_incompatible_change_is_detected(change: Any) -> None:
     new = json.loads(json.dumps(outline(SCHEMA)))
     change(new)
     assert len(losses(outline(SCHEMA), new)) == 1

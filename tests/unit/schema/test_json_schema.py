@@ -44,7 +44,7 @@ def test_names_of_types_are_plain() -> None:
     assert [name for name in DEFS if not re.fullmatch(r"[A-Z][A-Za-z]+", name)] == []
 
 
-def test_descriptions_are_of_types_and_fields_that_there_are() -> None:
+def test_descriptions_name_existing_types_and_fields() -> None:
     assert set(TYPES) - set(DEFS) == set()
     assert [(name, key) for name, keys in FIELDS.items() for key in keys if key not in DEFS[name]["properties"]] == []
 
@@ -78,6 +78,6 @@ def test_golden_message_fits_the_schema(method: str, message: Json) -> None:
 
 
 @pytest.mark.parametrize("key", ["unknown", "status"])
-def test_spoiled_golden_message_does_not_fit(key: str) -> None:
+def test_modified_golden_message_does_not_fit(key: str) -> None:
     message = json.loads((GOLDEN / "edit.json").read_text("utf-8"))
     assert list(faults("client", "fileops/edit", "result", {**message, key: 1}))

@@ -16,7 +16,7 @@ from fileops.wire.events import EVENT_METHODS
 TABLE = {(message.sender, message.method): message for message in messages()}
 
 
-def test_no_message_is_in_the_table_twice() -> None:
+def test_messages_in_the_table_are_unique() -> None:
     assert len(TABLE) == len(messages())
 
 
@@ -54,5 +54,5 @@ def test_request_names_the_types_of_its_result(request_: Request[Any]) -> None:
     assert (message.result is wire.ToolResult) == (message.details is not None)
 
 
-def test_every_need_has_words() -> None:
+def test_every_need_has_a_description() -> None:
     assert set(NEEDS) == {None, *get_args(Need)}

@@ -34,7 +34,7 @@ def test_document_is_valid() -> None:
     require_valid(openrpc.document())
 
 
-def test_invalid_document_would_be_noticed() -> None:
+def test_invalid_document_is_detected() -> None:
     document = openrpc.document()
     del document["methods"][5]["name"]
     with pytest.raises(jsonschema.ValidationError):

@@ -4,7 +4,7 @@ from fileops.service import activity
 from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
 
 
-def test_counts_and_times_per_session() -> None:
+def test_counts_and_times_are_kept_per_session() -> None:
     book = ActivityLog()
     book.note_read("s", "/a", 1.0)
     book.note_read("s", "/a", 2.0)
@@ -16,7 +16,7 @@ def test_counts_and_times_per_session() -> None:
     assert book.files("s") == ()
 
 
-def test_longest_untouched_file_goes_first() -> None:
+def test_least_recently_used_file_is_dropped_first() -> None:
     book = ActivityLog()
     book.note_read("s", "/kept", 0.0)
     for n in range(activity.MAX_FILES):

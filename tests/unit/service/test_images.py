@@ -30,7 +30,7 @@ def is_near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_an_image_that_fits_is_its_own_bytes(format_name: str) -> None:
+def test_image_within_the_limits_keeps_its_bytes(format_name: str) -> None:
     data = picture(format_name)
     file_type = images.media_type(data)
     assert file_type is not None
@@ -41,14 +41,14 @@ def test_an_image_that_fits_is_its_own_bytes(format_name: str) -> None:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_large_one_is_scaled_with_its_proportions(format_name: str) -> None:
+def test_large_image_is_scaled_proportionally(format_name: str) -> None:
     data = picture(format_name, (3000, 1000))
     result = images.picture_of(data, FORMATS[format_name])
     assert (result.width, result.height, result.file_width, result.file_height) == (2000, 667, 3000, 1000)
     assert is_near(shown(result), (10, 10), (200, 30, 60))
 
 
-def test_a_thin_one_keeps_a_pixel() -> None:
+def test_thin_image_keeps_one_pixel() -> None:
     result = images.picture_of(picture("PNG", (9000, 1)), images.PNG)
     assert (result.width, result.height) == (2000, 1)
 
@@ -61,14 +61,16 @@ def test_a_thin_one_keeps_a_pixel() -> None:
         (6, (40, 60), (20, 10)), (7, (40, 60), (20, 50)), (8, (40, 60), (20, 50)),
     ],
 )  # fmt: skip
-def test_an_image_is_turned_as_its_camera_noted(orientation: int, size: tuple[int, int], red: tuple[int, int]) -> None:
+def test_image_is_rotated_by_its_exif_orientation(
+    orientation: int, size: tuple[int, int], red: tuple[int, int]
+) -> None:
     result = images.picture_of(halves((60, 40), orientation), images.JPEG)
     assert (result.width, result.height) == size
     assert is_near(shown(result), red, (255, 0, 0))
     assert is_near(shown(result), (size[0] - red[0] - 1, size[1] - red[1] - 1), (0, 0, 255)) or orientation in {2, 4}
 
 
-def test_a_heavy_one_is_compressed_to_the_budget() -> None:
+def test_heavy_image_is_compressed_to_the_budget() -> None:
     data = noise((1500, 1500))
     assert len(data) * 4 / 3 > images.MAX_BASE64_BYTES
     result = images.picture_of(data, images.PNG)
@@ -77,27 +79,27 @@ def test_a_heavy_one_is_compressed_to_the_budget() -> None:
     shown(result)
 
 
-def test_an_animation_shows_its_first_frame() -> None:
+def test_animation_shows_its_first_frame() -> None:
     result = images.picture_of(animation(), images.GIF)
     assert (result.mime_type, result.n_frames) == (images.PNG, 2)
     assert is_near(shown(result), (5, 5), (255, 0, 0))
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16"])
-def test_every_kind_of_pixel_can_be_scaled(mode: str) -> None:
+def test_every_pixel_format_can_be_scaled(mode: str) -> None:
     out = io.BytesIO()
     Image.new(mode, (2100, 20)).save(out, "PNG")
     assert images.picture_of(out.getvalue(), images.PNG).width == 2000
 
 
 @pytest.mark.parametrize("size", [(60_000, 60_000), (9000, 9000), (7000, 7000)])
-def test_a_decompression_bomb_is_refused(size: tuple[int, int]) -> None:
+def test_decompression_bomb_is_refused(size: tuple[int, int]) -> None:
     with pytest.raises(ImageUnreadable):
         images.picture_of(bomb(*size), images.PNG)
 
 
 @pytest.mark.parametrize("data", [picture(name) for name in FORMATS] + [animation(), halves((60, 40), 6)])
-def test_whatever_is_broken_is_an_image_or_refused(data: bytes) -> None:
+def test_damaged_image_is_decoded_or_refused(data: bytes) -> None:
     rng = random.Random(3)
     file_type = images.media_type(data)
     assert file_type is not None
@@ -114,5 +116,5 @@ def test_whatever_is_broken_is_an_image_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("head", [b"", b"GIF", b"BM\0\0", b"%PDF", b"RIFF\0\0\0\0WAVE", b"\x89PNG\n\n", b"<svg"])
-def test_what_is_no_image_of_ours_is_none(head: bytes) -> None:
+def test_unsupported_image_is_none(head: bytes) -> None:
     assert images.media_type(head) is None

@@ -33,7 +33,7 @@ def package(site: pathlib.Path, metadata: str, entry_points: str | None) -> str:
         ("some_package", "[fileops.strategies]\nfuzzy = some:find\n", False),
     ],
 )
-def test_package_with_plugins_is_seen_by_its_metadata(
+def test_package_with_plugins_is_found_by_its_metadata(
     tmp_path: pathlib.Path, metadata: str, entry_points: str | None, expected: bool
 ) -> None:
     site = tmp_path / ("some.egg" if metadata == "EGG-INFO" else "site")
@@ -43,13 +43,13 @@ def test_package_with_plugins_is_seen_by_its_metadata(
     assert any(group in GROUPS for group in points) is expected
 
 
-def test_archive_on_the_path_may_have_plugins(tmp_path: pathlib.Path) -> None:
+def test_archive_on_the_path_can_have_plugins(tmp_path: pathlib.Path) -> None:
     with zipfile.ZipFile(tmp_path / "packages.zip", "w") as archive:
         archive.writestr("some_package-1.dist-info/entry_points.txt", "[fileops.strategies]\nfuzzy = some:find\n")
     assert may_have(GROUPS, [str(tmp_path / "packages.zip")], ())
 
 
-def test_finder_with_packages_of_its_own_may_have_plugins() -> None:
+def test_custom_finder_can_have_plugins() -> None:
     class Finder:
         def find_distributions(self) -> None: ...
 

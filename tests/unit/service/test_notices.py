@@ -48,11 +48,11 @@ def diff_of(n_lines: int, width: int = 1) -> str:
         (change(digest=None), "/w/a is gone since you last read it."),
     ],
 )
-def test_notice_says_who_changed_what(given: ForeignChange, text: str) -> None:
+def test_notice_names_the_changed_file_and_the_source(given: ForeignChange, text: str) -> None:
     assert notice_text(notice_of(given)) == text
 
 
-def test_notice_of_a_rebased_edit_says_what_else_changed() -> None:
+def test_notice_of_a_rebased_edit_shows_the_other_changes() -> None:
     start = "Other lines of /w/a changed since you last read it; your edit was applied to the file as it is now."
     assert rebased_text(notice_of(change())) == f"{start} What else changed:\n@@ -1 +1 @@\n-a\n+b"
     assert rebased_text(notice_of(change(diff=None))) == f"{start} Read the file."
@@ -157,7 +157,7 @@ def test_file_that_may_not_be_read_is_not_reported() -> None:
         assert it.told_files(readable=["/w/a"]) == ["/w/a"]
 
 
-def test_file_of_the_call_is_reported_even_if_it_was_before() -> None:
+def test_file_of_the_call_is_reported_even_if_reported_before() -> None:
     with desk({"a": b"a\n", "b": b"b\n"}) as it:
         it.fs.put("/w/a", b"A\n")
         it.fs.put("/w/b", b"B\n")
@@ -167,7 +167,7 @@ def test_file_of_the_call_is_reported_even_if_it_was_before() -> None:
         assert told.others == ()
 
 
-def test_what_does_not_fit_waits_for_a_later_result() -> None:
+def test_notice_over_the_limit_waits_for_a_later_result() -> None:
     names = {f"f{number:02}": b"old\n" for number in range(12)}
     with desk(names) as it:
         for name in names:

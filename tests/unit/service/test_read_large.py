@@ -84,7 +84,7 @@ def read(reader: ReadOperation, path: str, offset: int, limit: int | None) -> Re
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_every_window_is_the_same_whatever_was_read_before(
+def test_every_window_is_independent_of_earlier_reads(
     reader: ReadOperation, fs: CountingFileSystem, tmp_path: pathlib.Path, encoding: str, newline: str
 ) -> None:
     chance = random.Random(encoding + newline)
@@ -103,7 +103,7 @@ def test_every_window_is_the_same_whatever_was_read_before(
         assert known.window.total_lines in {fresh.window.total_lines, len(lines)}
 
 
-def test_a_second_read_near_the_end_reads_a_chunk_or_two(
+def test_second_read_near_the_end_reads_a_chunk_or_two(
     reader: ReadOperation, fs: CountingFileSystem, tmp_path: pathlib.Path
 ) -> None:
     path = settled(tmp_path / "f", b"".join(b"line %06d\n" % n for n in range(10_000)))
@@ -134,7 +134,7 @@ def test_lines_in_the_middle_of_a_large_file_take_no_more_memory_than_a_few_chun
     assert peak_bytes < 16 * CHUNK_BYTES
 
 
-def test_the_number_of_lines_is_told_once_it_is_known(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
+def test_number_of_lines_is_returned_once_it_is_known(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
     path = settled(tmp_path / "f", b"x\n" * 500)
     first = read(reader, path, 1, 1)
     assert first.window is not None
@@ -145,7 +145,7 @@ def test_the_number_of_lines_is_told_once_it_is_known(reader: ReadOperation, tmp
     assert again.window.total_lines == 500
 
 
-def test_another_content_is_another_index(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
+def test_changed_content_gets_a_new_index(reader: ReadOperation, tmp_path: pathlib.Path) -> None:
     path = settled(tmp_path / "f", b"short\n" * 100)
     read(reader, path, 99, 1)
     settled(pathlib.Path(path), b"a much longer line\n" * 100)

@@ -46,7 +46,7 @@ def theirs(desk: Workbench, line: int, text: bytes) -> Callable[[], None]:
 
 
 # R-REL-6
-async def test_change_before_the_commit_is_judged_as_well(desk: Workbench) -> None:
+async def test_change_before_the_commit_is_checked_for_relevance(desk: Workbench) -> None:
     assert isinstance(desk.disk, RacingFileSystem)
     await desk.read("/w/f")
     theirs(desk, 2, b"theirs\n")()
@@ -98,7 +98,7 @@ async def test_undo_leaves_unseen_changes_unseen(desk: Workbench) -> None:
     assert isinstance(refused.error, ModifiedExternally)
 
 
-async def test_approved_edit_of_the_same_lines_is_not_asked_again(desk: Workbench) -> None:
+async def test_approved_edit_of_the_same_lines_is_not_asked_about_again(desk: Workbench) -> None:
     desk.person.can_ask = True
     desk.disk.put("/w/f", LINES.replace(b"line 30", b"twin").replace(b"line 10", b"twin"))
     await desk.read("/w/f")

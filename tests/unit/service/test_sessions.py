@@ -21,7 +21,7 @@ async def bench() -> AsyncGenerator[Workbench]:
 
 
 @pytest.mark.parametrize("by_other_means", [False, True])
-async def test_read_that_ends_after_its_session_was_closed_leaves_nothing_seen(
+async def test_read_that_ends_after_its_session_was_closed_is_not_recorded(
     bench: Workbench, by_other_means: bool
 ) -> None:
     assert isinstance(bench.disk, SlowDisk)

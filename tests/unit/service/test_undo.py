@@ -31,7 +31,7 @@ def conflict_of(outcome: UndoResult) -> UndoConflict:
     return outcome.error
 
 
-async def test_an_edit_is_taken_back(bench: Workbench):
+async def test_undo_reverts_an_edit(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     outcome = await bench.undo(edit_id)
     assert outcome.error is None
@@ -42,14 +42,14 @@ async def test_an_edit_is_taken_back(bench: Workbench):
     assert "two" in outcome.output
 
 
-async def test_later_edits_of_the_person_stay(bench: Workbench):
+async def test_undo_keeps_later_changes_of_the_user(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.disk.put(PATH, b"zero\none!\nTWO\nthree\nfour\n")
     assert (await bench.undo(edit_id)).error is None
     assert bench.on_disk(PATH) == b"zero\none!\ntwo\nthree\nfour\n"
 
 
-async def test_an_edit_in_the_middle_is_taken_back(bench: Workbench):
+async def test_undo_reverts_an_edit_between_others(bench: Workbench):
     first = await bench.applied(PATH, "one", "ONE")
     await bench.applied(PATH, "two", "TWO")
     await bench.applied(PATH, "three", "THREE")
@@ -57,7 +57,7 @@ async def test_an_edit_in_the_middle_is_taken_back(bench: Workbench):
     assert bench.on_disk(PATH) == b"one\nTWO\nTHREE\n"
 
 
-async def test_what_was_changed_since_is_a_conflict_with_its_lines(bench: Workbench):
+async def test_undo_of_lines_changed_since_is_a_conflict_that_names_them(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.disk.put(PATH, b"zero\none\nTWOS\nthree\n")
     error = conflict_of(await bench.undo(edit_id))
@@ -76,18 +76,18 @@ async def test_undo_can_be_undone(bench: Workbench):
     assert bench.on_disk(PATH) == b"one\ntwo\nthree\n"
 
 
-async def test_an_edit_is_taken_back_once(bench: Workbench):
+async def test_edit_is_undone_once(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     await bench.undo(edit_id)
     assert "already" in conflict_of(await bench.undo(edit_id)).reason
 
 
-async def test_an_unknown_edit_is_refused(bench: Workbench):
+async def test_undo_of_an_unknown_edit_is_refused(bench: Workbench):
     conflict_of(await bench.undo("no such edit"))
     conflict_of(await bench.undo(session_id="nobody"))
 
 
-async def test_a_session_is_taken_back_newest_first(bench: Workbench):
+async def test_undo_of_a_session_reverts_the_newest_edit_first(bench: Workbench):
     bench.disk.put("/w/g", b"alpha\n")
     await bench.applied(PATH, "two", "2", "a")
     await bench.applied(PATH, "one", "1", "b")
@@ -100,7 +100,7 @@ async def test_a_session_is_taken_back_newest_first(bench: Workbench):
     conflict_of(await bench.undo(session_id="a"))
 
 
-async def test_a_session_is_taken_back_in_one_file(bench: Workbench):
+async def test_undo_of_a_session_in_one_file(bench: Workbench):
     bench.disk.put("/w/g", b"alpha\n")
     await bench.applied(PATH, "two", "2", "a")
     await bench.applied("/w/g", "alpha", "ALPHA", "a")
@@ -108,7 +108,7 @@ async def test_a_session_is_taken_back_in_one_file(bench: Workbench):
     assert (bench.on_disk(PATH), bench.on_disk("/w/g")) == (b"one\ntwo\nthree\n", b"ALPHA\n")
 
 
-async def test_a_conflict_in_one_file_leaves_all_as_they_are(bench: Workbench):
+async def test_conflict_in_one_file_leaves_all_files_unchanged(bench: Workbench):
     bench.disk.put("/w/g", b"alpha\n")
     await bench.applied(PATH, "two", "2", "a")
     await bench.applied("/w/g", "alpha", "ALPHA", "a")
@@ -144,7 +144,7 @@ def refuse() -> None:
     raise ApplyRefused(reason="no")
 
 
-async def test_a_file_that_may_not_be_written_is_found_before_any_is(bench: Workbench):
+async def test_unwritable_file_is_found_before_any_is_written(bench: Workbench):
     bench.disk.put("/w/g", b"alpha\n")
     await bench.applied(PATH, "two", "2", "a")
     await bench.applied("/w/g", "alpha", "ALPHA", "a")
@@ -158,7 +158,7 @@ async def test_a_file_that_may_not_be_written_is_found_before_any_is(bench: Work
     assert len([event for event in bench.events.events if isinstance(event, DidEdit)]) == 2
 
 
-async def test_where_a_later_file_fails_the_earlier_ones_are_put_back(bench: Workbench):
+async def test_failure_of_a_later_file_restores_the_earlier_ones(bench: Workbench):
     await two_files(bench)
     bench.editor.before_apply = at_question(2, refuse)
     outcome = await bench.undo(session_id="a")
@@ -198,7 +198,7 @@ async def test_created_file_is_never_removed_if_the_editor_refuses(bench: Workbe
     assert bench.disk.stat("/w/new") == before
 
 
-async def test_what_cannot_be_put_back_is_named(bench: Workbench):
+async def test_file_that_cannot_be_restored_is_named(bench: Workbench):
     await two_files(bench)
 
     def type_and_refuse() -> None:
@@ -217,7 +217,7 @@ async def test_what_cannot_be_put_back_is_named(bench: Workbench):
     assert {edit.path for edit in standing if not edit.undoes} == {PATH}
 
 
-async def test_a_cancel_behind_the_first_file_comes_too_late(bench: Workbench):
+async def test_cancel_after_the_first_file_is_too_late(bench: Workbench):
     await two_files(bench)
     loop = asyncio.get_running_loop()
     undoing = asyncio.create_task(bench.undo(session_id="a"))
@@ -232,7 +232,7 @@ async def test_a_cancel_behind_the_first_file_comes_too_late(bench: Workbench):
     assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
 
 
-async def test_the_file_in_conflict_is_named(bench: Workbench):
+async def test_file_in_conflict_is_named(bench: Workbench):
     bench.disk.put("/w/g", b"alpha\n")
     await bench.applied(PATH, "two", "2", "a")
     await bench.applied("/w/g", "alpha", "ALPHA", "a")
@@ -242,7 +242,7 @@ async def test_the_file_in_conflict_is_named(bench: Workbench):
     assert outcome.file_path == PATH
 
 
-async def test_a_dry_run_shows_and_writes_nothing(bench: Workbench):
+async def test_dry_run_returns_the_diff_and_writes_nothing(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     outcome = await bench.undo(edit_id, dry_run=True)
     assert (outcome.error, outcome.dry_run) == (None, True)
@@ -252,7 +252,7 @@ async def test_a_dry_run_shows_and_writes_nothing(bench: Workbench):
     assert (await bench.undo(edit_id)).error is None
 
 
-async def test_bytes_that_are_no_text_survive_an_undo(bench: Workbench):
+async def test_invalid_bytes_survive_an_undo(bench: Workbench):
     bench.disk.put(PATH, b"\xef\xbb\xbfone\r\n\xff\xfe\r\nthree")
     edit_id = await bench.applied(PATH, "one", "ONE\nmore")
     bench.disk.put(PATH, b"\xef\xbb\xbfONE\r\nmore\r\n\xff\xfe\xfd\r\nthree")
@@ -260,7 +260,7 @@ async def test_bytes_that_are_no_text_survive_an_undo(bench: Workbench):
     assert bench.on_disk(PATH) == b"\xef\xbb\xbfone\r\n\xff\xfe\xfd\r\nthree"
 
 
-async def test_an_edit_that_the_person_took_back_himself_leaves_nothing_to_do(bench: Workbench):
+async def test_undo_of_an_edit_reverted_by_the_user_has_no_effect(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.disk.put(PATH, b"one\ntwo\nthree\nfour\n")
     outcome = await bench.undo(edit_id)
@@ -277,7 +277,9 @@ async def test_an_edit_that_the_person_took_back_himself_leaves_nothing_to_do(be
         pytest.param("typed\na b0 c\n", "typed\na b0 c\n", id="the state before, and a line"),
     ],
 )
-async def test_session_is_undone_from_where_the_person_went_back_to(bench: Workbench, present: str, expected: str):
+async def test_undo_of_a_session_starts_at_the_state_restored_by_the_user(
+    bench: Workbench, present: str, expected: str
+):
     bench.disk.put(PATH, b"a b0 c\n")
     await bench.applied(PATH, "b0", "b1", "a")
     await bench.applied(PATH, "b1", "b2", "a")
@@ -287,7 +289,7 @@ async def test_session_is_undone_from_where_the_person_went_back_to(bench: Workb
     assert bench.on_disk(PATH) == expected.encode()
 
 
-async def test_line_that_came_and_went_and_was_put_back_goes_with_the_session(bench: Workbench):
+async def test_restored_line_of_a_session_is_removed_by_its_undo(bench: Workbench):
     """Taken together the edits changed nothing; the line is the agent's all the same."""
     await bench.applied(PATH, "two\n", "two\nagent\n", "a")
     await bench.applied(PATH, "agent\n", "", "a")
@@ -299,7 +301,7 @@ async def test_line_that_came_and_went_and_was_put_back_goes_with_the_session(be
 # --- files made and removed -------------------------------------------------------------------------------------
 
 
-async def test_a_created_file_is_removed_while_it_is_as_created(bench: Workbench):
+async def test_undo_of_a_creation_removes_the_unchanged_file(bench: Workbench):
     edit_id = await bench.applied("/w/new", "", "text\n")
     outcome = await bench.undo(edit_id)
     assert outcome.files[0].outcome == "removed"
@@ -307,21 +309,21 @@ async def test_a_created_file_is_removed_while_it_is_as_created(bench: Workbench
     assert bench.on_disk("/w/new") is None
 
 
-async def test_a_created_file_that_was_changed_stays(bench: Workbench):
+async def test_created_file_that_was_changed_is_not_removed(bench: Workbench):
     edit_id = await bench.applied("/w/new", "", "text\n")
     bench.disk.put("/w/new", b"text\nmine\n")
     conflict_of(await bench.undo(edit_id))
     assert bench.on_disk("/w/new") == b"text\nmine\n"
 
 
-async def test_a_creation_and_its_edits_are_taken_back_together(bench: Workbench):
+async def test_undo_reverts_a_creation_with_its_edits(bench: Workbench):
     await bench.applied("/w/new", "", "text\n", "a")
     await bench.applied("/w/new", "text", "other", "a")
     assert (await bench.undo(session_id="a")).files[0].outcome == "removed"
     assert bench.on_disk("/w/new") is None
 
 
-async def test_a_removal_can_be_undone(bench: Workbench):
+async def test_removal_can_be_undone(bench: Workbench):
     edit_id = await bench.applied("/w/new", "", "text\n")
     undo_id = (await bench.undo(edit_id)).files[0].edit_id
     outcome = await bench.undo(undo_id)
@@ -329,7 +331,7 @@ async def test_a_removal_can_be_undone(bench: Workbench):
     assert bench.on_disk("/w/new") == b"text\n"
 
 
-async def test_a_file_that_is_gone_cannot_be_edited_back(bench: Workbench):
+async def test_undo_of_an_edit_in_a_removed_file_is_refused(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.disk.delete(PATH)
     conflict_of(await bench.undo(edit_id))
@@ -338,7 +340,7 @@ async def test_a_file_that_is_gone_cannot_be_edited_back(bench: Workbench):
 # --- open documents, approval, confinement, trackers ------------------------------------------------------------
 
 
-async def test_an_unsaved_document_is_undone_in_the_editor(bench: Workbench):
+async def test_undo_in_an_unsaved_document_is_applied_by_the_editor(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "uno")
@@ -348,7 +350,7 @@ async def test_an_unsaved_document_is_undone_in_the_editor(bench: Workbench):
     assert bench.on_disk(PATH) == b"one\nTWO\nthree\n"
 
 
-async def test_an_edit_of_a_buffer_is_undone_after_saving(bench: Workbench):
+async def test_edit_of_a_buffer_can_be_undone_after_saving(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "uno")
     edit_id = await bench.applied(PATH, "two", "TWO")
@@ -358,7 +360,7 @@ async def test_an_edit_of_a_buffer_is_undone_after_saving(bench: Workbench):
     assert bench.on_disk(PATH) == b"uno\ntwo\nthree\n"
 
 
-async def test_an_editor_that_refuses_the_undo_changes_nothing(bench: Workbench):
+async def test_editor_that_refuses_the_undo_changes_nothing(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "uno")
@@ -367,7 +369,7 @@ async def test_an_editor_that_refuses_the_undo_changes_nothing(bench: Workbench)
     assert bench.editor.documents[uri].text == "uno\nTWO\nthree\n"
 
 
-async def test_an_undo_is_approved_like_any_edit(bench: Workbench):
+async def test_undo_is_approved_like_any_edit(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.person.can_ask = True
     bench.person.answer = lambda question: Reject()
@@ -380,7 +382,7 @@ async def test_an_undo_is_approved_like_any_edit(bench: Workbench):
     assert bench.on_disk(PATH) == b"one\n2\nthree\n"
 
 
-async def test_a_part_of_an_undo_can_be_chosen(bench: Workbench):
+async def test_hunks_of_an_undo_can_be_chosen(bench: Workbench):
     filler = "".join(f"{n}\n" for n in range(20))
     bench.disk.put(PATH, f"x\n{filler}x\n".encode())
     await bench.read(PATH)
@@ -400,14 +402,16 @@ def text_as_proposed(question: ApprovalRequest) -> Decision:
 
 
 @pytest.mark.parametrize("answer", [every_hunk, text_as_proposed])
-async def test_all_of_a_removal_is_a_removal(bench: Workbench, answer: Callable[[ApprovalRequest], Decision]):
+async def test_removal_with_all_hunks_chosen_is_a_removal(
+    bench: Workbench, answer: Callable[[ApprovalRequest], Decision]
+):
     edit_id = await bench.applied("/w/new", "", "x\n")
     bench.person.can_ask, bench.person.answer = True, answer
     assert (await bench.undo(edit_id)).error is None
     assert bench.on_disk("/w/new") is None
 
 
-async def test_a_person_who_says_always_is_asked_once_for_all_files(bench: Workbench):
+async def test_always_for_an_undo_asks_once_for_all_files(bench: Workbench):
     """Protected ones apart. Also where he undoes by a command of his editor, which belongs to no session."""
     bench.disk.put("/w/g", b"alpha\n")
     bench.disk.put("/w/.env", b"KEY=1\n")
@@ -425,7 +429,7 @@ async def test_a_person_who_says_always_is_asked_once_for_all_files(bench: Workb
     assert bench.service.approval_mode("a") == "default"
 
 
-async def test_a_file_that_moves_while_the_person_thinks_is_rebased_again(bench: Workbench):
+async def test_file_changed_during_the_question_is_rebased_again(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.person.can_ask = True
     bench.person.meanwhile = lambda: bench.disk.put(PATH, b"one\nTWO\nthree\nfar\naway\nfrom\nit\n")
@@ -434,13 +438,13 @@ async def test_a_file_that_moves_while_the_person_thinks_is_rebased_again(bench:
     assert bench.on_disk(PATH) in {b"one\ntwo\nthree\nfar\naway\nfrom\nit\n", b"one\nTWO\nthree\nfar\naway\nfrom\nit\n"}
 
 
-async def test_what_lies_outside_is_not_undone(bench: Workbench):
+async def test_undo_outside_the_roots_is_refused(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     bench.service.set_folders(["/elsewhere"])
     assert isinstance((await bench.undo(edit_id)).error, OutsideRoots)
 
 
-async def test_the_session_that_undoes_can_go_on_and_others_are_stale(bench: Workbench):
+async def test_undoing_session_stays_fresh_and_others_become_stale(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO", "a")
     await bench.read(PATH, "b")
     outcome = await bench.undo(edit_id, session_id="a")
@@ -451,7 +455,7 @@ async def test_the_session_that_undoes_can_go_on_and_others_are_stale(bench: Wor
     assert [event.edit_id for event in bench.events.events if isinstance(event, DidEdit)][1] == outcome.files[0].edit_id
 
 
-async def test_those_who_saw_the_file_are_told_which_session_took_an_edit_back(bench: Workbench):
+async def test_readers_of_the_file_are_notified_which_session_undid_the_edit(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO", "a")
     await bench.read(PATH, "b")
     assert (await bench.undo(edit_id, session_id="c")).error is None
@@ -463,7 +467,7 @@ async def test_those_who_saw_the_file_are_told_which_session_took_an_edit_back(b
 # --- history ----------------------------------------------------------------------------------------------------
 
 
-async def test_history_is_newest_first_and_knows_what_stands(bench: Workbench):
+async def test_history_is_newest_first_and_marks_undone_edits(bench: Workbench):
     first = await bench.applied(PATH, "two", "TWO", "a")
     second = await bench.applied(PATH, "one", "ONE", "b")
     undo_id = (await bench.undo(first, session_id="a")).files[0].edit_id
@@ -479,7 +483,7 @@ async def test_history_is_newest_first_and_knows_what_stands(bench: Workbench):
     assert await bench.service.edits.history(HistoryRequest(file_path="/w/other")) == ()
 
 
-async def test_places_of_agents_follow_later_typing(bench: Workbench):
+async def test_locations_of_agents_follow_later_typing(bench: Workbench):
     await bench.applied(PATH, "two", "TWO\nMORE")
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "zero\nhalf\none")

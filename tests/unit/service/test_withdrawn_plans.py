@@ -60,7 +60,7 @@ def plan(data: bytes, edits: list[Edit], check: Stop) -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_plan_of_many_replacements_is_given_up_wherever_it_is(name: str) -> None:
+def test_plan_of_many_replacements_can_be_cancelled_at_any_point(name: str) -> None:
     data, edits = PLANS[name]
     whole = Stop()
     plan(data, edits, whole)
@@ -102,6 +102,6 @@ async def test_cancel_of_an_edit_stops_the_planning_thread(monkeypatch: pytest.M
     assert bench.on_disk("/w/f") == b"a" * N
 
 
-def test_regex_of_a_million_places_is_refused() -> None:
+def test_regex_with_a_million_matches_is_refused() -> None:
     with pytest.raises(StrategyFailed):
         plan(b"a" * MAX_PLACES, [replacing("a", "b", "regex")], Stop())

@@ -132,7 +132,7 @@ async def test_requests_of_two_clients_for_one_path_wait_for_each_other(clients:
     assert clients.editor.ops.files.path_locks is path_locks
 
 
-async def test_workspace_serves_on_when_one_client_has_closed(clients: TwoClients) -> None:
+async def test_workspace_continues_after_one_client_has_closed(clients: TwoClients) -> None:
     clients.editor.ops.close()
     await clients.agent.read("theirs")
     assert (await clients.agent.edit("theirs", "a", "A")).error is None

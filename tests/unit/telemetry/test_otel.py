@@ -64,11 +64,11 @@ def test_calls_become_metrics() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_nothing_is_exported_that_nobody_asked_for(environ: dict[str, str]) -> None:
+def test_exporters_are_off_by_default(environ: dict[str, str]) -> None:
     assert telemetry_from(environ) is None
 
 
-def test_unknown_exporter_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_exporter_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert telemetry_from({"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_METRICS_EXPORTER": "none"}) is None
     assert "no exporter zipkin is installed" in caplog.text
@@ -85,7 +85,7 @@ def test_unknown_exporter_is_said(caplog: pytest.LogCaptureFixture) -> None:
         ({"OTEL_TRACES_EXPORTER": "console, zipkin"}, ["console", "zipkin"]),
     ],
 )
-def test_exporters_are_those_that_the_environment_names(environ: dict[str, str], names: list[str]) -> None:
+def test_exporters_are_those_named_by_the_environment(environ: dict[str, str], names: list[str]) -> None:
     assert exporter_names(environ, "TRACES") == names
 
 
@@ -98,7 +98,7 @@ def test_exporter_of_the_sdk_is_made_for_both_signals(exporter: str) -> None:
     telemetry.close()
 
 
-def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_extra_is_reported_and_the_daemon_serves(caplog: pytest.LogCaptureFixture) -> None:
     blocked = (
         "import sys; sys.modules['opentelemetry'] = None\n"
         "from fileops.telemetry.otel import telemetry_from\n"
@@ -111,7 +111,7 @@ def test_without_the_extra_the_daemon_says_so_and_serves(caplog: pytest.LogCaptu
 
 
 # R-STATS-4
-def test_opentelemetry_is_not_imported_unless_it_is_asked_for() -> None:
+def test_opentelemetry_is_not_imported_unless_enabled() -> None:
     look = "import sys, fileops.compose.parts as m; m.telemetry(); print('opentelemetry' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=PATIENCE_S, env={}

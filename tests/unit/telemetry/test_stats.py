@@ -40,7 +40,7 @@ def test_percentiles_are_at_most_a_bucket_too_high() -> None:
     assert latencies.percentile_ns(1) == durations[-1]
 
 
-def test_any_duration_has_a_bucket() -> None:
+def test_every_duration_has_a_bucket() -> None:
     latencies = Latencies()
     for duration in (0, 1, 999, 10**15):
         latencies.add(duration)
@@ -48,7 +48,7 @@ def test_any_duration_has_a_bucket() -> None:
     assert latencies.percentile_ns(0.99) == 10**15
 
 
-def test_sessions_are_counted_apart_and_closed_ones_stay_in_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_are_counted_separately_and_closed_ones_stay_in_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats, "MAX_SESSIONS", 2)
     statistics = Statistics(since_ns=5 * 10**9)
     for session_id in ("a", "b", "a", "c"):
@@ -77,7 +77,7 @@ def test_shares_are_of_applied_edits() -> None:
     assert (told.matches, told.lines.added, told.lines.removed) == ({"exact": 4}, 8, 4)
 
 
-async def test_waiting_for_somebody_is_not_the_daemons_time() -> None:
+async def test_waiting_for_the_user_is_excluded_from_the_duration() -> None:
     kept = Kept()
     with Calls([kept]).measured("fileops/edit", "s", ValueError), excluded():
         for _ in range(1000):
@@ -86,7 +86,7 @@ async def test_waiting_for_somebody_is_not_the_daemons_time() -> None:
     assert one.waited_ns > one.duration_ns
 
 
-async def test_every_way_to_end_has_its_code() -> None:
+async def test_every_outcome_has_its_code() -> None:
     kept = Kept()
     calls = Calls([kept])
 

@@ -17,7 +17,7 @@ def test_tiny_contents_are_bounded_as_well() -> None:
     assert len(recent) < MAX_ALL_BYTES // 200
 
 
-def test_what_was_seen_last_is_kept_and_what_is_too_large_is_not() -> None:
+def test_latest_contents_are_kept_and_too_large_ones_are_not() -> None:
     recent = ContentCache()
     first, large = keep(recent, b"first"), keep(recent, b"x" * (MAX_CONTENT_BYTES + 1))
     digests = [keep(recent, b"%d" % n + b"x" * 200_000) for n in range(60)]

@@ -49,7 +49,7 @@ def test_change_of_a_file_that_was_read_has_a_diff(world: ForeignWorld) -> None:
     assert "-two\n+2\n" in change.diff
 
 
-def test_file_that_is_gone_has_no_digest(world: ForeignWorld) -> None:
+def test_missing_file_has_no_digest(world: ForeignWorld) -> None:
     world.fs.delete(PATH)
     world.freshness.check(PATH)
     change = world.changes.at("a", PATH)
@@ -58,7 +58,7 @@ def test_file_that_is_gone_has_no_digest(world: ForeignWorld) -> None:
     assert world.changes.stamp_at(PATH) is None
 
 
-def test_file_that_cannot_be_read_is_known_to_have_changed(world: ForeignWorld) -> None:
+def test_unreadable_file_counts_as_changed(world: ForeignWorld) -> None:
     world.replace_by(b"one\n2\n")
     world.fs.delete(PATH)
     world.fs.make_folder(PATH)
@@ -75,7 +75,7 @@ def test_file_below_a_link_is_not_compared(world: ForeignWorld) -> None:
     assert world.changes.stamp_at(PATH) is None
 
 
-def test_change_that_was_taken_back_is_none(world: ForeignWorld) -> None:
+def test_reverted_change_is_no_change(world: ForeignWorld) -> None:
     world.replace_by(b"one\n2\n")
     world.fs.put(PATH, b"one\ntwo\n")
     assert world.changes.at("a", PATH) is None

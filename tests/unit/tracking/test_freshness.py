@@ -56,7 +56,7 @@ def state(world: TrackerWorld, session_id: str = "a") -> list[tuple[str, str, st
 # --- an edit's question ---------------------------------------------------------------------------------------
 
 
-def test_unread_file_is_not_read(world: TrackerWorld) -> None:
+def test_edit_of_unread_file_is_refused(world: TrackerWorld) -> None:
     with pytest.raises(NotRead):
         world.a.require_fresh("/w/f")
     with pytest.raises(NotRead):
@@ -64,19 +64,19 @@ def test_unread_file_is_not_read(world: TrackerWorld) -> None:
     assert not world.freshness.is_tracked("a", "/w/f")
 
 
-def test_read_file_may_be_edited(world: TrackerWorld) -> None:
+def test_edit_of_read_file_is_accepted(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.a.require_fresh("/w/f")
     assert world.freshness.is_tracked("a", "/w/f")
 
 
-def test_sessions_share_nothing(world: TrackerWorld) -> None:
+def test_sessions_are_isolated(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     with pytest.raises(NotRead):
         world.b.require_fresh("/w/f")
 
 
-def test_foreign_change_is_refused_and_said_to_be_external(world: TrackerWorld) -> None:
+def test_external_change_is_refused_and_named_external(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     with pytest.raises(ModifiedExternally) as refusal:
@@ -86,7 +86,7 @@ def test_foreign_change_is_refused_and_said_to_be_external(world: TrackerWorld) 
     assert refusal.value.diff_since_read.endswith("@@ -1 +1 @@\n-one\n+two\n")
 
 
-def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(
+def test_same_bytes_with_a_new_mtime_are_refused_by_mtime_and_accepted_by_content(
     world: TrackerWorld, by_content: TrackerWorld
 ) -> None:
     for it in (world, by_content):
@@ -99,7 +99,7 @@ def test_same_bytes_under_a_new_time_are_refused_by_mtime_and_taken_by_content(
     assert by_content.notices.stale() == []
 
 
-def test_same_stamp_over_other_bytes_is_refused(world: TrackerWorld) -> None:
+def test_other_bytes_with_the_same_stamp_are_refused(world: TrackerWorld) -> None:
     """A shared memory mapping on tmpfs may change a file without changing what stat says."""
     world.a.read("/w/f")
     snapshot = world.fs.read("/w/f")
@@ -107,7 +107,7 @@ def test_same_stamp_over_other_bytes_is_refused(world: TrackerWorld) -> None:
         world.freshness.require_fresh("a", replace(snapshot, data=b"two\n"))
 
 
-def test_conflict_is_told_with_both_times_and_sizes(world: TrackerWorld) -> None:
+def test_conflict_is_notified_with_both_times_and_sizes(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     seen = world.fs.stat("/w/f")
     world.fs.put("/w/f", b"more\nthan one\n")
@@ -122,7 +122,7 @@ def test_conflict_is_told_with_both_times_and_sizes(world: TrackerWorld) -> None
     assert world.notices.stale() == [("a", "/w/f", "modified", "external")]
 
 
-def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: TrackerWorld) -> None:
+def test_each_refusal_is_a_conflict_but_the_file_becomes_stale_once(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_each_refusal_is_a_conflict_but_the_file_became_stale_once(world: Tracke
     assert len(world.notices.stale()) == 1
 
 
-def test_dry_run_is_refused_alike_and_leaves_no_trace(world: TrackerWorld) -> None:
+def test_dry_run_is_refused_alike_and_changes_no_state(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     before = world.freshness.tracked("a")
     world.fs.put("/w/f", b"two\n")
@@ -145,7 +145,7 @@ def test_dry_run_is_refused_alike_and_leaves_no_trace(world: TrackerWorld) -> No
     assert [file.read_at for file in world.freshness.tracked("a")] == [before[0].read_at]
 
 
-def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_content: TrackerWorld) -> None:
+def test_dry_run_that_finds_the_same_bytes_again_changes_no_entry(by_content: TrackerWorld) -> None:
     by_content.a.read("/w/f")
     by_content.fs.put("/w/f", b"two\n")
     by_content.freshness.sweep()
@@ -156,7 +156,7 @@ def test_dry_run_that_finds_the_very_bytes_again_leaves_the_entry_as_it_was(by_c
     assert state(by_content) == [("/w/f", "fresh", None)]
 
 
-def test_read_repairs_what_was_stale(world: TrackerWorld) -> None:
+def test_read_makes_a_stale_file_fresh(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.freshness.sweep()
@@ -166,7 +166,7 @@ def test_read_repairs_what_was_stale(world: TrackerWorld) -> None:
     world.a.require_fresh("/w/f")
 
 
-def test_snapshot_behind_what_the_session_saw_is_to_be_taken_again(world: TrackerWorld) -> None:
+def test_snapshot_older_than_the_sessions_read_is_stale(world: TrackerWorld) -> None:
     old = world.fs.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.a.read("/w/f")
@@ -197,7 +197,7 @@ def test_mode_alone_is_no_change(world: TrackerWorld) -> None:
 # --- deletion -------------------------------------------------------------------------------------------------
 
 
-def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: TrackerWorld) -> None:
+def test_deleted_file_is_notified_and_forgotten_by_an_edit(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.freshness.sweep()
@@ -208,7 +208,7 @@ def test_deleted_file_is_told_and_at_the_edit_missing_and_forgotten(world: Track
     assert world.notices.stale() == [("a", "/w/f", "deleted", "external")]
 
 
-def test_deletion_that_the_edit_finds_first_is_told_as_well(world: TrackerWorld) -> None:
+def test_deletion_found_first_by_an_edit_is_notified(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     with pytest.raises(FileMissing):
@@ -226,7 +226,7 @@ def test_missing_file_at_a_read_drops_the_entry(world: TrackerWorld) -> None:
         world.a.require_fresh("/w/f")
 
 
-def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: TrackerWorld) -> None:
+def test_file_created_again_can_be_read_and_become_stale_again(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.freshness.sweep()
@@ -239,7 +239,7 @@ def test_file_deleted_and_made_anew_can_be_read_and_become_stale_again(world: Tr
     assert [reason for _, _, reason, _ in world.notices.stale()] == ["deleted", "modified"]
 
 
-def test_folder_in_the_place_of_a_file_replaced_it(world: TrackerWorld) -> None:
+def test_folder_in_place_of_a_file_is_a_replacement(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.delete("/w/f")
     world.fs.make_folder("/w/f")
@@ -251,7 +251,7 @@ def test_folder_in_the_place_of_a_file_replaced_it(world: TrackerWorld) -> None:
 # --- own and others' writes -----------------------------------------------------------------------------------
 
 
-def test_own_write_is_the_new_base_and_no_news(world: TrackerWorld) -> None:
+def test_own_write_is_the_new_base_and_not_notified(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.a.write("/w/f", b"two\n")
     world.freshness.sweep()
@@ -261,7 +261,7 @@ def test_own_write_is_the_new_base_and_no_news(world: TrackerWorld) -> None:
     assert state(world) == [("/w/f", "fresh", None)]
 
 
-def test_created_file_counts_as_seen(world: TrackerWorld) -> None:
+def test_created_file_counts_as_read(world: TrackerWorld) -> None:
     world.a.write("/w/new", b"x")
     world.a.write("/w/new", b"y")
     assert state(world) == [("/w/new", "fresh", None)]
@@ -290,7 +290,7 @@ def test_refusal_names_both_who_changed_the_file(world: TrackerWorld) -> None:
     assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("external", "a")
 
 
-def test_removal_by_one_session_is_told_to_the_others(world: TrackerWorld) -> None:
+def test_removal_by_one_session_is_notified_to_the_others(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.a.remove("/w/f")
@@ -298,7 +298,7 @@ def test_removal_by_one_session_is_told_to_the_others(world: TrackerWorld) -> No
     assert state(world) == []
 
 
-def test_write_read_before_it_was_noted_makes_nobody_stale(world: TrackerWorld) -> None:
+def test_write_read_before_it_was_recorded_makes_no_session_stale(world: TrackerWorld) -> None:
     """The moment between the commit and its note belongs to nobody."""
     world.a.read("/w/f")
     world.b.read("/w/f")
@@ -309,7 +309,7 @@ def test_write_read_before_it_was_noted_makes_nobody_stale(world: TrackerWorld) 
     assert state(world, "b") == [("/w/f", "fresh", None)]
 
 
-def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: TrackerWorld) -> None:
+def test_read_of_the_old_file_recorded_after_a_write_becomes_stale(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     with world.fs.open("/w/f") as stream:
         world.a.write("/w/f", b"two\n")
@@ -319,7 +319,7 @@ def test_read_of_the_old_file_noted_after_a_write_is_told_who_wrote(world: Track
     assert state(world) == [("/w/f", "fresh", None)]
 
 
-def test_read_by_one_session_shows_the_other_is_behind(world: TrackerWorld) -> None:
+def test_check_after_a_read_by_one_session_makes_the_other_stale(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     world.b.read("/w/f")
@@ -330,7 +330,7 @@ def test_read_by_one_session_shows_the_other_is_behind(world: TrackerWorld) -> N
 # --- names ----------------------------------------------------------------------------------------------------
 
 
-def test_link_and_target_are_one_file_told_under_the_last_name_given(world: TrackerWorld) -> None:
+def test_link_and_target_are_one_file_notified_under_the_last_given_name(world: TrackerWorld) -> None:
     world.fs.link("/w/l", "/w/f")
     world.a.read("/w/f")
     world.a.read("/w/l")
@@ -341,7 +341,7 @@ def test_link_and_target_are_one_file_told_under_the_last_name_given(world: Trac
 
 
 @pytest.mark.parametrize("given", ["/w/l", "/d/f", "/w/./f"])
-def test_link_that_still_leads_there_is_no_news(world: TrackerWorld, given: str) -> None:
+def test_link_with_the_same_target_stays_fresh(world: TrackerWorld, given: str) -> None:
     world.fs.link("/w/l", "/w/f")
     world.fs.link("/d", "/w")
     world.a.read(given)
@@ -350,7 +350,7 @@ def test_link_that_still_leads_there_is_no_news(world: TrackerWorld, given: str)
 
 
 @pytest.mark.parametrize(("given", "link"), [("/w/l", "/w/l"), ("/d/f", "/d")])
-def test_re_pointed_link_is_told_once(world: TrackerWorld, given: str, link: str) -> None:
+def test_retargeted_link_is_notified_once(world: TrackerWorld, given: str, link: str) -> None:
     world.fs.link("/w/l", "/w/f")
     world.fs.link("/d", "/w")
     world.fs.put("/v/f", b"one\n")
@@ -364,7 +364,7 @@ def test_re_pointed_link_is_told_once(world: TrackerWorld, given: str, link: str
     assert state(world) == [(given, "fresh", None)]
 
 
-def test_link_that_leads_nowhere_any_more_is_a_deletion(world: TrackerWorld) -> None:
+def test_dangling_link_is_a_deletion(world: TrackerWorld) -> None:
     world.fs.link("/w/l", "/w/f")
     world.a.read("/w/l")
     world.fs.link("/w/l", "/w/nothing")
@@ -386,7 +386,7 @@ def test_many_links_are_checked_in_turn(world: TrackerWorld) -> None:
 # --- open documents -------------------------------------------------------------------------------------------
 
 
-def test_open_document_is_judged_by_content_whatever_its_time(world: TrackerWorld) -> None:
+def test_open_document_is_compared_by_content(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.open_documents.add("/w/f")
     world.fs.put("/w/f", b"one\n")
@@ -424,7 +424,7 @@ def test_reloaded_buffer_is_stale_by_the_writer_of_its_file(world: TrackerWorld)
     assert refusal.value.changed_by == "external"
 
 
-def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: TrackerWorld) -> None:
+def test_buffer_equals_its_file_with_any_line_endings(world: TrackerWorld) -> None:
     world.fs.put("/w/f", b"\xef\xbb\xbfone\r\ntwo\n")
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
@@ -438,7 +438,7 @@ def test_buffer_and_its_file_are_the_same_text_whatever_the_line_ends(world: Tra
         world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
 
 
-def test_partly_read_buffer_is_known_by_its_stamp(world: TrackerWorld) -> None:
+def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> None:
     """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
@@ -454,7 +454,7 @@ def test_partly_read_buffer_is_known_by_its_stamp(world: TrackerWorld) -> None:
 # --- sessions -------------------------------------------------------------------------------------------------
 
 
-def test_closed_session_knows_nothing_and_is_told_nothing(world: TrackerWorld) -> None:
+def test_closed_session_has_no_entries_and_no_notifications(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
     world.freshness.close_session("a")
@@ -475,14 +475,14 @@ def test_forgotten_file_is_unread(world: TrackerWorld) -> None:
         world.a.require_fresh("/w/f")
 
 
-def test_tracked_looks_before_it_answers(world: TrackerWorld) -> None:
+def test_tracked_checks_the_files_first(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.fs.put("/w/f", b"two\n")
     assert state(world) == [("/w/f", "stale", "modified")]
     assert len(world.notices.stale()) == 1
 
 
-def test_tracked_files_come_in_the_order_of_first_reading(world: TrackerWorld) -> None:
+def test_tracked_files_are_ordered_by_first_read(world: TrackerWorld) -> None:
     paths = [f"/w/{name}" for name in "cab"]
     for path in paths:
         world.fs.put(path, b"x")
@@ -495,6 +495,6 @@ def test_tracked_files_come_in_the_order_of_first_reading(world: TrackerWorld) -
     assert (first.size_bytes, first.mtime) == (1, stamp.mtime_ns / 1e9)
 
 
-def test_snapshot_of_a_missing_file_is_missing_even_to_who_never_read_it(world: TrackerWorld) -> None:
+def test_missing_file_that_was_never_read_is_missing(world: TrackerWorld) -> None:
     with pytest.raises(FileMissing):
         world.a.require_fresh("/w/missing")

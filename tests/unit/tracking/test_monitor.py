@@ -157,7 +157,7 @@ def sweeping() -> Iterator[MonitorWorld]:
     world.monitor.close()
 
 
-def test_nothing_is_started_before_a_file_is_tracked(quiet: MonitorWorld) -> None:
+def test_threads_are_not_started_before_a_file_is_tracked(quiet: MonitorWorld) -> None:
     n_threads = threading.active_count()
     quiet.monitor.hint("/a/f")
     quiet.monitor.hint_if_changed("/a/f")
@@ -166,7 +166,7 @@ def test_nothing_is_started_before_a_file_is_tracked(quiet: MonitorWorld) -> Non
     assert (quiet.n_opened, threading.active_count()) == (0, n_threads)
 
 
-def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: MonitorWorld) -> None:
+def test_folder_is_watched_once_until_its_last_file_is_untracked(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g", "/b/f", "/a/f")
     quiet.wait_for(lambda: sorted(quiet.watched) == ["/a", "/b"])
     quiet.monitor.untrack("/a/f")
@@ -176,7 +176,7 @@ def test_folder_is_watched_once_and_until_its_last_file_goes(quiet: MonitorWorld
     quiet.wait_for(lambda: quiet.watched == [])
 
 
-def test_hints_of_one_file_lead_to_one_look(quiet: MonitorWorld) -> None:
+def test_watch_events_of_one_file_lead_to_one_check(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     for _ in range(50):
@@ -188,7 +188,7 @@ def test_hints_of_one_file_lead_to_one_look(quiet: MonitorWorld) -> None:
     assert set(quiet.looked) == {"/a/f", "/a/g"}
 
 
-def test_move_is_looked_at_where_another_file_stands(quiet: MonitorWorld) -> None:
+def test_move_is_checked_if_another_file_is_in_place(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.on_move("/a", "f")
@@ -199,13 +199,13 @@ def test_move_is_looked_at_where_another_file_stands(quiet: MonitorWorld) -> Non
     assert quiet.looked == ["/a/g"]
 
 
-def test_change_before_the_watch_was_set_is_looked_at(quiet: MonitorWorld) -> None:
+def test_change_before_the_watch_was_set_is_checked(quiet: MonitorWorld) -> None:
     quiet.moved_paths.add("/a/f")
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.looked == ["/a/f"])
 
 
-def test_change_before_the_file_was_tracked_is_looked_at(quiet: MonitorWorld) -> None:
+def test_change_before_the_file_was_tracked_is_checked(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.moved_paths.add("/a/g")
@@ -213,7 +213,7 @@ def test_change_before_the_file_was_tracked_is_looked_at(quiet: MonitorWorld) ->
     quiet.wait_for(lambda: quiet.looked == ["/a/g"])
 
 
-def test_sweep_finds_what_no_hint_told(sweeping: MonitorWorld) -> None:
+def test_sweep_finds_changes_without_watch_events(sweeping: MonitorWorld) -> None:
     sweeping.track(*(f"/a/f{i}" for i in range(600)))
     sweeping.wait_for_sweeps(1)
     with sweeping.changed:
@@ -221,7 +221,7 @@ def test_sweep_finds_what_no_hint_told(sweeping: MonitorWorld) -> None:
     sweeping.wait_for(lambda: sorted(sweeping.looked) == ["/a/f3", "/a/f599"])
 
 
-def test_sweep_rests_when_nothing_is_tracked(sweeping: MonitorWorld) -> None:
+def test_sweep_pauses_without_tracked_files(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for_sweeps(1)
     sweeping.monitor.untrack("/a/f")
@@ -244,7 +244,7 @@ def crowded() -> Iterator[MonitorWorld]:
     world.monitor.close()
 
 
-def test_folder_beyond_the_cap_takes_the_watch_of_the_one_used_longest_ago(crowded: MonitorWorld) -> None:
+def test_folder_beyond_the_cap_replaces_the_least_recently_used_watch(crowded: MonitorWorld) -> None:
     assert sorted(crowded.watched) == ["/a", "/c"]
     crowded.track("/b/g")
     crowded.wait_for(lambda: sorted(crowded.watched) == ["/b", "/c"])
@@ -252,7 +252,7 @@ def test_folder_beyond_the_cap_takes_the_watch_of_the_one_used_longest_ago(crowd
     assert sorted(crowded.watched) == ["/b", "/c"]
 
 
-def test_folder_beyond_the_cap_is_swept_and_the_health_says_so(crowded: MonitorWorld) -> None:
+def test_folder_beyond_the_cap_is_swept_and_reported_in_the_health(crowded: MonitorWorld) -> None:
     crowded.wait_for(lambda: len(crowded.health) == 1)
     assert crowded.health[0].state == "degraded"
     assert "no more than 2 folders are watched" in crowded.health[0].reason
@@ -263,19 +263,19 @@ def test_folder_beyond_the_cap_is_swept_and_the_health_says_so(crowded: MonitorW
     assert len(crowded.health) == 1
 
 
-def test_room_that_is_left_goes_to_the_folder_beyond_the_cap(crowded: MonitorWorld) -> None:
+def test_freed_watch_goes_to_the_folder_beyond_the_cap(crowded: MonitorWorld) -> None:
     crowded.monitor.untrack("/c/f")
     crowded.wait_for(lambda: bool(crowded.health) and crowded.health[-1].state == "ok")
     assert sorted(crowded.watched) == ["/a", "/b"]
 
 
-def test_cap_is_asked_again_while_the_daemon_runs(crowded: MonitorWorld) -> None:
+def test_cap_is_read_again_at_run_time(crowded: MonitorWorld) -> None:
     crowded.max_folders = 3
     crowded.wait_for(lambda: bool(crowded.health) and crowded.health[-1].state == "ok")
     assert sorted(crowded.watched) == ["/a", "/b", "/c"]
 
 
-def test_watch_that_the_system_has_no_room_for_takes_the_place_of_the_oldest(quiet: MonitorWorld) -> None:
+def test_watch_over_the_system_limit_replaces_the_oldest(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/b/f")
     quiet.wait_for(lambda: len(quiet.watched) == 2)
     quiet.n_watches_left = 0
@@ -320,7 +320,7 @@ def test_sweep_of_many_files_compares_those_without_a_watch_first() -> None:
     world.monitor.close()
 
 
-def test_refused_folder_is_said_once_and_tried_again(sweeping: MonitorWorld) -> None:
+def test_refused_folder_is_reported_once_and_tried_again(sweeping: MonitorWorld) -> None:
     sweeping.refusals["/a"] = WatchError(folder="/a", reason="inotify watch limit reached")
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: len(sweeping.health) == 1)
@@ -334,7 +334,7 @@ def test_refused_folder_is_said_once_and_tried_again(sweeping: MonitorWorld) -> 
     assert sweeping.watched == ["/a"]
 
 
-def test_missing_folder_is_no_fault_of_the_watcher(sweeping: MonitorWorld) -> None:
+def test_missing_folder_is_no_watcher_failure(sweeping: MonitorWorld) -> None:
     sweeping.refusals["/a"] = WatchError(folder="/a", reason="No such file or directory", is_missing=True)
     sweeping.track("/a/f")
     sweeping.wait_for_sweeps(5)
@@ -343,7 +343,7 @@ def test_missing_folder_is_no_fault_of_the_watcher(sweeping: MonitorWorld) -> No
     assert sweeping.health == []
 
 
-def test_dropped_events_lead_to_a_sweep_and_are_said(quiet: MonitorWorld) -> None:
+def test_dropped_events_lead_to_a_sweep_and_are_reported(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
     quiet.moved_paths.add("/a/f")
@@ -372,7 +372,7 @@ def test_folder_that_was_missing_is_watched_with_the_next_file_in_it(quiet: Moni
     quiet.wait_for(lambda: quiet.watched == ["/b", "/a"])
 
 
-def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: MonitorWorld) -> None:
+def test_watch_of_a_moved_folder_is_set_again(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: sweeping.watched == ["/a"])
     with sweeping.changed:
@@ -380,7 +380,7 @@ def test_watch_on_a_folder_that_moved_away_is_set_anew(sweeping: MonitorWorld) -
     sweeping.wait_for(lambda: sweeping.n_removed == 1 and sweeping.watched == ["/a"])
 
 
-def test_dead_watcher_is_said_and_replaced(sweeping: MonitorWorld) -> None:
+def test_dead_watcher_is_reported_and_replaced(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: sweeping.watched == ["/a"])
     with sweeping.changed:
@@ -391,7 +391,7 @@ def test_dead_watcher_is_said_and_replaced(sweeping: MonitorWorld) -> None:
     assert (sweeping.watched, sweeping.n_opened) == (["/a"], 2)
 
 
-def test_without_a_watcher_the_sweep_goes_on(sweeping: MonitorWorld) -> None:
+def test_sweep_continues_without_a_watcher(sweeping: MonitorWorld) -> None:
     sweeping.cannot_open = True
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: len(sweeping.health) == 1)
@@ -402,7 +402,7 @@ def test_without_a_watcher_the_sweep_goes_on(sweeping: MonitorWorld) -> None:
     sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")
 
 
-def test_closed_monitor_takes_nothing_more(quiet: MonitorWorld) -> None:
+def test_closed_monitor_accepts_no_files(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.monitor.close()
     quiet.monitor.close()

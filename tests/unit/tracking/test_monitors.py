@@ -65,7 +65,7 @@ def world() -> Generator[World]:
         made.monitors.close()
 
 
-def test_filesystem_that_hangs_delays_no_check_of_another(world: World) -> None:
+def test_hung_filesystem_delays_no_check_of_another(world: World) -> None:
     world.monitors.track("/hung/f", stamp(HUNG))  # the first one, too
     world.monitors.track("/here/f", stamp(LOCAL))
     assert world.waiting.wait(PATIENCE_S)
@@ -78,7 +78,7 @@ def test_filesystem_that_hangs_delays_no_check_of_another(world: World) -> None:
     world.until_checked("/hung/f", 1)
 
 
-def test_file_over_which_another_filesystem_was_mounted_belongs_to_that_one(world: World) -> None:
+def test_file_under_a_new_mount_belongs_to_the_mounted_filesystem(world: World) -> None:
     world.monitors.track("/f", stamp(LOCAL))
     assert world.monitors.has(LOCAL, "/f")
     assert world.monitors.track("/f", stamp(3)) is None  # nothing of it is known there

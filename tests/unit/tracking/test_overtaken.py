@@ -171,11 +171,11 @@ def writing() -> Generator[SlowlyRecordedWrite]:
     writing.freshness.close()
 
 
-def test_check_during_our_write_does_not_take_it_for_a_foreign_one(writing: SlowlyRecordedWrite) -> None:
+def test_check_during_an_own_write_reports_no_external_change(writing: SlowlyRecordedWrite) -> None:
     writing.write(lambda: writing.freshness.check(FILE))
     assert writing.notices.stale() == []
 
 
-def test_edit_during_our_write_is_not_refused(writing: SlowlyRecordedWrite) -> None:
+def test_edit_during_an_own_write_is_not_refused(writing: SlowlyRecordedWrite) -> None:
     writing.write(lambda: writing.freshness.require_fresh("a", writing.fs.read(FILE)))
     assert writing.notices.events == []

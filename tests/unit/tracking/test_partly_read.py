@@ -21,7 +21,7 @@ async def bench() -> AsyncGenerator[Workbench]:
 
 
 @pytest.mark.parametrize("reads_after_opening", [True, False])
-async def test_an_untouched_document_is_what_was_read(bench: Workbench, reads_after_opening: bool):
+async def test_unchanged_document_is_fresh(bench: Workbench, reads_after_opening: bool):
     if reads_after_opening:
         bench.editor.open(PATH)
     await bench.service.read(PART)
@@ -30,7 +30,7 @@ async def test_an_untouched_document_is_what_was_read(bench: Workbench, reads_af
     assert (await bench.edit(PATH, "one", "ONE")).error is None
 
 
-async def test_typing_that_was_taken_back_is_no_change(bench: Workbench):
+async def test_typing_that_was_undone_is_no_change(bench: Workbench):
     uri = bench.editor.open(PATH)
     await bench.service.read(PART)
     bench.editor.type(uri, "two", "2")
@@ -48,7 +48,7 @@ async def test_typing_is_a_change(bench: Workbench):
     assert bench.editor.documents[uri].text == "ONE\n2\nthree\n"
 
 
-async def test_a_moved_disk_below_an_untouched_document_is_a_change(bench: Workbench):
+async def test_change_on_disk_of_a_clean_document_is_a_change(bench: Workbench):
     bench.editor.open(PATH)
     await bench.service.read(PART)
     bench.disk.put(PATH, b"one\n2\nthree\n")

@@ -25,7 +25,7 @@ def test_items_that_fit_into_one_turn_are_all_checked_in_each(n_items: int) -> N
 
 
 @given(n_items=st.integers(0, 5000), n_per_turn=st.integers(16, 300))
-def test_turns_are_bounded_and_leave_nothing_out(n_items: int, n_per_turn: int) -> None:
+def test_turns_are_bounded_and_reach_every_item(n_items: int, n_per_turn: int) -> None:
     items = names(n_items)
     n_generations = max(1, math.ceil(math.log2(n_items / n_per_turn + 1)) + 4)
     rounds = turns(RecencyRounds(n_per_turn), items, 2**n_generations)
@@ -50,7 +50,7 @@ def test_item_that_is_used_again_is_checked_in_the_next_turn() -> None:
     assert last in rounds.turn(10_000, lambda: iter([last, *items]))
 
 
-def test_a_turn_reads_no_more_items_than_it_needs() -> None:
+def test_turn_reads_no_more_items_than_it_needs() -> None:
     """The owner holds a lock during a turn."""
     n_read = 0
 

@@ -159,7 +159,7 @@ CHANGES: list[tuple[Callable[[WatchWorld], None], set[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "reasons"), CHANGES)
-def test_change_is_told_once(world: WatchWorld, change: Callable[[WatchWorld], None], reasons: set[str]) -> None:
+def test_change_is_notified_once(world: WatchWorld, change: Callable[[WatchWorld], None], reasons: set[str]) -> None:
     world.a.read(str(world.file))
     change(world)
     ((session, path, reason, source),) = world.wait_for_stale(1)
@@ -186,21 +186,23 @@ def write_beside(world: WatchWorld) -> None:
 
 
 @pytest.mark.parametrize("act", [chmod, look_inside, add_name, write_beside])
-def test_what_changes_no_content_is_not_told(world: WatchWorld, act: Callable[[WatchWorld], None]) -> None:
+def test_touch_without_a_change_of_content_is_not_notified(
+    world: WatchWorld, act: Callable[[WatchWorld], None]
+) -> None:
     world.a.read(str(world.file))
     act(world)
     world.prove_nothing_else_is_told()
     world.a.require_fresh(str(world.file))
 
 
-def test_own_writes_are_not_told(world: WatchWorld) -> None:
+def test_own_writes_are_not_notified(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     for i in range(20):
         world.a.write(str(world.file), b"x" * (i + 1))
     world.prove_nothing_else_is_told()
 
 
-def test_file_moved_in_right_behind_an_own_write_is_told(watching: WatchWorld) -> None:
+def test_file_moved_in_right_after_an_own_write_is_notified(watching: WatchWorld) -> None:
     """The kernel makes one event of two moves onto the same name that nobody has been told of yet."""
     for n in range(1, 11):
         watching.file = watching.folder / f"f{n}"
@@ -210,7 +212,7 @@ def test_file_moved_in_right_behind_an_own_write_is_told(watching: WatchWorld) -
         assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), "replaced", "external")
 
 
-def test_write_of_another_session_is_told_once_and_as_its_own(world: WatchWorld) -> None:
+def test_write_of_another_session_is_notified_once_and_attributed_to_it(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     world.b.read(str(world.file))
     world.b.write(str(world.file), b"two\n")
@@ -226,7 +228,7 @@ def test_stale_file_that_is_read_again_can_become_stale_again(world: WatchWorld)
     world.prove_nothing_else_is_told()
 
 
-def test_file_in_a_folder_made_anew_is_watched_again(world: WatchWorld) -> None:
+def test_file_in_a_folder_created_again_is_watched_again(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     remove_folder(world)
     world.wait_for_stale(1)
@@ -237,7 +239,7 @@ def test_file_in_a_folder_made_anew_is_watched_again(world: WatchWorld) -> None:
     assert [reason for _, _, reason, _ in world.wait_for_stale(2)] == ["deleted", "modified"]
 
 
-def test_write_through_a_hard_link_elsewhere_is_told(sweeping: WatchWorld) -> None:
+def test_write_through_a_hard_link_in_another_folder_is_notified(sweeping: WatchWorld) -> None:
     add_name(sweeping)
     sweeping.a.read(str(sweeping.file))
     (sweeping.root / "other" / "hard").write_text("two\n", encoding="utf-8")
@@ -257,7 +259,7 @@ def test_own_write_through_a_hard_link_makes_only_others_stale(world: WatchWorld
     world.prove_nothing_else_is_told()
 
 
-def test_re_pointed_link_is_told(sweeping: WatchWorld) -> None:
+def test_retargeted_link_is_notified(sweeping: WatchWorld) -> None:
     link = sweeping.folder / "l"
     link.symlink_to("f")
     sweeping.a.read(str(link))
@@ -266,7 +268,7 @@ def test_re_pointed_link_is_told(sweeping: WatchWorld) -> None:
     assert sweeping.wait_for_stale(1) == [("a", str(link), "deleted", "external")]
 
 
-def test_target_of_a_link_is_watched_where_it_is(watching: WatchWorld) -> None:
+def test_target_of_a_link_is_watched_in_its_own_folder(watching: WatchWorld) -> None:
     link = watching.root / "other" / "l"
     link.symlink_to("../w/f")
     watching.a.read(str(link))

@@ -92,7 +92,7 @@ def touch(path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", [append, swap, touch, Path.unlink])
-def test_change_of_a_file_is_hinted(
+def test_change_of_a_file_is_a_watch_event(
     watch: DirectoryWatch, told: Told, tmp_path: Path, act: Callable[[Path], None]
 ) -> None:
     (tmp_path / "f").write_text("old", encoding="utf-8")
@@ -101,13 +101,13 @@ def test_change_of_a_file_is_hinted(
     told.wait_for_hint(tmp_path, "f")
 
 
-def test_new_file_is_hinted(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+def test_new_file_is_a_watch_event(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
     watch.add(str(tmp_path))
     (tmp_path / "f").write_text("new", encoding="utf-8")
     told.wait_for_hint(tmp_path, "f")
 
 
-def test_name_that_is_not_utf8_comes_as_it_is(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+def test_non_utf8_name_is_reported_unchanged(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
     name = os.fsdecode(b"\xff")
     watch.add(str(tmp_path))
     (tmp_path / name).write_text("new", encoding="utf-8")
@@ -123,7 +123,7 @@ def test_folder_below_is_not_watched(watch: DirectoryWatch, told: Told, tmp_path
     assert all(name != "f" for _, name in told.hints)
 
 
-def test_reading_a_file_is_not_hinted(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
+def test_reading_a_file_is_no_watch_event(watch: DirectoryWatch, told: Told, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old", encoding="utf-8")
     watch.add(str(tmp_path))
     assert (tmp_path / "f").read_text(encoding="utf-8") == "old"
@@ -144,7 +144,7 @@ def test_removed_watch_is_silent(watch: DirectoryWatch, told: Told, tmp_path: Pa
     assert (str(tmp_path / "a"), "f") not in told.hints
 
 
-def test_folder_can_be_watched_again_after_it_was_removed_and_made_anew(
+def test_folder_removed_and_created_again_can_be_watched_again(
     watch: DirectoryWatch, told: Told, tmp_path: Path
 ) -> None:
     folder = tmp_path / "a"
@@ -175,7 +175,7 @@ def test_closed_watch_is_dead(watch: DirectoryWatch) -> None:
     assert not watch.is_alive()
 
 
-def test_file_moved_away_is_hinted_without_waiting_for_a_counterpart(
+def test_file_moved_away_is_a_watch_event_without_its_counterpart(
     inotify: InotifyWatch, told: Told, tmp_path: Path
 ) -> None:
     (tmp_path / "f").write_text("old", encoding="utf-8")
@@ -193,7 +193,7 @@ def move_away(path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", [Path.rmdir, move_away])
-def test_lost_folder_is_told_once_and_can_be_watched_again(
+def test_lost_folder_is_reported_once_and_can_be_watched_again(
     inotify: InotifyWatch, told: Told, tmp_path: Path, act: Callable[[Path], None]
 ) -> None:
     folder = tmp_path / "a"
@@ -210,7 +210,7 @@ def test_lost_folder_is_told_once_and_can_be_watched_again(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the Observer tells all moves alike")
 @pytest.mark.parametrize("changed_by", ["us", "another"])
-def test_all_that_is_told_of_a_commit_is_a_move(told: Told, tmp_path: Path, changed_by: str) -> None:
+def test_own_commit_is_reported_as_a_move_only(told: Told, tmp_path: Path, changed_by: str) -> None:
     fs, path, moves = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f", Told()
     watch = InotifyWatch(told.on_hint, moves.on_hint, told.on_lost)
     try:
@@ -227,7 +227,7 @@ def test_all_that_is_told_of_a_commit_is_a_move(told: Told, tmp_path: Path, chan
         watch.close()
 
 
-def test_dropped_events_are_told(inotify: InotifyWatch, told: Told, tmp_path: Path) -> None:
+def test_dropped_events_are_reported(inotify: InotifyWatch, told: Told, tmp_path: Path) -> None:
     with open("/proc/sys/fs/inotify/max_queued_events", encoding="ascii") as file:
         n_queued = int(file.read())
     inotify.add(str(tmp_path))
@@ -249,13 +249,13 @@ def test_every_folder_shares_one_thread(inotify: InotifyWatch, tmp_path: Path) -
     assert threading.active_count() == before
 
 
-def test_watch_of_this_system_is_the_one_without_observer(told: Told) -> None:
+def test_watch_of_this_system_is_inotify(told: Told) -> None:
     watch = open_directory_watch(told.on_hint, told.on_hint, told.on_lost)
     watch.close()
     assert isinstance(watch, InotifyWatch)
 
 
-def test_moved_names_the_files_that_no_longer_stand_as_stamped(tmp_path: Path) -> None:
+def test_moved_names_the_files_whose_stamps_have_changed(tmp_path: Path) -> None:
     kept, written, gone, new, folder = (tmp_path / name for name in ("kept", "written", "gone", "new", "folder"))
     for path in (kept, written, gone):
         path.write_text("old", encoding="utf-8")

@@ -31,7 +31,7 @@ def moves_of(watch_fd: int, name: str) -> list[int]:
     return moves
 
 
-def test_the_last_word_on_a_contested_file_is_that_it_is_there(fs: LocalFileSystem, folder: str) -> None:
+def test_last_watch_event_of_a_contested_file_is_moved_to(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"seen")  # just now, by somebody else: it is exchanged
     snapshot = fs.read(path)

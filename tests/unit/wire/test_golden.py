@@ -123,7 +123,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
 
 # R-RESULT-1, R-READ-2, R-EDIT-2, R-EDIT-3
 @pytest.mark.parametrize("name", MESSAGES)
-def test_message_is_as_golden(name: str) -> None:
+def test_message_equals_its_golden_file(name: str) -> None:
     golden = GOLDEN / f"{name}.json"
     shown = json.dumps(json.loads(dumps(MESSAGES[name]())), indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("FILEOPS_WRITE_GOLDEN"):
@@ -131,7 +131,7 @@ def test_message_is_as_golden(name: str) -> None:
     assert shown == golden.read_text(encoding="utf-8")
 
 
-def test_every_golden_file_is_of_a_message() -> None:
+def test_every_golden_file_belongs_to_a_message() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == set(MESSAGES)
 
 

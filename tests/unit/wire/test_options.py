@@ -26,13 +26,13 @@ REFUSED: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize("given", [None, {}, {"freshness": None, "limits": None}, {"limits": {}}])
-def test_defaults(given: object) -> None:
+def test_empty_options_are_the_defaults(given: object) -> None:
     decoded = decode_options(given)
     assert decoded.settings == Settings()
     assert decoded.ignored == ()
 
 
-def test_every_key_is_taken() -> None:
+def test_every_key_is_accepted() -> None:
     decoded = decode_options({
         "freshness": "content", "confine": "all", "roots": ["/a"], "approval_mode": "yolo", "fill_empty_files": True,
         "notebooks": "text", "approval_timeout_s": 5, "limits": {"max_lines": 10.0},
@@ -45,7 +45,7 @@ def test_every_key_is_taken() -> None:
 
 # R-INIT-1
 @pytest.mark.parametrize(("given", "path"), REFUSED)
-def test_bad_value_is_refused_by_name(given: object, path: str) -> None:
+def test_bad_value_is_refused_naming_its_key(given: object, path: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         decode_options(given)
     assert caught.value.path == path
@@ -64,7 +64,7 @@ def test_unknown_keys_are_named_and_ignored() -> None:
 
 
 @pytest.mark.parametrize("empty", [None, {}, []])
-def test_no_options_count_as_none(empty: object) -> None:
+def test_empty_options_of_any_type_are_the_defaults(empty: object) -> None:
     """Lua writes an empty table as an array."""
     decoded = decode_options(empty)
     assert (decoded.settings, decoded.ignored) == (Settings(), ())

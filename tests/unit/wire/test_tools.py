@@ -13,14 +13,14 @@ ORDERED = (files("fileops.wire") / "tool_definitions.json").read_bytes()
 
 
 # R-TOOLS-1
-def test_descriptions_and_schemas_are_the_ordered_bytes() -> None:
+def test_descriptions_and_schemas_are_the_specified_bytes() -> None:
     """Key order included: the ordered file, cut down to nothing but its three keys, comes out again."""
     on_the_wire = json.loads(dumps(ToolsResult(tools=tool_definitions(), guidelines=[])))["tools"]
     parts = [{key: tool[key] for key in ("name", "description", "input_schema")} for tool in on_the_wire]
     assert json.dumps(parts) == json.dumps(json.loads(ORDERED))
 
 
-def test_each_description_stands_in_the_ordered_file() -> None:
+def test_each_description_is_in_the_specification() -> None:
     for tool in tool_definitions():
         assert json.dumps(tool.description, ensure_ascii=False).encode() in ORDERED
 
@@ -34,7 +34,7 @@ def test_tools_name_their_requests() -> None:
 
 
 # R-TOOLS-2
-def test_guidelines_speak_of_enabled_tools_only() -> None:
+def test_guidelines_mention_enabled_tools_only() -> None:
     for enabled in ({"Read"}, {"Edit"}, {"Read", "Edit"}, {"MultiEdit"}):
         others = set(ALL_TOOLS) - enabled
         tools = tool_definitions(enabled)
@@ -43,7 +43,7 @@ def test_guidelines_speak_of_enabled_tools_only() -> None:
         assert not others & set(words)
 
 
-def test_snippets_and_icons_are_the_specified_ones() -> None:
+def test_snippets_and_icons_are_as_specified() -> None:
     tools = {tool.name: (tool.prompt_snippet, tool.icon) for tool in tool_definitions((*ALL_TOOLS, BASH))}
     assert tools["Read"][0] == "Read file contents"
     assert tools["Edit"] == ("Edit file contents", "pencil")
@@ -64,7 +64,7 @@ def test_snippets_and_icons_are_the_specified_ones() -> None:
         ((BASH,), ("findall",), []),
     ],
 )
-def test_general_guidelines_mention_only_tools_that_are_there(
+def test_general_guidelines_mention_existing_tools_only(
     enabled: tuple[str, ...], other_tools: tuple[str, ...], preference: list[str]
 ) -> None:
     assert general_guidelines(enabled, other_tools) == [*preference, "Be concise in your responses"]

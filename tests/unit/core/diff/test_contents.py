@@ -22,12 +22,12 @@ WIDE = [
 ]
 
 
-def test_lines_know_their_line_ends():
+def test_lines_include_their_line_endings():
     lines = line_spans(b"a\r\nb\n\rc\r", UTF8)
     assert [(line.start, line.end, line.stop) for line in lines] == [(0, 1, 3), (3, 4, 5), (5, 8, 8)]
 
 
-def test_wide_lines_are_cut_on_code_units_only():
+def test_lines_of_wide_encodings_are_split_at_code_units():
     data = b"\xff\xfe" + "\u0a0a\r\nb".encode("utf-16-le")
     lines = line_spans(data, UTF16)
     assert [data[line.start : line.end].decode("utf-16-le") for line in lines] == ["\u0a0a", "b"]
@@ -49,7 +49,7 @@ def test_wide_lines_are_cut_on_code_units_only():
         pytest.param(b"same", b"same", (), id="equal"),
     ],
 )
-def test_changes_are_small(before: bytes, after: bytes, expected: tuple[Splice, ...]):
+def test_changes_are_minimal(before: bytes, after: bytes, expected: tuple[Splice, ...]):
     assert splices_between(before, after, UTF8) == expected
 
 
@@ -58,7 +58,7 @@ TEXTS = st.text(alphabet="ab\n\r é😀\u0a0a", max_size=40)
 
 
 @given(TEXTS, TEXTS, FORMATS)
-def test_changes_lead_from_one_content_to_the_other(before: str, after: str, fmt: TextFormat):
+def test_changes_transform_one_content_into_the_other(before: str, after: str, fmt: TextFormat):
     old, new = fmt.bom + before.encode(fmt.encoding), fmt.bom + after.encode(fmt.encoding)
     found = splices_between(old, new, fmt)
     assert apply(old, found) == new
@@ -66,11 +66,11 @@ def test_changes_lead_from_one_content_to_the_other(before: str, after: str, fmt
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
-def test_changes_of_bytes_that_are_no_text(before: bytes, after: bytes):
+def test_changes_of_binary_content_are_found(before: bytes, after: bytes):
     assert apply(before, splices_between(before, after, UTF8)) == after
 
 
-def test_long_contents_are_held_apart_by_lines_that_stand_once():
+def test_long_contents_are_aligned_by_unique_lines():
     rng = random.Random(7)
     old = [f"line {n}\n".encode() if n % 3 else b"\n" for n in range(6000)]
     new = list(old)
@@ -89,7 +89,7 @@ def test_words_are_the_same_in_every_encoding(text: str, fmt: TextFormat):
 
 
 @pytest.mark.parametrize("fmt", WIDE, ids=lambda fmt: fmt.encoding)
-def test_bytes_that_fill_no_code_unit_are_kept(fmt: TextFormat):
+def test_incomplete_code_units_are_kept(fmt: TextFormat):
     data = "a b".encode(fmt.encoding) + b"x"
     assert b"".join(words_of(data, fmt)) == data
     assert apply(data, splices_between(data, data + b"yz", fmt)) == data + b"yz"
@@ -97,7 +97,7 @@ def test_bytes_that_fill_no_code_unit_are_kept(fmt: TextFormat):
 
 @pytest.mark.parametrize("fmt", [UTF8, *WIDE], ids=lambda fmt: fmt.encoding)
 @pytest.mark.parametrize(("old", "new"), [("v711", "v71"), ("v71", "v711"), ("v71", "w71"), ("é", "éé"), ("x", "")])
-def test_change_of_a_long_line_begins_and_ends_where_words_do(old: str, new: str, fmt: TextFormat):
+def test_change_of_a_long_line_begins_and_ends_at_words(old: str, new: str, fmt: TextFormat):
     filler = "word " * MAX_REFINED_BYTES
     before, after = (fmt.bom + f"{filler}{word} {filler}".encode(fmt.encoding) for word in (old, new))
     (splice,) = splices_between(before, after, fmt)

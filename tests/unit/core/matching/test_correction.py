@@ -55,7 +55,7 @@ def corrected(data: bytes, old: str, new: str) -> tuple[str, bytes] | None:
         ("\ufeffit\u2019s".encode("utf-16-le"), "it's", "is", "lookalikes", "\ufeffis".encode("utf-16-le")),
     ],
 )
-def test_a_tier_replaces_the_one_place_it_finds(data: bytes, old: str, new: str, tier: str, after: bytes) -> None:
+def test_tier_replaces_its_only_match(data: bytes, old: str, new: str, tier: str, after: bytes) -> None:
     assert corrected(data, old, new) == (tier, after)
 
 
@@ -74,7 +74,7 @@ def canonical(tier: str, text: str) -> str:
     st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "'", "-"]), min_size=1, max_size=4).map("".join),
     formats,
 )
-def test_tier_finds_what_is_the_same_to_it_and_stands_once(tier: str, content: str, old: str, fmt: TextFormat) -> None:
+def test_tier_finds_the_only_equivalent_text(tier: str, content: str, old: str, fmt: TextFormat) -> None:
     """Against all pieces of the text, compared one by one."""
     borders = [at for at in range(len(content) + 1) if content[at - 1 : at + 1] != "\r\n"]
     wanted = canonical(tier, old)
@@ -100,5 +100,5 @@ def test_tier_finds_what_is_the_same_to_it_and_stands_once(tier: str, content: s
         (b"x = 1\n", "   "),
     ],
 )
-def test_several_places_or_none_are_no_correction(data: bytes, old: str) -> None:
+def test_several_or_no_matches_are_no_correction(data: bytes, old: str) -> None:
     assert corrected(data, old, "new") is None

@@ -40,7 +40,7 @@ def test_hint_names_the_place_and_the_kind_of_difference(old: str, lines: tuple[
 
 
 @pytest.mark.parametrize("old", ["caf\ufffd au lait", "café au lait", "caf\udce9 au lait"])
-def test_hint_tells_of_bytes_that_are_not_text(old: str) -> None:
+def test_hint_reports_invalid_bytes(old: str) -> None:
     hint = nearest(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
     assert hint is not None
     assert hint.differs_in == ("invalid_bytes",)
@@ -49,13 +49,13 @@ def test_hint_tells_of_bytes_that_are_not_text(old: str) -> None:
 
 
 @pytest.mark.parametrize("old", ["\ufffd", "\udce9", "f\ufffd"])
-def test_hint_tells_of_bytes_that_are_not_text_however_short_the_text_is(old: str) -> None:
+def test_hint_reports_invalid_bytes_for_a_text_of_any_length(old: str) -> None:
     hint = nearest(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
     assert hint is not None
     assert (hint.start_line, hint.end_line, hint.differs_in) == (2, 2, ("invalid_bytes",))
 
 
-def test_half_a_line_end_is_told() -> None:
+def test_half_a_line_ending_is_reported() -> None:
     hint = nearest(text_of("a line\r\nb line\r\n"), "a line\r")
     assert hint is not None
     assert hint.differs_in == ("line_ends",)
@@ -71,11 +71,11 @@ def test_hint_works_in_every_encoding(fmt: TextFormat) -> None:
 
 
 @pytest.mark.parametrize("old", ["zzzzz qqqq", "\n\n", " ", "\udc80"])
-def test_nothing_near_gives_no_hint(old: str) -> None:
+def test_text_without_similar_place_has_no_hint(old: str) -> None:
     assert nearest(text_of(SOURCE), old) is None
 
 
-def test_an_inserted_line_does_not_hide_the_place() -> None:
+def test_inserted_line_does_not_hide_the_place() -> None:
     there = "start of it\nanother line\nthe third one\nthe fourth one\nend of it\n"
     hint = nearest(text_of("x\n" * 50 + there), "start of it\nanother line\nNEW\nthe third one\nthe fourth one")
     assert hint is not None

@@ -50,16 +50,16 @@ def utf16(text: str) -> bytes:
         (b"one\ntwo\n", "(?m)^two", "$1 & two", b"one\n$1 & two\n"),
     ],
 )
-def test_a_regex_replaces_what_it_matches(data: bytes, old: str, new: str, after: bytes) -> None:
+def test_regex_replaces_its_match(data: bytes, old: str, new: str, after: bytes) -> None:
     assert edited(data, Edit(old_string=old, new_string=new, strategy="regex")) == after
 
 
-def test_a_regex_replaces_all_where_asked() -> None:
+def test_regex_replaces_all_matches_on_request() -> None:
     wish = Edit(old_string=r"\b(\w)\b", new_string=r"<\1>", strategy="regex", replace_all=True)
     assert edited(b"a bb c", wish) == b"<a> bb <c>"
 
 
-def test_an_empty_match_inserts() -> None:
+def test_empty_match_of_a_regex_inserts() -> None:
     wish = Edit(old_string="(?m)^", new_string="> ", strategy="regex", replace_all=True)
     assert edited(b"a\r\nb", wish) == b"> a\r\n> b"
 
@@ -67,14 +67,14 @@ def test_an_empty_match_inserts() -> None:
 @pytest.mark.parametrize("pattern", ["x*", "q?", "|zz", "(?:)", r"\b|(?:)"])
 @pytest.mark.parametrize("content", ["é漢💥", "a\r\né\r\n", "\r\r\n💥", "💥💥", "a\u0301\ufeffb"])
 @pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: f"{fmt.encoding}{'-bom' * bool(fmt.bom)}")
-def test_empty_match_is_taken_between_characters_only(pattern: str, content: str, fmt: TextFormat) -> None:
+def test_empty_match_is_found_between_characters_only(pattern: str, content: str, fmt: TextFormat) -> None:
     wish = Edit(old_string=pattern, new_string="-", strategy="regex", replace_all=True)
     pieces = re.findall("\r\n|.", content, re.DOTALL)
     after = "-" + "-".join(pieces) + "-"
     assert edited(fmt.bom + content.encode(fmt.encoding), wish) == fmt.bom + after.encode(fmt.encoding)
 
 
-def test_empty_match_no_word_border_is_taken_between_characters_only() -> None:
+def test_empty_match_of_a_non_boundary_is_found_between_characters_only() -> None:
     wish = Edit(old_string=r"\B", new_string="-", strategy="regex", replace_all=True)
     assert edited("é漢ab".encode(), wish) == "-é-漢a-b".encode()
 
@@ -87,12 +87,12 @@ def test_empty_match_no_word_border_is_taken_between_characters_only() -> None:
         ("é".encode() + b"\xa9", "-é-".encode() + b"\xa9-"),
     ],
 )
-def test_empty_match_in_invalid_utf8_is_taken_between_its_bytes(content: bytes, after: bytes) -> None:
+def test_empty_match_in_invalid_utf8_is_found_between_its_bytes(content: bytes, after: bytes) -> None:
     wish = Edit(old_string="(?:)", new_string="-", strategy="regex", replace_all=True)
     assert edited(content, wish) == after
 
 
-def test_lone_surrogate_of_utf16_is_not_cut() -> None:
+def test_lone_surrogate_of_utf16_is_not_split() -> None:
     wish = Edit(old_string="(?:)", new_string="-", strategy="regex", replace_all=True)
     lone = "\ufeffa\ud800b".encode("utf-16-le", "surrogatepass")
     assert edited(lone, wish) == "\ufeff-a-\ud800-b-".encode("utf-16-le", "surrogatepass")
@@ -124,7 +124,7 @@ def test_pattern_that_matches_single_bytes_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"\\C", r"\Q\C\E", r"\Q\C"])
-def test_pattern_with_a_literal_backslash_before_c_is_taken(pattern: str) -> None:
+def test_pattern_with_a_literal_backslash_before_c_is_accepted(pattern: str) -> None:
     assert edited(b"a\\Cb", Edit(old_string=pattern, new_string="-", strategy="regex")) == b"a-b"
 
 
@@ -140,12 +140,14 @@ def test_pattern_with_a_literal_backslash_before_c_is_taken(pattern: str) -> Non
         ("a", "\udcff", NotEncodable),
     ],
 )
-def test_a_regex_that_cannot_be_applied_says_why(old: str, new: str, failure: type[FileOpsError]) -> None:
+def test_regex_that_cannot_be_applied_is_refused_with_the_reason(
+    old: str, new: str, failure: type[FileOpsError]
+) -> None:
     with pytest.raises(failure):
         edited(b"a b c", Edit(old_string=old, new_string=new, strategy="regex"))
 
 
-def test_a_pattern_made_to_hang_does_not() -> None:
+def test_pathological_pattern_takes_linear_time() -> None:
     with pytest.raises(NoMatch):
         edited(b"a" * 100_000, Edit(old_string="(a*)*(a*)*(a+)+b", new_string="", strategy="regex"))
 
@@ -159,23 +161,23 @@ def test_expected_replacements_hold_for_every_strategy() -> None:
 BLOCK = b"def f():\n    a\n    b\n    return 1\n\ndef g():\n    return 1\n"
 
 
-def test_a_block_reaches_from_its_first_line_to_the_next_that_reads_as_its_last() -> None:
+def test_block_extends_from_its_first_line_to_the_next_match_of_its_last() -> None:
     wish = Edit(old_string="def f():\n...\n    return 1", new_string="def f(): ...", strategy="block")
     assert edited(BLOCK, wish) == b"def f(): ...\n\ndef g():\n    return 1\n"
 
 
-def test_a_block_of_one_line_is_that_line() -> None:
+def test_block_of_one_line_matches_that_line() -> None:
     wish = Edit(old_string="  def g():", new_string="def h():", strategy="block")
     assert edited(BLOCK, wish) == BLOCK.replace(b"def g():", b"def h():")
 
 
-def test_a_block_keeps_the_line_ends() -> None:
+def test_block_keeps_the_line_endings() -> None:
     wish = Edit(old_string="a\nb", new_string="1\n2", strategy="block")
     assert edited(b"a\r\nx\r\nb\r\nc\r\n", wish) == b"1\r\n2\r\nc\r\n"
 
 
 @pytest.mark.parametrize(("old", "failure"), [("def f():\nnowhere", NoMatch), ("return 1", MultipleMatches)])
-def test_a_block_that_is_not_one_place_is_refused(old: str, failure: type[FileOpsError]) -> None:
+def test_block_without_a_unique_match_is_refused(old: str, failure: type[FileOpsError]) -> None:
     with pytest.raises(failure):
         edited(BLOCK, Edit(old_string=old, new_string="x", strategy="block"))
 
@@ -215,14 +217,14 @@ def answering(found: object) -> Callable[[str, str, str], Found]:
         answering(["abc"]),
     ],
 )
-def test_a_faulty_plugin_is_a_failure_and_no_edit(plugin: Callable[[str, str, str], Found]) -> None:
+def test_faulty_plugin_fails_the_edit(plugin: Callable[[str, str, str], Found]) -> None:
     strategy = strategies.plugin_strategy("faulty", lambda: plugin)
     text = Text(data=b"abcdef", format=detect_format(b"abcdef"))
     with pytest.raises(StrategyFailed):
         strategy.resolve(text, Edit(old_string="x", new_string="y", strategy="faulty"))
 
 
-def test_a_plugin_speaks_in_characters_and_lf() -> None:
+def test_plugin_receives_characters_and_lf() -> None:
     def shout(text: str, old: str, new: str) -> Found:
         at = text.index(old)
         return [(at, at + len(old), old.upper() + new)]

@@ -61,7 +61,7 @@ def test_later_edits_are_kept(base: bytes, wanted: bytes, present: bytes, expect
     assert rebased(base, wanted, present) == expected
 
 
-def test_conflicts_name_places_of_the_present_content():
+def test_conflicts_name_lines_of_the_present_content():
     result = rebase((Splice(2, 5, b"two"),), b"a\nTWO\nb\n", b"new\na\nTWOS\nb\n")
     assert result.conflicts == (Span(6, 10),)
 
@@ -70,13 +70,13 @@ def test_conflicts_name_places_of_the_present_content():
     ("present", "expected"),
     [(b"a\nMARK\nb\n", b"MARK"), (b"more\na\nMARK\nb\n", b"MARK"), (b"a\nMARKS\nb\n", b"MARKS")],
 )
-def test_places_follow_later_typing(present: bytes, expected: bytes):
+def test_locations_follow_later_typing(present: bytes, expected: bytes):
     base = b"a\nMARK\nb\n"
     (span,) = map_spans((Span(2, 6),), base, present)
     assert present[span.start : span.end] == expected
 
 
-def test_context_that_an_edit_repeats_is_no_part_of_it():
+def test_context_repeated_by_an_edit_is_excluded_from_it():
     assert minimal(whole(b"a\nB\nc\n", b"a\nb\nc\n"), b"a\nB\nc\n", TextFormat()) == (Splice(2, 3, b"b"),)
 
 
@@ -84,17 +84,17 @@ CONTENTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"x y\n", b"\xff\n", b"\r\n
 
 
 @given(CONTENTS, CONTENTS)
-def test_without_later_changes_the_effect_is_the_same(base: bytes, wanted: bytes):
+def test_rebase_without_later_changes_has_the_same_effect(base: bytes, wanted: bytes):
     assert rebased(base, wanted, base) == wanted
 
 
 @given(CONTENTS, CONTENTS)
-def test_nothing_to_take_back_changes_nothing(base: bytes, present: bytes):
+def test_rebase_of_no_change_changes_nothing(base: bytes, present: bytes):
     assert rebased(base, base, present) == present
 
 
 @given(CONTENTS, CONTENTS, CONTENTS)
-def test_changes_of_lines_of_their_own_are_kept(base: bytes, wanted: bytes, later: bytes):
+def test_changes_of_separate_lines_are_kept(base: bytes, wanted: bytes, later: bytes):
     """The later content stands behind a line that both sides leave alone."""
     middle = b"=== middle ===\n"
     present = base + middle + later

@@ -139,12 +139,12 @@ def test_edit_is_refused_where_a_change_is_relevant(
     assert reason_of(base, present, *edits) == reason
 
 
-def test_edit_without_a_kept_base_is_refused() -> None:
+def test_edit_without_a_cached_base_is_refused() -> None:
     assert reason_of(Base(content=None, shown=None), LINES, TEN) == "no_base"
     assert reason_of(Base(content=LINES, shown=None), LINES, TEN) == "no_base"
 
 
-def test_ranges_are_those_of_the_present_lines() -> None:
+def test_ranges_are_those_of_the_present_content() -> None:
     present = b"new\n" + without(5, 16).replace(b"line 18\n", b"x\ny\n")
     outcome = replanned(LINES, present, TEN)
     assert isinstance(outcome, Replanned)
@@ -156,7 +156,7 @@ def test_ranges_of_a_deletion_at_the_end_are_within_the_file() -> None:
     assert isinstance(outcome, Replanned) and outcome.ranges == (LineRange(start_line=19, end_line=19),)
 
 
-def test_equal_lines_count_at_each_place_where_they_may_have_been_inserted() -> None:
+def test_equal_inserted_lines_are_relevant_at_each_possible_place() -> None:
     """A blank line among blank lines: which of them is new cannot be known."""
     blanks = b"head\n" + b"\n" * 8 + b"tail\n"
     longer = b"head\n" + b"\n" * 9 + b"tail\n"
@@ -169,7 +169,7 @@ def test_equal_lines_count_at_each_place_where_they_may_have_been_inserted() -> 
 
 
 @pytest.mark.parametrize(("n_between", "reason"), [(3, "near"), (4, None)])
-def test_equal_lines_count_up_to_the_last_of_them(n_between: int, reason: str | None) -> None:
+def test_equal_inserted_lines_are_relevant_up_to_the_last(n_between: int, reason: str | None) -> None:
     between = [b"%d\n" % number for number in range(n_between)]
     for order in (1, -1):
         base, present = (b"".join([b"edge\n", *[b"\n"] * n, *between, b"end\n"][::order]) for n in (8, 9))
@@ -177,7 +177,7 @@ def test_equal_lines_count_up_to_the_last_of_them(n_between: int, reason: str | 
         assert (outcome.reason if isinstance(outcome, Relevance) else None) == reason
 
 
-def test_very_long_repetition_counts_as_a_whole() -> None:
+def test_very_long_repetition_is_relevant_as_a_whole() -> None:
     """It would take too long to find out which of its lines may have been deleted."""
     block = numbered(400)
     base = b"head\n" + block * 3 + b"end\n"
@@ -185,13 +185,13 @@ def test_very_long_repetition_counts_as_a_whole() -> None:
     assert reason_of(base, b"head\n" + block * 2 + b"end\n", edit("end", "mine")) == "near"
 
 
-def test_change_that_may_have_been_made_further_down_counts_there() -> None:
+def test_change_that_may_have_been_made_further_down_is_relevant_there() -> None:
     """Line 1 deleted and line 5 changed, or also: line 5 deleted, and an equal line inserted above the edit."""
     base, present = b"a\nc\nc\nc\nc\na\na\na\nc\n", b"c\nc\nc\na\na\na\na\nc\n"
     assert reason_of(base, present, edit("a\na\nc\n", "a\na\nb\n")) == "near"
 
 
-def test_unseen_change_counts_until_it_was_shown() -> None:
+def test_unseen_change_is_relevant_until_it_is_shown() -> None:
     unseen = base_of(with_line(5, b"theirs\n"), shown=LINES)
     assert reason_of(unseen, with_line(5, b"theirs\n"), edit("line 7", "mine")) == "near"
     assert reason_of(unseen, with_line(5, b"theirs\n"), edit("theirs", "mine")) == "near"
@@ -206,20 +206,20 @@ def test_ranges_name_unseen_changes_too() -> None:
     assert [(lines.start_line, lines.end_line) for lines in outcome.ranges] == [(5, 5), (20, 20)]
 
 
-def test_unseen_deletion_counts_for_both_neighbours() -> None:
+def test_unseen_deletion_is_relevant_to_both_neighbours() -> None:
     unseen = base_of(without(5), shown=LINES)
     assert reason_of(unseen, without(5), edit("line 8", "mine")) == "near"
     assert reason_of(unseen, without(5), edit("line 2\n", "mine\n")) == "near"
     assert b"mine" in result_of(unseen, without(5), edit("line 10", "mine"))
 
 
-def test_own_edit_is_shown_and_the_change_of_others_stays_unseen() -> None:
+def test_own_edit_is_seen_and_changes_of_others_stay_unseen() -> None:
     present = with_line(5, b"theirs\n")
     at = present.index(b"line 10")
     assert shown_after(LINES, present, [Splice(at, at + 7, b"mine")]) == with_line(10, b"mine\n")
 
 
-def test_own_edit_of_a_line_that_was_not_shown_does_not_show_it() -> None:
+def test_own_edit_of_an_unseen_line_leaves_it_unseen() -> None:
     present = with_line(10, b"theirs\n")
     at = present.index(b"theirs")
     assert shown_after(LINES, present, [Splice(0, 4, b"mine"), Splice(at, at + 6, b"mine")]) == LINES

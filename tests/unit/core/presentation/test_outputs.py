@@ -88,7 +88,7 @@ TAGGED = "<tool_use_error>{}</tool_use_error>"
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, FileOpsError) else None,
 )
-def test_failure_has_its_ordered_text(failure: FileOpsError, tool: Tool, text: str) -> None:
+def test_failure_has_its_specified_text(failure: FileOpsError, tool: Tool, text: str) -> None:
     assert failure_text(failure, tool, P) == text
 
 
@@ -100,7 +100,7 @@ def test_failure_has_its_ordered_text(failure: FileOpsError, tool: Tool, text: s
         errors.IoFailure(reason="Input/output error", hint="Try again."),
     ],
 )
-def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
+def test_other_failures_include_the_systems_reason(failure: FileOpsError) -> None:
     text = failure_text(failure, "edit", P)
     assert text.startswith("<tool_use_error>")
     assert text.endswith("</tool_use_error>")
@@ -126,12 +126,12 @@ def test_other_failures_carry_the_systems_reason(failure: FileOpsError) -> None:
         (errors.InvalidPattern(reason="r"), "The syntax is RE2's"),
     ],
 )
-def test_a_model_is_told_what_to_do_next(failure: FileOpsError, advice: str) -> None:
+def test_failure_text_names_the_next_step(failure: FileOpsError, advice: str) -> None:
     assert advice in failure_text(failure, "edit", P)
     assert advice not in failure_message(failure)
 
 
-def test_an_undo_of_nothing_is_no_conflict_with_later_changes() -> None:
+def test_undo_of_an_unknown_edit_is_not_reported_as_a_conflict() -> None:
     unknown = errors.UndoConflict(reason="the history holds no such edit")
     assert failure_message(unknown) == "The edit cannot be undone: the history holds no such edit."
 
@@ -147,7 +147,7 @@ def _made(failure: type[FileOpsError]) -> FileOpsError:
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_every_failure_has_one_sentence_for_a_person_and_a_text_for_the_model(failure: type[FileOpsError]) -> None:
+def test_every_failure_has_a_sentence_for_the_user_and_a_text_for_the_model(failure: type[FileOpsError]) -> None:
     made = _made(failure)
     sentence = failure_message(made)
     assert sentence[0].isupper()
@@ -166,14 +166,14 @@ def test_read_ends_in_the_reminder_without_a_newline() -> None:
 
 
 @pytest.mark.parametrize(("offset", "n_lines", "told"), [(1, 0, 1), (1000, 264, 264), (2, 1, 1)])
-def test_offset_behind_the_end_is_warned_of(offset: int, n_lines: int, told: int) -> None:
+def test_offset_past_the_end_is_warned_of(offset: int, n_lines: int, told: int) -> None:
     assert outputs.past_end_text(offset, n_lines) == (
         "<system-reminder>Warning: the file exists but is shorter than the provided offset "
         f"({offset}). The file has {told} lines.</system-reminder>"
     )
 
 
-def test_successes_have_their_ordered_texts() -> None:
+def test_successes_have_their_specified_texts() -> None:
     assert outputs.created_text(P) == f"File created successfully at: {P}"
     edit = Edit(old_string="a\nb", new_string="c")
     assert outputs.edited_text(P, edit, "     1→c") == (

@@ -36,7 +36,7 @@ def test_call_is_one_line() -> None:
     assert render_call("fileops/undo", {"session_id": "a", "file_path": "/p/x"}, FOLDERS) == "undo x"
 
 
-def test_call_has_dots_while_its_arguments_stream_in() -> None:
+def test_call_is_marked_incomplete_while_its_arguments_stream_in() -> None:
     assert render("Read", {}, FOLDERS, is_partial=True).call == "read ..."
     assert render("fileops/edit", {"old_string": "x"}, FOLDERS, is_partial=True).call == "edit ..."
     assert render("fileops/edit", {}, FOLDERS).state == "pending"
@@ -58,13 +58,13 @@ def test_expanded_read_shows_every_line_and_no_reminder() -> None:
     assert render("fileops/read", {}, FOLDERS, result=read_of(11)).more == "... (1 more line)"
 
 
-def test_failure_shows_the_sentence_for_a_person() -> None:
+def test_failure_shows_the_sentence_for_the_user() -> None:
     failed = ShownResult(is_error=True, output="<tool_use_error>x</tool_use_error>", message="The file is binary.")
     view = render("fileops/edit", {"file_path": "/p/x"}, FOLDERS, result=failed)
     assert (view.state, [line.text for line in view.lines], view.diff) == ("error", ["The file is binary."], None)
 
 
-def test_diff_rows_carry_the_numbers_of_both_sides() -> None:
+def test_diff_rows_have_the_line_numbers_of_both_sides() -> None:
     result = ShownResult(is_error=False, output="ok", hunks=HUNKS, n_added=2, n_removed=1)
     view = render("fileops/edit", {"file_path": "/p/x.py"}, FOLDERS, result=result)
     assert view.diff is not None
@@ -79,7 +79,7 @@ def test_diff_rows_carry_the_numbers_of_both_sides() -> None:
     assert (len(view.diff.rows), view.more) == (14, "")
 
 
-def test_rows_that_did_not_change_are_equal_from_one_view_to_the_next() -> None:
+def test_unchanged_rows_are_equal_between_views() -> None:
     """So a client that drew the last view sees which of its components it can use again."""
     diff = ShownResult(is_error=False, output="", hunks=HUNKS)
     arguments = {"file_path": "/p/x.py"}
@@ -98,7 +98,7 @@ def test_rows_that_did_not_change_are_equal_from_one_view_to_the_next() -> None:
     assert views[1].lines[:1] == views[0].lines
 
 
-def test_result_that_still_streams_is_pending() -> None:
+def test_result_that_is_still_streaming_is_pending() -> None:
     result = ShownResult(is_error=False, output="one\ntwo\n")
     view = render("fileops/bash", {"command": "make"}, FOLDERS, result=result, is_partial=True)
     assert (view.state, [line.text for line in view.lines]) == ("pending", ["one", "two"])

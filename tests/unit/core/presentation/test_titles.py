@@ -46,11 +46,11 @@ FOLDERS = ("/p", "/p/packages/inner", "/q")
         ("fileops/read", {"file_path": "/p/a\x1b[31m\udce9"}, "Read a\ufffd[31m\ufffd"),
     ],
 )  # fmt: skip
-def test_title(method: str, arguments: dict[str, Any], title: str) -> None:
+def test_title_describes_the_call(method: str, arguments: dict[str, Any], title: str) -> None:
     assert describe(method, arguments, FOLDERS).title == title
 
 
-def test_location_is_the_path_as_given_and_the_line_that_is_known() -> None:
+def test_location_has_the_given_path_and_the_known_line() -> None:
     (place,) = describe("fileops/read", {"file_path": "/p/a.py", "offset": 7}, FOLDERS).locations
     assert (place.path, place.line) == ("/p/a.py", 7)
     (place,) = describe("fileops/edit", {"file_path": "/p/a.py", "old_string": "x"}, FOLDERS, edit_line=3).locations
@@ -71,7 +71,7 @@ def test_path_is_relative_to_the_innermost_folder(path: str, shown: str) -> None
     assert relative(path, FOLDERS) == shown
 
 
-def test_root_folder_holds_everything() -> None:
+def test_root_folder_contains_every_path() -> None:
     assert relative("/etc/hosts", ("/",)) == "etc/hosts"
 
 

@@ -47,7 +47,7 @@ def without_exchange(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("how", ["in place", "swap", "same size and time"])
-def test_a_write_while_ours_is_prepared_is_not_lost(
+def test_external_write_during_preparation_is_not_lost(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, how: str, linked: Any
 ) -> None:
     path = f"{folder}/f"
@@ -73,7 +73,7 @@ def test_a_write_while_ours_is_prepared_is_not_lost(
     assert sorted(os.listdir(folder)) == (["f", "twin"] if linked else ["f"])
 
 
-def test_a_store_that_no_stamp_tells_is_not_lost(fs: LocalFileSystem, folder: str) -> None:
+def test_external_store_without_a_new_stamp_is_not_lost(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"THEM")
     now = fs.read(path)
@@ -84,7 +84,7 @@ def test_a_store_that_no_stamp_tells_is_not_lost(fs: LocalFileSystem, folder: st
 
 
 @pytest.mark.parametrize("how", ["rename", "exchange", "in place"])
-def test_what_is_written_right_behind_a_commit_does_not_pass_for_ours(
+def test_external_write_right_after_a_commit_is_not_attributed_to_it(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     path = f"{folder}/f"
@@ -109,7 +109,7 @@ def test_what_is_written_right_behind_a_commit_does_not_pass_for_ours(
 
 
 @pytest.mark.parametrize("how", ["swap", "in place", "removal", "hard link", "chmod"])
-def test_a_write_behind_the_last_compare_is_not_lost(fs: LocalFileSystem, folder: str, how: str) -> None:
+def test_external_write_after_the_last_compare_is_not_lost(fs: LocalFileSystem, folder: str, how: str) -> None:
     """Of a file that changed lately: it is exchanged, and what came out is looked at."""
     path = f"{folder}/f"
     Path(path).write_bytes(b"seen")
@@ -136,7 +136,7 @@ def test_a_write_behind_the_last_compare_is_not_lost(fs: LocalFileSystem, folder
 
 
 @pytest.mark.parametrize("n_others", [1, 2, 3])
-def test_whoever_writes_while_a_file_is_put_back_has_the_last_word(
+def test_external_write_during_a_rollback_is_kept(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, n_others: int
 ) -> None:
     path = f"{folder}/f"
@@ -160,7 +160,7 @@ def test_whoever_writes_while_a_file_is_put_back_has_the_last_word(
 
 
 @pytest.mark.parametrize("writes_both", [False, True])
-def test_who_had_the_file_open_and_writes_behind_the_exchange_is_not_lost(
+def test_write_through_an_open_descriptor_after_the_exchange_is_not_lost(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, writes_both: Any
 ) -> None:
     path = f"{folder}/f"
@@ -183,7 +183,7 @@ def test_who_had_the_file_open_and_writes_behind_the_exchange_is_not_lost(
     assert os.listdir(folder) == ["f"]
 
 
-def test_a_file_that_nobody_else_touched_is_renamed_over(
+def test_file_unchanged_by_others_is_replaced_by_rename(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Watchers take an exchange for a removal, so a session's own edits one after another must not be one."""
@@ -200,7 +200,7 @@ def test_a_file_that_nobody_else_touched_is_renamed_over(
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_creation_is_exclusive_without_the_newest_call(
+def test_creation_is_exclusive_without_exclusive_rename(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, has_links: Any
 ) -> None:
     def refused(*_: object, **__: object) -> None:
@@ -229,7 +229,7 @@ def test_creation_is_exclusive_without_the_newest_call(
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_large_file_is_held_once_more_and_no_oftener(fs: LocalFileSystem, folder: str, linked: Any) -> None:
+def test_replace_of_a_large_file_holds_one_more_copy_in_memory(fs: LocalFileSystem, folder: str, linked: Any) -> None:
     path = f"{folder}/f"
     size = 16 << 20
     Path(path).write_bytes(b"x" * size)

@@ -62,7 +62,7 @@ def test_error_numbers_have_classes(number: int, failure: type[Exception]) -> No
 
 
 @pytest.mark.parametrize("number", [errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG])
-def test_a_creation_never_fails_because_the_file_is_missing(number: int) -> None:
+def test_creation_never_fails_because_the_file_is_missing(number: int) -> None:
     assert type(translate(OSError(number, ""), "/p", is_creating=True)) is IoFailure
 
 
@@ -92,7 +92,7 @@ SWAP_CALLS = ("write", "fsync", "rename", "fchmod", "listxattr", "pread", "acces
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("calls", [SWAP_CALLS, ("open",), ("pwrite", "posix_fallocate", "ftruncate", "write", "fsync")])
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_failure_at_any_call_leaves_old_or_new_and_no_litter(
+def test_failure_at_any_call_leaves_old_or_new_content_and_no_temp_files(
     folder: str, state: str, number: int, calls: tuple[str, ...], linked: Any
 ) -> None:
     path = f"{folder}/f"
@@ -120,7 +120,7 @@ def test_a_failure_at_any_call_leaves_old_or_new_and_no_litter(
     assert n_call > 1
 
 
-def test_a_failure_while_creating_leaves_nothing(folder: str, state: str) -> None:
+def test_failure_during_a_creation_leaves_no_file(folder: str, state: str) -> None:
     n_call = 0
     while True:
         n_call += 1
@@ -143,9 +143,7 @@ def test_a_failure_while_creating_leaves_nothing(folder: str, state: str) -> Non
     assert n_call > 4
 
 
-def test_bytes_reach_the_disk_before_the_name_does(
-    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_are_synced_before_the_rename(fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(OLD)
     monkeypatch.setattr(syscalls, "exchange", lambda one, other, dir_fd: False)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
@@ -178,7 +176,7 @@ def _read(fs: LocalFileSystem, path: str) -> bytes:
 
 
 @pytest.mark.parametrize("content_of", [_opened, _read])
-def test_readers_see_nothing_half_written_in_place(
+def test_readers_see_no_partial_write_in_place(
     fs: LocalFileSystem,
     folder: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -203,7 +201,7 @@ def test_readers_see_nothing_half_written_in_place(
         assert content_of(fs, path) == b"ONE\nTWO\n"
 
 
-def test_a_folder_whose_sync_is_not_to_be_had_is_told(
+def test_folder_that_cannot_be_synced_is_reported(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{folder}/f"
@@ -215,7 +213,7 @@ def test_a_folder_whose_sync_is_not_to_be_had_is_told(
 
 
 @as_root
-def test_a_full_filesystem(folder: str, state: str) -> None:
+def test_edit_on_a_full_filesystem_keeps_the_old_file(folder: str, state: str) -> None:
     disk = f"{folder}/disk"
     os.mkdir(disk)
 
@@ -248,7 +246,7 @@ def test_a_full_filesystem(folder: str, state: str) -> None:
 
 
 @as_root
-def test_a_read_only_filesystem(folder: str, state: str) -> None:
+def test_edit_on_a_read_only_filesystem_is_refused(folder: str, state: str) -> None:
     disk = f"{folder}/disk"
     os.mkdir(disk)
 
@@ -270,7 +268,7 @@ def test_a_read_only_filesystem(folder: str, state: str) -> None:
     assert in_child(work).value == (["Read-only file system"] * 2, ["f"])
 
 
-def test_a_limit_on_file_sizes(folder: str, state: str) -> None:
+def test_edit_over_the_file_size_limit_keeps_the_old_file(folder: str, state: str) -> None:
     Path(f"{folder}/f").write_bytes(OLD)
     os.link(f"{folder}/f", f"{folder}/twin")
     Path(f"{folder}/g").write_bytes(OLD)
@@ -291,7 +289,7 @@ def test_a_limit_on_file_sizes(folder: str, state: str) -> None:
     assert Path(f"{folder}/f").read_bytes() == Path(f"{folder}/g").read_bytes() == OLD
 
 
-def test_a_folder_removed_while_creating_is_made_again(fs: LocalFileSystem, folder: str) -> None:
+def test_folder_removed_during_a_creation_is_created_again(fs: LocalFileSystem, folder: str) -> None:
     os.mkdir(f"{folder}/d")
     stop = threading.Event()
 
@@ -318,7 +316,7 @@ def test_a_folder_removed_while_creating_is_made_again(fs: LocalFileSystem, fold
         remover.join()
 
 
-def test_no_more_descriptors(fs: LocalFileSystem, folder: str) -> None:
+def test_edit_without_free_descriptors_keeps_the_old_file(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(OLD)
     snapshot = fs.read(path)
@@ -345,7 +343,7 @@ def test_no_more_descriptors(fs: LocalFileSystem, folder: str) -> None:
     assert os.listdir(folder) == ["f"]
 
 
-def test_a_worker_that_writes_many_files_keeps_few_of_them_open(fs: LocalFileSystem, folder: str) -> None:
+def test_worker_that_writes_many_files_keeps_few_open(fs: LocalFileSystem, folder: str) -> None:
     """As an undo does, in one go: what it replaces is let go of behind the answer."""
     for n in range(100):
         Path(f"{folder}/{n}").write_bytes(OLD)

@@ -55,7 +55,7 @@ def die_everywhere(
 
 @pytest.mark.parametrize("kind", sorted(EDITS))
 @pytest.mark.parametrize("linked", [False, True], ids=["swap", "in-place"])
-def test_an_edit_that_is_killed(folder: str, state: str, kind: str, *, linked: bool) -> None:
+def test_edit_that_is_killed_leaves_old_or_new_content(folder: str, state: str, kind: str, *, linked: bool) -> None:
     path = f"{folder}/f"
     twins = ["f", "twin"] if linked else ["f"]
     seen: set[bytes] = set()
@@ -85,7 +85,7 @@ def test_an_edit_that_is_killed(folder: str, state: str, kind: str, *, linked: b
     assert len(seen) == 2
 
 
-def test_a_creation_that_is_killed(folder: str, state: str) -> None:
+def test_creation_that_is_killed_leaves_a_whole_file_or_none(folder: str, state: str) -> None:
     path = f"{folder}/a/b/f"
 
     def prepare() -> None:
@@ -111,7 +111,7 @@ def test_a_creation_that_is_killed(folder: str, state: str) -> None:
 
 
 @as_root
-def test_an_edit_with_its_journal_elsewhere_that_is_killed(folder: str) -> None:
+def test_killed_edit_with_its_journal_in_the_state_folder_is_recovered(folder: str) -> None:
     path, state = f"{folder}/locked/f", f"{folder}/state"
     os.mkdir(f"{folder}/locked")
     os.mkdir(state)
@@ -165,7 +165,7 @@ def leave_journal(folder: str, state: str, splices: list[Splice]) -> bytes:
 
 
 @pytest.mark.parametrize("kind", sorted(EDITS))
-def test_whatever_sectors_reached_the_disk_the_old_bytes_come_back(folder: str, state: str, kind: str) -> None:
+def test_recovery_restores_the_old_bytes_from_any_mix_of_sectors(folder: str, state: str, kind: str) -> None:
     path = f"{folder}/f"
     random.seed(kind)
     for _ in range(20):
@@ -181,7 +181,7 @@ def test_whatever_sectors_reached_the_disk_the_old_bytes_come_back(folder: str, 
 
 
 @pytest.mark.parametrize("theirs", [b"", b"short", OLD.replace(b"line 01000", b"LINE 01000"), OLD + b"more\n", OLD * 2])
-def test_what_somebody_wrote_since_is_left_alone(folder: str, state: str, theirs: bytes) -> None:
+def test_recovery_keeps_later_external_writes(folder: str, state: str, theirs: bytes) -> None:
     leave_journal(folder, state, EDITS["grows"])
     Path(f"{folder}/f").write_bytes(theirs)
     LocalFileSystem(state_folder=state).recover(folder)
@@ -190,7 +190,7 @@ def test_what_somebody_wrote_since_is_left_alone(folder: str, state: str, theirs
 
 
 @pytest.mark.parametrize("loss", [1, 17, 5000])
-def test_a_journal_that_was_never_complete_is_not_believed(folder: str, state: str, loss: int) -> None:
+def test_incomplete_journal_is_ignored(folder: str, state: str, loss: int) -> None:
     new = leave_journal(folder, state, EDITS["grows"])
     (name,) = set(os.listdir(folder)) - {"f", "twin"}
     journal = Path(f"{folder}/{name}")
@@ -202,7 +202,7 @@ def test_a_journal_that_was_never_complete_is_not_believed(folder: str, state: s
     assert sorted(os.listdir(folder)) == ["f", "twin"]
 
 
-def test_a_journal_that_others_could_have_put_there_is_not_followed(folder: str, state: str) -> None:
+def test_journal_that_other_users_could_have_written_is_ignored(folder: str, state: str) -> None:
     new = leave_journal(folder, state, EDITS["grows"])
     (name,) = set(os.listdir(folder)) - {"f", "twin"}
     os.chmod(f"{folder}/{name}", 0o644)
@@ -213,7 +213,7 @@ def test_a_journal_that_others_could_have_put_there_is_not_followed(folder: str,
     os.unlink(f"{folder}/{name}")
 
 
-def test_another_daemon_that_died_since_the_first_use_is_noticed_before_the_next_edit(folder: str, state: str) -> None:
+def test_death_of_another_daemon_is_noticed_before_the_next_edit(folder: str, state: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(OLD)
     fs = LocalFileSystem(state_folder=state)
@@ -226,7 +226,7 @@ def test_another_daemon_that_died_since_the_first_use_is_noticed_before_the_next
     assert fs.read(path).data == OLD
 
 
-def test_an_error_in_the_middle_of_a_write_in_place_is_taken_back(
+def test_error_during_a_write_in_place_is_rolled_back(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{folder}/f"
@@ -253,7 +253,7 @@ def test_an_error_in_the_middle_of_a_write_in_place_is_taken_back(
     assert sorted(os.listdir(folder)) == ["f", "twin"]
 
 
-def test_what_cannot_be_taken_back_now_is_taken_back_at_the_next_use(
+def test_failed_rollback_is_completed_at_the_next_use(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{folder}/f"
@@ -297,7 +297,7 @@ def test_what_cannot_be_taken_back_now_is_taken_back_at_the_next_use(
         {"end_old": json.loads("[" * 500 + "]" * 500)},
     ],
 )
-def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header: dict[str, object]) -> None:
+def test_forged_journal_is_ignored(fs: LocalFileSystem, folder: str, header: dict[str, object]) -> None:
     Path(f"{folder}/f").write_bytes(b"mine")
     ino = os.stat(f"{folder}/f").st_ino
     fields = {
@@ -313,7 +313,7 @@ def test_a_forged_journal_does_no_harm(fs: LocalFileSystem, folder: str, header:
     assert Path(f"{folder}/f").read_bytes() == b"mine"
 
 
-def test_a_journal_of_brackets_does_no_harm(fs: LocalFileSystem, folder: str) -> None:
+def test_deeply_nested_journal_is_ignored(fs: LocalFileSystem, folder: str) -> None:
     Path(f"{folder}/f").write_bytes(b"mine")
     journal = Path(f"{folder}/.fileops-999999999-0-0123456789ab.journal")
     journal.write_bytes(b"[" * 60_000 + b"\n")
@@ -323,7 +323,7 @@ def test_a_journal_of_brackets_does_no_harm(fs: LocalFileSystem, folder: str) ->
 
 
 @pytest.mark.parametrize("kind", ["tmp", "journal"])
-def test_what_only_bears_the_name_of_a_left_over_is_left_alone(fs: LocalFileSystem, folder: str, kind: str) -> None:
+def test_other_file_with_the_name_of_a_temp_file_is_kept(fs: LocalFileSystem, folder: str, kind: str) -> None:
     """A FIFO would hold whoever opens it for ever."""
     Path(f"{folder}/f").write_bytes(b"mine")
     named = f"{folder}/.fileops-999999999-0-0123456789ab.{kind}"
@@ -332,7 +332,7 @@ def test_what_only_bears_the_name_of_a_left_over_is_left_alone(fs: LocalFileSyst
     assert os.path.exists(named)
 
 
-def test_a_journal_among_a_users_files_cannot_name_a_file_elsewhere(
+def test_journal_in_a_users_folder_cannot_name_a_file_in_another(
     fs: LocalFileSystem, folder: str, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "f"

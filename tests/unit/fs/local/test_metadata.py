@@ -73,7 +73,7 @@ def test_acl_attributes_and_owner_are_kept_by_a_swap(
     assert os.listdir(folder) == ["f"]
 
 
-def test_an_acl_inherited_from_the_folder_does_not_spread(fs: LocalFileSystem, folder: str) -> None:
+def test_acl_inherited_from_the_folder_is_not_added_by_an_edit(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"old")
     os.setxattr(folder, "system.posix_acl_default", SHARED_ACL)
@@ -153,7 +153,7 @@ class TestAsSomebodyElse:
         assert self.edited(path, f"{folder}/.state")[:2] == ("in_place", "synced")
         assert os.stat(path).st_gid == 5678
 
-    def test_folder_without_write_permission(self, folder: str) -> None:
+    def test_edit_in_a_folder_without_write_permission_is_made_in_place(self, folder: str) -> None:
         path, state = f"{folder}/locked/f", f"{folder}/state"
         os.makedirs(f"{folder}/locked")
         Path(path).write_bytes(b"old")
@@ -166,7 +166,7 @@ class TestAsSomebodyElse:
         assert os.listdir(f"{state}/journals") == []
         assert stat.S_IMODE(os.stat(f"{state}/journals").st_mode) == 0o700
 
-    def test_a_file_of_another_in_a_sticky_folder(self, folder: str) -> None:
+    def test_edit_of_another_users_file_in_a_sticky_folder_is_made_in_place(self, folder: str) -> None:
         path = f"{folder}/f"
         os.chmod(folder, 0o1777)
         Path(path).write_bytes(b"old")
@@ -177,7 +177,7 @@ class TestAsSomebodyElse:
         assert os.listdir(folder) == ["f"]
 
     @pytest.mark.parametrize("mode", [0o444, 0o644])
-    def test_a_file_that_may_not_be_written_is_not_swapped(self, folder: str, mode: int) -> None:
+    def test_file_without_write_permission_is_not_swapped(self, folder: str, mode: int) -> None:
         path = f"{folder}/f"
         os.chmod(folder, 0o777)
         Path(path).write_bytes(b"old")
@@ -190,7 +190,7 @@ class TestAsSomebodyElse:
         assert os.listdir(folder) == ["f"]
 
     @pytest.mark.parametrize("verb", ["read", "open"])
-    def test_a_file_that_may_not_be_read_is_refused(self, folder: str, verb: str) -> None:
+    def test_file_without_read_permission_is_refused(self, folder: str, verb: str) -> None:
         path = f"{folder}/f"
         Path(path).write_bytes(b"secret")
         os.chmod(path, 0o600)
@@ -202,16 +202,16 @@ class TestAsSomebodyElse:
 
         assert in_child(work, uid=NOBODY).value == "PermissionRefused"
 
-    def test_a_file_in_a_folder_that_may_not_be_entered(self, folder: str) -> None:
+    def test_file_in_an_inaccessible_folder_is_refused(self, folder: str) -> None:
         os.mkdir(f"{folder}/d", 0o700)
         Path(f"{folder}/d/f").write_bytes(b"old")
         assert self.edited(f"{folder}/d/f", f"{folder}/.state") == "PermissionRefused"
 
-    def test_creation_in_a_folder_without_write_permission(self, folder: str) -> None:
+    def test_creation_in_a_folder_without_write_permission_is_refused(self, folder: str) -> None:
         assert self.edited(f"{folder}/a/f", f"{folder}/.state") == "PermissionRefused"
         assert os.listdir(folder) == []
 
-    def test_a_folder_that_may_be_entered_but_not_listed(self, folder: str) -> None:
+    def test_edit_in_a_folder_that_cannot_be_listed_reports_that_it_was_not_synced(self, folder: str) -> None:
         path = f"{folder}/d/f"
         os.mkdir(f"{folder}/d")
         Path(path).write_bytes(b"old")
@@ -226,7 +226,7 @@ class TestAsSomebodyElse:
 @as_root
 @pytest.mark.parametrize("n_names", [1, 2])
 @pytest.mark.parametrize("comes_between", [False, True])
-def test_a_file_that_overlayfs_copies_up_is_the_one_that_was_read(
+def test_file_copied_up_by_overlayfs_is_the_one_that_was_read(
     folder: str, state: str, n_names: int, comes_between: bool
 ) -> None:
     """Opening a hard-linked file of a lower layer for writing gives it another inode, and nobody changed it."""
@@ -262,7 +262,7 @@ def test_a_file_that_overlayfs_copies_up_is_the_one_that_was_read(
 
 
 @as_root
-def test_a_bind_mounted_file_is_written_in_place(folder: str, state: str) -> None:
+def test_bind_mounted_file_is_written_in_place(folder: str, state: str) -> None:
     os.mkdir(f"{folder}/src")
     os.mkdir(f"{folder}/dst")
     source, path = f"{folder}/src/f", f"{folder}/dst/f"
@@ -342,7 +342,7 @@ def test_project_and_copy_on_write_are_kept(folder: str, state: str, kind: str, 
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="needs chattr")
 @pytest.mark.parametrize("flag", ["i", "a"])
 @pytest.mark.parametrize("on_folder", [False, True])
-def test_files_that_may_not_change(fs: LocalFileSystem, folder: str, flag: str, on_folder: bool) -> None:
+def test_immutable_or_append_only_file_is_refused(fs: LocalFileSystem, folder: str, flag: str, on_folder: bool) -> None:
     os.mkdir(f"{folder}/d")
     path = f"{folder}/d/f"
     Path(path).write_bytes(b"old")
@@ -366,7 +366,7 @@ def test_files_that_may_not_change(fs: LocalFileSystem, folder: str, flag: str, 
 
 @as_root
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="needs chattr")
-def test_creation_in_a_folder_that_may_only_grow_is_refused(fs: LocalFileSystem, folder: str) -> None:
+def test_creation_in_an_append_only_folder_is_refused(fs: LocalFileSystem, folder: str) -> None:
     os.mkdir(f"{folder}/d")
     if subprocess.run(["chattr", "+a", f"{folder}/d"], check=False, capture_output=True).returncode:
         pytest.skip("this filesystem has no such flag")

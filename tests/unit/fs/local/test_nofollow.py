@@ -45,7 +45,7 @@ def kind_of(call: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_fifo_is_never_opened(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+def test_fifo_is_never_opened(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
     path = f"{folder}/fifo"
     os.mkfifo(path)
     assert kind_of(lambda: getattr(any_fs, verb)(path)) == "fifo"
@@ -54,7 +54,7 @@ def test_a_fifo_is_never_opened(any_fs: LocalFileSystem, folder: str, verb: str)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_socket_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+def test_socket_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"{folder}/s")
         assert kind_of(lambda: getattr(any_fs, verb)(f"{folder}/s")) == "socket"
@@ -62,13 +62,13 @@ def test_a_socket_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) ->
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("path", ["/dev/null", "/dev/zero", "/dev/tty"])
-def test_a_device_is_refused(any_fs: LocalFileSystem, path: str, verb: str) -> None:
+def test_device_is_refused(any_fs: LocalFileSystem, path: str, verb: str) -> None:
     assert kind_of(lambda: getattr(any_fs, verb)(path)) == "character device"
 
 
 @as_root
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_device_by_another_name_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
+def test_device_under_an_ordinary_name_is_refused(any_fs: LocalFileSystem, folder: str, verb: str) -> None:
     os.mknod(f"{folder}/tty", 0o020666, os.makedev(5, 0))
     assert kind_of(lambda: getattr(any_fs, verb)(f"{folder}/tty")) == "character device"
 
@@ -87,7 +87,7 @@ def test_small_and_empty_files_are_no_kernel_streams(any_fs: LocalFileSystem, fo
     assert any_fs.read(f"{folder}/f").data == b"x" * size
 
 
-def test_other_ways_to_name_a_file_lead_to_its_one_name(any_fs: LocalFileSystem, folder: str) -> None:
+def test_other_names_of_a_file_resolve_to_its_canonical_path(any_fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"x")
     fd = os.open(path, os.O_RDONLY)
@@ -138,7 +138,7 @@ def swapping(stop: threading.Event, place: str, aside: str, outside: str) -> Non
         os.rename(aside, place)
 
 
-def test_a_link_swapped_in_never_leads_outside(racing_fs: LocalFileSystem, folder: str) -> None:
+def test_swapped_link_never_leads_outside(racing_fs: LocalFileSystem, folder: str) -> None:
     for name in ("in/d", "out"):
         os.makedirs(f"{folder}/{name}")
         Path(f"{folder}/{name}/f").write_bytes(name.encode())
@@ -160,7 +160,7 @@ def test_a_link_swapped_in_never_leads_outside(racing_fs: LocalFileSystem, folde
     assert racing_fs.read(path).data == b"in/d"
 
 
-def test_no_write_goes_through_a_link_that_was_swapped_in(racing_fs: LocalFileSystem, folder: str) -> None:
+def test_write_never_follows_a_swapped_link(racing_fs: LocalFileSystem, folder: str) -> None:
     for name in ("in/d", "out"):
         os.makedirs(f"{folder}/{name}")
         Path(f"{folder}/{name}/f").write_bytes(b"0")
@@ -187,7 +187,7 @@ def test_no_write_goes_through_a_link_that_was_swapped_in(racing_fs: LocalFileSy
     assert racing_fs.read(path).data.count(b"1") >= n_written
 
 
-def test_a_link_put_in_at_the_last_moment_is_not_written_through(any_fs: LocalFileSystem, folder: str) -> None:
+def test_link_created_at_the_last_moment_is_not_written_through(any_fs: LocalFileSystem, folder: str) -> None:
     os.makedirs(f"{folder}/in/d")
     os.mkdir(f"{folder}/out")
     for place in ("in/d", "out"):
@@ -208,7 +208,7 @@ def test_a_link_put_in_at_the_last_moment_is_not_written_through(any_fs: LocalFi
     assert os.listdir(f"{folder}/aside") == ["f"]
 
 
-def test_a_file_swapped_all_the_time_is_read_whole(fs: LocalFileSystem, folder: str) -> None:
+def test_repeatedly_swapped_file_is_read_whole(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"a" * 9000)
     stop = threading.Event()
@@ -273,7 +273,7 @@ def test_descriptors_are_not_leaked(fs: LocalFileSystem, folder: str) -> None:
     assert fs.n_locks == 0
 
 
-def test_a_file_that_is_lent_out_is_waited_for(fs: LocalFileSystem, folder: str) -> None:
+def test_file_with_a_lease_is_awaited(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"x")
 

@@ -41,7 +41,7 @@ def known(fs: LocalFileSystem, tmp_path: Path, data: bytes = b"one\ntwo\n") -> s
 
 
 @pytest.mark.parametrize("data", [b"", b"one\n", b"\xff\x00" * 1000, b"x" * MAX_BYTES])
-def test_gives_what_an_open_gives(fs: LocalFileSystem, tmp_path: Path, data: bytes) -> None:
+def test_cached_open_equals_an_open(fs: LocalFileSystem, tmp_path: Path, data: bytes) -> None:
     path = known(fs, tmp_path, data)
     cached = fs.try_open_cached(path)
     assert cached is not None
@@ -54,7 +54,7 @@ def test_gives_what_an_open_gives(fs: LocalFileSystem, tmp_path: Path, data: byt
         assert cached.read(2) == data[2:4]
 
 
-def test_gives_what_stands_now(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_cached_open_returns_the_present_content(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path)
     Path(path).write_bytes(b"three\n")
     cached = fs.try_open_cached(path)
@@ -70,7 +70,9 @@ def test_first_use_of_a_folder_is_left_to_the_workers(fs: LocalFileSystem, tmp_p
 @pytest.mark.parametrize(
     "name", ["link", "../{}/f", "./f", "f/", "/f", "missing", "sub", "pipe", "large", "n\0", "\ud800", ""]
 )
-def test_what_is_out_of_the_ordinary_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path, name: str) -> None:
+def test_links_folders_fifos_and_large_files_are_left_to_the_workers(
+    fs: LocalFileSystem, tmp_path: Path, name: str
+) -> None:
     folder = os.path.dirname(known(fs, tmp_path))
     os.symlink("f", f"{folder}/link")
     os.mkdir(f"{folder}/sub")
@@ -79,7 +81,7 @@ def test_what_is_out_of_the_ordinary_is_left_to_the_workers(fs: LocalFileSystem,
     assert fs.try_open_cached(f"{folder}/" + name.format(os.path.basename(folder))) is None
 
 
-def test_name_without_a_folder_is_none_of_the_root(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_relative_name_is_not_resolved_in_the_root(fs: LocalFileSystem, tmp_path: Path) -> None:
     files, path = PageCacheReader(lambda _status, _now_ns: False), known(fs, tmp_path)
     with open(path, "rb") as file:
         files.note("/", file.fileno(), os.fstat(file.fileno()).st_dev)
@@ -87,7 +89,7 @@ def test_name_without_a_folder_is_none_of_the_root(fs: LocalFileSystem, tmp_path
         assert files.load("f") is None
 
 
-def test_link_in_the_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_link_in_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_path: Path) -> None:
     inside, elsewhere = tmp_path / "inside", tmp_path / "elsewhere"
     for folder, data in ((inside, b"ours"), (elsewhere, b"theirs")):
         folder.mkdir()
@@ -101,7 +103,7 @@ def test_link_in_the_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tm
     assert fs.try_open_cached(path) is None
 
 
-def test_file_that_somebody_is_writing_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_file_open_for_writing_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path)
     with open(path, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -109,7 +111,7 @@ def test_file_that_somebody_is_writing_is_left_to_the_workers(fs: LocalFileSyste
     assert fs.try_open_cached(path) is not None
 
 
-def test_file_that_is_written_in_place_while_it_is_read_is_left_to_the_workers(
+def test_file_written_in_place_during_the_read_is_left_to_the_workers(
     fs: LocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, preadv = known(fs, tmp_path), os.preadv
@@ -125,7 +127,7 @@ def test_file_that_is_written_in_place_while_it_is_read_is_left_to_the_workers(
         assert fs.try_open_cached(path) is None
 
 
-def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_content_outside_the_page_cache_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path, b"x" * 100_000)
     with open(path, "r+b") as file:
         fd = file.fileno()
@@ -142,9 +144,7 @@ def test_content_that_is_only_on_disk_is_left_to_the_workers(fs: LocalFileSystem
 
 @as_root
 @pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
-def test_filesystem_that_does_not_answer_and_is_mounted_over_a_known_folder_is_not_waited_for(
-    fs: LocalFileSystem, tmp_path: Path
-) -> None:
+def test_hung_filesystem_mounted_over_a_known_folder_is_not_awaited(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path)
 
     def work() -> object:
@@ -160,7 +160,7 @@ def test_filesystem_that_does_not_answer_and_is_mounted_over_a_known_folder_is_n
     assert in_child(work).value == "done"
 
 
-def test_kernels_own_files_are_left_to_the_workers() -> None:
+def test_kernel_files_are_left_to_the_workers() -> None:
     files = PageCacheReader(lambda _status, _now_ns: False)
     with open("/proc/self/status", "rb") as file:
         files.note("/proc/self", file.fileno(), os.fstat(file.fileno()).st_dev)
@@ -168,7 +168,7 @@ def test_kernels_own_files_are_left_to_the_workers() -> None:
     assert files.load("/proc/self/status") is None
 
 
-def test_threads_note_folders_while_the_loop_reads(fs: LocalFileSystem, tmp_path: Path) -> None:
+def test_folders_are_recorded_by_threads_while_the_loop_reads(fs: LocalFileSystem, tmp_path: Path) -> None:
     path = known(fs, tmp_path)
     folders = [tmp_path / f"d{n}" for n in range(50)]
     for folder in folders:

@@ -27,21 +27,21 @@ DEAD = ".fileops-999999999-0-0123456789ab.tmp"
         ".fileops-",
     ],
 )
-def test_names_that_are_not_ours_stay(fs: LocalFileSystem, folder: str, name: str) -> None:
+def test_files_with_other_names_are_kept(fs: LocalFileSystem, folder: str, name: str) -> None:
     Path(f"{folder}/{name}").write_bytes(b"")
     assert list(temp_files.list_own_files(folder)) == []
     assert fs.recover(folder) == 0
     assert os.listdir(folder) == [name]
 
 
-def test_a_reused_pid_is_not_mistaken_for_the_maker(fs: LocalFileSystem, folder: str) -> None:
+def test_reused_pid_is_not_mistaken_for_the_owner(fs: LocalFileSystem, folder: str) -> None:
     for start in ("0", "1"):
         Path(f"{folder}/.fileops-{os.getpid()}-{start}-0123456789ab.tmp").write_bytes(b"")
     assert fs.recover(folder) == 2
     assert os.listdir(folder) == []
 
 
-def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None:
+def test_temp_file_of_a_running_owner_is_kept(fs: LocalFileSystem, folder: str) -> None:
     name = temp_files.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
     assert [found.name for found in temp_files.list_own_files(folder)] == [name]
@@ -50,7 +50,7 @@ def test_a_living_maker_keeps_its_file(fs: LocalFileSystem, folder: str) -> None
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
-def test_maker_that_ended_and_was_not_waited_for_is_dead(fs: LocalFileSystem, folder: str) -> None:
+def test_zombie_owner_counts_as_dead(fs: LocalFileSystem, folder: str) -> None:
     with subprocess.Popen(["sleep", "60"]) as maker:
         name = f".fileops-{maker.pid}-{temp_files.start_time(maker.pid)}-0123456789ab.tmp"
         Path(f"{folder}/{name}").write_bytes(b"")
@@ -61,7 +61,7 @@ def test_maker_that_ended_and_was_not_waited_for_is_dead(fs: LocalFileSystem, fo
     assert os.listdir(folder) == []
 
 
-def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem, folder: str) -> None:
+def test_temp_file_of_a_running_edit_is_checked_again(fs: LocalFileSystem, folder: str) -> None:
     Path(f"{folder}/f").write_bytes(b"x")
     name = temp_files.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
@@ -71,7 +71,7 @@ def test_what_an_edit_at_work_may_leave_is_looked_for_again(fs: LocalFileSystem,
     assert os.listdir(folder) == ["f"]
 
 
-def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSystem, folder: str) -> None:
+def test_locked_temp_file_of_an_unknown_pid_is_kept(fs: LocalFileSystem, folder: str) -> None:
     fd = os.open(f"{folder}/{DEAD}", os.O_CREAT | os.O_RDWR)
     try:
         assert try_lock(fd)
@@ -83,7 +83,9 @@ def test_a_lock_speaks_for_a_maker_whose_pid_means_nothing_here(fs: LocalFileSys
 
 
 @pytest.mark.parametrize("use", ["read", "open", "replace"])
-def test_left_overs_go_before_the_first_use_of_their_folder(fs: LocalFileSystem, folder: str, use: str) -> None:
+def test_abandoned_temp_files_are_removed_before_the_first_use_of_their_folder(
+    fs: LocalFileSystem, folder: str, use: str
+) -> None:
     path = f"{folder}/d/f"
     os.mkdir(f"{folder}/d")
     Path(path).write_bytes(b"x")
@@ -99,7 +101,7 @@ def test_left_overs_go_before_the_first_use_of_their_folder(fs: LocalFileSystem,
     assert os.listdir(f"{folder}/d") == ["f"]
 
 
-def test_a_left_over_that_is_a_link_or_a_folder_does_no_harm(fs: LocalFileSystem, folder: str) -> None:
+def test_link_or_folder_with_the_name_of_a_temp_file_is_harmless(fs: LocalFileSystem, folder: str) -> None:
     Path(f"{folder}/precious").write_bytes(b"x")
     os.symlink("precious", f"{folder}/{DEAD}")
     os.mkdir(f"{folder}/{DEAD.replace('0-0', '0-1')}")
@@ -108,7 +110,7 @@ def test_a_left_over_that_is_a_link_or_a_folder_does_no_harm(fs: LocalFileSystem
     assert Path(f"{folder}/precious").read_bytes() == b"x"
 
 
-def test_start_times_tell_processes_apart() -> None:
+def test_start_times_distinguish_processes() -> None:
     own = temp_files.start_time(os.getpid())
     assert own is not None
     assert in_child(lambda: temp_files.new_name("tmp")).value.split("-")[1] != str(os.getpid())
@@ -116,9 +118,7 @@ def test_start_times_tell_processes_apart() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tmp", "journal"])
-def test_a_file_of_ours_that_is_not_locked_yet_stays_until_it_is_given_up(
-    fs: LocalFileSystem, folder: str, kind: str
-) -> None:
+def test_own_temp_file_without_a_lock_is_kept_until_released(fs: LocalFileSystem, folder: str, kind: str) -> None:
     """Another thread looks at the folder between the making and the locking."""
     name = temp_files.new_name(kind)
     Path(f"{folder}/{name}").touch(mode=0o600)

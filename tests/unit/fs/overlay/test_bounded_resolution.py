@@ -39,7 +39,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Generator[Disk]:
     made.answers.set()
 
 
-def test_path_that_hangs_is_late_and_the_others_are_resolved(disk: Disk) -> None:
+def test_hung_path_is_late_and_the_others_are_resolved(disk: Disk) -> None:
     resolution = BoundedResolution(disk.resolve)
     assert resolution.outcomes(["/a", "/hung/f", "/link"]) == {"/a": "/a", "/link": "/file"}
     assert resolution.outcomes(["/hung/f", "/b"]) == {"/b": "/b"}
@@ -59,7 +59,7 @@ def test_time_for_all_paths_is_bounded(disk: Disk, monkeypatch: pytest.MonkeyPat
     assert 0 < len(disk.asked) < 100
 
 
-def test_failures_are_outcomes_and_the_shares_are_those_of_the_caller(disk: Disk) -> None:
+def test_failures_are_outcomes_and_the_callers_share_applies(disk: Disk) -> None:
     resolution = BoundedResolution(disk.resolve)
     outcomes = resolution.outcomes(["/missing", "/mapped"])
     assert isinstance(outcomes["/missing"], FileMissing)

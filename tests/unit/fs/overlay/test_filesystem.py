@@ -93,12 +93,12 @@ def bench() -> Workbench:
 # --- whose text counts ------------------------------------------------------------------------------------------
 
 
-def test_without_open_documents_the_disk_counts(bench: Workbench):
+def test_file_without_an_open_document_is_read_from_disk(bench: Workbench):
     assert bench.seen() == (b"one\ntwo\n", "disk")
     assert not bench.fs.is_open(PATH)
 
 
-def test_an_open_document_is_read_with_its_version(bench: Workbench):
+def test_open_document_is_read_with_its_version(bench: Workbench):
     bench.editor.open(PATH)
     snapshot = bench.fs.read(PATH)
     assert (snapshot.data, snapshot.source, snapshot.version) == (b"one\ntwo\n", "buffer", 1)
@@ -114,7 +114,7 @@ def test_unsaved_typing_is_read(bench: Workbench):
         assert stream.stamp.size_bytes == 8
 
 
-def test_typing_taken_back_leaves_a_clean_document(bench: Workbench):
+def test_typing_that_was_undone_leaves_a_clean_document(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "ONE")
     bench.editor.type(uri, "ONE", "one")
@@ -122,20 +122,20 @@ def test_typing_taken_back_leaves_a_clean_document(bench: Workbench):
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_an_untouched_buffer_beside_a_moved_disk_gives_way(bench: Workbench):
+def test_clean_document_is_superseded_by_a_change_on_disk(bench: Workbench):
     bench.editor.open(PATH)
     bench.disk.put(PATH, b"moved\n")
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_dirty_buffer_beside_a_moved_disk_stays_the_truth(bench: Workbench):
+def test_dirty_document_is_not_superseded_by_a_change_on_disk(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "ONE")
     bench.disk.put(PATH, b"moved\n")
     assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_an_editor_that_reloaded_is_clean_again(bench: Workbench):
+def test_document_reloaded_by_the_editor_is_clean_again(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.disk.put(PATH, b"moved\n")
     bench.editor.reload(uri)
@@ -144,12 +144,12 @@ def test_an_editor_that_reloaded_is_clean_again(bench: Workbench):
     assert bench.seen() == (b"again\n", "disk")
 
 
-def test_a_document_opened_with_another_text_is_unsaved(bench: Workbench):
+def test_document_opened_with_another_text_is_unsaved(bench: Workbench):
     bench.editor.open(PATH, "from an earlier session\n")
     assert bench.seen() == (b"from an earlier session\n", "buffer")
 
 
-def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(bench: Workbench):
+def test_first_classification_that_ends_after_another_is_discarded(bench: Workbench):
     def somebody_reads_then_the_disk_moves() -> None:
         assert bench.seen() == (b"one\ntwo\n", "buffer")
         bench.disk.put(PATH, b"moved\n")
@@ -160,7 +160,7 @@ def test_a_first_look_that_comes_to_an_end_behind_another_one_does_not_count(ben
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_first_look_overtaken_by_another_thread_does_not_count(bench: Workbench):
+def test_first_classification_overtaken_by_another_thread_is_discarded(bench: Workbench):
     """R-DOC-8. What the other look has learned is not lost when the overtaken one notes where the document lies."""
     overtaken, go_on = threading.Event(), threading.Event()
 
@@ -180,7 +180,7 @@ def test_a_first_look_overtaken_by_another_thread_does_not_count(bench: Workbenc
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_reload_that_nobody_read_is_not_taken_for_typing(bench: Workbench):
+def test_reload_without_a_read_is_not_treated_as_typing(bench: Workbench):
     """R-DOC-2, R-DOC-8."""
     uri = bench.editor.open(PATH)
     bench.disk.put(PATH, b"moved\n")
@@ -202,7 +202,7 @@ def a_change_that_was_seen(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("change", [an_own_edit, a_change_that_was_seen])
-def test_reload_told_after_the_disk_changed_again_is_not_taken_for_typing(
+def test_reload_notified_after_a_second_change_is_not_treated_as_typing(
     bench: Workbench, change: Callable[[Workbench], None]
 ):
     """R-DOC-2, R-DOC-8: editors tell of a reload late (Neovim by 150 ms)."""
@@ -232,7 +232,7 @@ def test_clean_document_is_loaded_until_the_user_saves_what_they_typed(bench: Wo
     assert not is_typed()
 
 
-def test_each_of_several_late_reloads_is_not_taken_for_typing(bench: Workbench):
+def test_several_late_reloads_are_not_treated_as_typing(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
     bench.edit(b"two", b"TWO")
@@ -242,7 +242,7 @@ def test_each_of_several_late_reloads_is_not_taken_for_typing(bench: Workbench):
         assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_text_of_the_disk_taken_back_after_its_reload_is_the_persons(bench: Workbench):
+def test_older_disk_text_restored_after_a_reload_is_typing(bench: Workbench):
     """What the file had before the document agreed with it is no reload any more."""
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
@@ -256,7 +256,7 @@ def test_text_of_the_disk_taken_back_after_its_reload_is_the_persons(bench: Work
     assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_typing_upon_a_late_reload_is_the_persons(bench: Workbench):
+def test_typing_after_a_late_reload_is_typing(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
     bench.disk.put(PATH, b"moved\n")
@@ -265,7 +265,7 @@ def test_typing_upon_a_late_reload_is_the_persons(bench: Workbench):
     assert bench.seen() == (b"ONE\n2\n", "buffer")
 
 
-def test_typing_that_nobody_read_is_not_taken_for_a_reload(bench: Workbench):
+def test_typing_without_a_read_is_not_treated_as_a_reload(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.disk.put(PATH, b"moved\n")
     bench.editor.type(uri, "one", "ONE")
@@ -274,20 +274,20 @@ def test_typing_that_nobody_read_is_not_taken_for_a_reload(bench: Workbench):
     assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_a_disk_that_moves_between_the_look_and_the_read_is_not_served_as_the_buffer(bench: Workbench):
+def test_disk_changed_between_check_and_read_is_not_served_as_the_buffer(bench: Workbench):
     bench.disk.rest()
     bench.editor.open(PATH)
     bench.disk.meanwhile = lambda: bench.disk.put(PATH, b"moved\n")
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_a_second_open_replaces_the_text(bench: Workbench):
+def test_second_open_replaces_the_text(bench: Workbench):
     bench.editor.open(PATH)
     bench.editor.open(PATH, "other\n")
     assert bench.seen() == (b"other\n", "buffer")
 
 
-def test_a_change_of_a_document_that_was_never_opened_is_ignored(bench: Workbench):
+def test_change_of_a_document_that_was_never_opened_is_ignored(bench: Workbench):
     assert bench.editor.said.changed("file:///w/f", 2, ["typed"]) is False
     assert bench.seen() == (b"one\ntwo\n", "disk")
 
@@ -300,7 +300,7 @@ def test_saving_makes_a_clean_document(bench: Workbench):
     assert bench.seen() == (b"moved\n", "disk")
 
 
-def test_closing_without_saving_makes_the_disk_the_truth(bench: Workbench):
+def test_document_closed_without_saving_is_read_from_disk(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "ONE")
     bench.editor.close(uri)
@@ -308,7 +308,7 @@ def test_closing_without_saving_makes_the_disk_the_truth(bench: Workbench):
     assert bench.fs.stat(PATH) == bench.disk.stat(PATH)
 
 
-def test_a_document_without_a_file_exists(bench: Workbench):
+def test_document_without_a_file_exists(bench: Workbench):
     missing = bench.fs.read("/w/new")
     bench.editor.open("/w/new", "")
     assert bench.fs.stat("/w/new") is not None
@@ -318,14 +318,14 @@ def test_a_document_without_a_file_exists(bench: Workbench):
     assert bench.disk.stat("/w/new") is None
 
 
-def test_a_file_deleted_below_an_untouched_document_is_gone(bench: Workbench):
+def test_deleted_file_of_a_clean_document_is_missing(bench: Workbench):
     bench.editor.open(PATH)
     bench.disk.delete(PATH)
     assert bench.fs.stat(PATH) is None
     assert not bench.fs.read(PATH).exists
 
 
-def test_a_file_deleted_below_a_dirty_document_exists(bench: Workbench):
+def test_deleted_file_of_a_dirty_document_exists(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "ONE")
     bench.disk.delete(PATH)
@@ -342,7 +342,7 @@ def test_a_file_deleted_below_a_dirty_document_exists(bench: Workbench):
         (b"\xe9\n", "\ufffd\n"),
     ],
 )
-def test_a_document_that_reads_the_same_gives_the_bytes_of_the_file(bench: Workbench, disk: bytes, shown: str):
+def test_document_equal_to_its_file_returns_the_bytes_of_the_file(bench: Workbench, disk: bytes, shown: str):
     bench.disk.put(PATH, disk)
     bench.editor.open(PATH, shown)
     assert bench.seen() == (disk, "buffer")
@@ -355,7 +355,7 @@ def test_unsaved_text_keeps_encoding_and_bom_of_the_file(bench: Workbench):
     assert bench.seen() == (b"\xff\xfe" + "é\n".encode("utf-16-le"), "buffer")
 
 
-def test_a_file_in_an_encoding_that_only_the_editor_knows_stays_the_editors(bench: Workbench):
+def test_file_in_an_encoding_known_only_to_the_editor_is_read_from_the_buffer(bench: Workbench):
     bench.disk.put(PATH, b"caf\xe9\n")
     uri = bench.editor.open(PATH, "café\n")
     assert bench.seen() == ("café\n".encode(), "buffer")
@@ -371,7 +371,7 @@ def test_two_names_of_one_file_are_one_document(bench: Workbench):
     assert bench.seen() == (b"ONE\ntwo\n", "buffer")
 
 
-def test_a_link_that_leads_elsewhere_now_takes_its_document_along(bench: Workbench):
+def test_document_opened_through_a_changed_link_follows_the_link(bench: Workbench):
     bench.disk.put("/w/other", b"other\n")
     bench.disk.link("/w/link", PATH)
     uri = bench.editor.open("/w/link", "one\ntwo\n")
@@ -381,7 +381,7 @@ def test_a_link_that_leads_elsewhere_now_takes_its_document_along(bench: Workben
     assert bench.fs.read("/w/other").data == b"ONE\ntwo\n"
 
 
-def test_a_link_that_leads_elsewhere_now_is_not_overlooked_by_who_does_not_wait(bench: Workbench):
+def test_cached_open_respects_a_document_of_a_changed_link(bench: Workbench):
     bench.disk.put("/w/other", b"other\n")
     bench.disk.link("/w/link", PATH)
     uri = bench.editor.open("/w/link", "one\ntwo\n")
@@ -391,7 +391,7 @@ def test_a_link_that_leads_elsewhere_now_is_not_overlooked_by_who_does_not_wait(
     assert bench.fs.try_open_cached("/w/other") is None
 
 
-def test_of_two_windows_the_dirty_one_counts(bench: Workbench):
+def test_dirty_one_of_two_documents_of_a_file_counts(bench: Workbench):
     bench.disk.link("/w/link", PATH)
     dirty = bench.editor.open("/w/link", "one\ntwo\n")
     bench.editor.type(dirty, "one", "ONE")
@@ -402,7 +402,7 @@ def test_of_two_windows_the_dirty_one_counts(bench: Workbench):
 # --- where an edit goes -----------------------------------------------------------------------------------------
 
 
-def test_an_edit_of_a_clean_document_goes_to_disk(bench: Workbench):
+def test_edit_of_a_clean_document_is_written_to_disk(bench: Workbench):
     bench.editor.open(PATH)
     hooks = RecordingHooks()
     committed = bench.edit(b"one", b"ONE", hooks)
@@ -412,7 +412,7 @@ def test_an_edit_of_a_clean_document_goes_to_disk(bench: Workbench):
     assert bench.editor.applied == []
 
 
-def test_a_second_edit_before_the_reload_sees_the_first(bench: Workbench):
+def test_second_edit_before_the_reload_sees_the_first(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
     assert bench.seen() == (b"ONE\ntwo\n", "disk")
@@ -422,7 +422,7 @@ def test_a_second_edit_before_the_reload_sees_the_first(bench: Workbench):
     assert bench.seen() == (b"ONE\nTWO\n", "buffer")
 
 
-def test_typing_before_the_reload_is_the_persons_text(bench: Workbench):
+def test_typing_before_the_reload_is_unsaved_text(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.edit(b"one", b"ONE")
     bench.editor.type(uri, "two", "2")
@@ -430,7 +430,7 @@ def test_typing_before_the_reload_is_the_persons_text(bench: Workbench):
     assert bench.on_disk() == b"ONE\ntwo\n"
 
 
-def test_typing_between_the_look_and_the_write_is_not_written_under(bench: Workbench):
+def test_typing_between_check_and_write_refuses_the_write(bench: Workbench):
     uri = bench.editor.open(PATH)
     snapshot = bench.fs.read(PATH)
     hooks = RecordingHooks()
@@ -479,7 +479,7 @@ def lead_a_link_here_at_the_commit(bench: Workbench) -> Callable[[], object]:
         lead_a_link_here_at_the_commit,
     ],
 )  # fmt: skip
-def test_what_the_person_does_in_the_middle_of_a_write_is_not_written_under(
+def test_user_action_during_a_write_refuses_the_write(
     bench: Workbench, prepare: Callable[[Workbench], Callable[[], object]]
 ):
     """R-DOC-4: the window between the decision that the disk may be written and the write itself."""
@@ -491,7 +491,7 @@ def test_what_the_person_does_in_the_middle_of_a_write_is_not_written_under(
     assert (bench.on_disk(), hooks.calls) == (b"one\ntwo\n", [])
 
 
-def test_a_folder_that_became_a_link_takes_its_unsaved_documents_along(bench: Workbench):
+def test_unsaved_documents_follow_a_folder_replaced_by_a_link(bench: Workbench):
     """R-DOC-10. They were opened by a path that led through no link then."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
@@ -506,7 +506,7 @@ def test_a_folder_that_became_a_link_takes_its_unsaved_documents_along(bench: Wo
 
 
 @pytest.mark.parametrize("opens_with", ["one\ntwo\n", "unsaved\n"])
-def test_a_document_opened_between_the_look_and_the_write_is_noticed(bench: Workbench, opens_with: str):
+def test_document_opened_between_check_and_write_is_noticed(bench: Workbench, opens_with: str):
     snapshot = bench.fs.read(PATH)
     bench.editor.open(PATH, opens_with)
     if opens_with == "unsaved\n":
@@ -518,7 +518,7 @@ def test_a_document_opened_between_the_look_and_the_write_is_noticed(bench: Work
         assert bench.on_disk() == b"ONE\ntwo\n"
 
 
-def test_an_edit_of_a_dirty_document_goes_through_the_editor(bench: Workbench):
+def test_edit_of_a_dirty_document_goes_through_the_editor(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     hooks = RecordingHooks()
@@ -531,7 +531,7 @@ def test_an_edit_of_a_dirty_document_goes_through_the_editor(bench: Workbench):
     assert bench.fs.read(PATH) == committed.snapshot
 
 
-def test_the_editor_gets_the_smallest_edits(bench: Workbench):
+def test_editor_receives_minimal_edits(bench: Workbench):
     bench.disk.put(PATH, "é😀 one\r\ntwo\r\n".encode())
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "two", "2 two")
@@ -565,7 +565,7 @@ def refuse() -> None:
     raise ApplyRefused(reason="no")
 
 
-def test_a_refused_edit_changes_nothing(bench: Workbench):
+def test_refused_edit_changes_nothing(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     bench.editor.before_apply = refuse
@@ -576,7 +576,7 @@ def test_a_refused_edit_changes_nothing(bench: Workbench):
     assert hooks.calls == ["before"]
 
 
-def test_typing_while_the_editor_is_asked_is_a_refusal(bench: Workbench):
+def test_typing_during_the_edit_request_refuses_the_edit(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     bench.editor.before_apply = lambda: bench.editor.type(uri, "un", "uno")
@@ -585,7 +585,7 @@ def test_typing_while_the_editor_is_asked_is_a_refusal(bench: Workbench):
     assert bench.editor.documents[uri].text == "uno\ntwo\n"
 
 
-def test_success_that_another_text_belies_is_an_error(bench: Workbench):
+def test_reported_success_with_another_text_is_an_error(bench: Workbench):
     """R-DOC-5."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
@@ -598,7 +598,7 @@ def test_success_that_another_text_belies_is_an_error(bench: Workbench):
     assert bench.seen() == (b"uno\ntwo\n", "buffer")
 
 
-def test_success_for_a_version_that_is_not_told_of_is_believed_and_then_awaited(bench: Workbench):
+def test_success_without_notification_is_accepted_and_its_text_awaited(bench: Workbench):
     """R-DOC-13."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
@@ -613,7 +613,7 @@ def test_success_for_a_version_that_is_not_told_of_is_believed_and_then_awaited(
     assert bench.seen() == (b"un\nTWO\n", "buffer")
 
 
-def test_success_for_no_version_that_is_not_told_of_is_not_believed(bench: Workbench):
+def test_success_without_version_and_notification_is_an_error(bench: Workbench):
     """R-DOC-13."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
@@ -626,7 +626,7 @@ def test_success_for_no_version_that_is_not_told_of_is_not_believed(bench: Workb
     assert bench.seen() == (b"un\ndeux\n", "buffer")
 
 
-def test_an_editor_that_changes_line_ends_is_believed(bench: Workbench):
+def test_edit_with_line_endings_changed_by_the_editor_is_accepted(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     bench.editor.before_apply = lambda: bench.editor.set_text(uri, "un\r\nTWO\r\n")
@@ -634,7 +634,7 @@ def test_an_editor_that_changes_line_ends_is_believed(bench: Workbench):
     assert committed.snapshot.data == b"un\r\nTWO\r\n"
 
 
-def test_a_cancel_before_the_editor_is_asked_asks_nothing(bench: Workbench):
+def test_cancel_before_the_edit_request_sends_none(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
 
@@ -656,7 +656,7 @@ def test_two_windows_with_different_unsaved_texts_are_not_edited(bench: Workbenc
     assert bench.editor.applied == []
 
 
-def test_an_old_snapshot_of_a_dirty_document_is_stale(bench: Workbench):
+def test_old_snapshot_of_a_dirty_document_is_stale(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     snapshot = bench.fs.read(PATH)
@@ -665,7 +665,7 @@ def test_an_old_snapshot_of_a_dirty_document_is_stale(bench: Workbench):
         bench.fs.replace(snapshot, (Splice(0, 0, b"x"),), RecordingHooks())
 
 
-def test_a_snapshot_of_a_buffer_that_was_closed_is_stale(bench: Workbench):
+def test_snapshot_of_a_closed_document_is_stale(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     snapshot = bench.fs.read(PATH)
@@ -675,7 +675,7 @@ def test_a_snapshot_of_a_buffer_that_was_closed_is_stale(bench: Workbench):
     assert bench.on_disk() == b"one\ntwo\n"
 
 
-def test_a_snapshot_of_a_buffer_that_was_saved_is_the_same_text_on_disk(bench: Workbench):
+def test_snapshot_of_a_saved_document_is_the_same_text_on_disk(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     snapshot = bench.fs.read(PATH)
@@ -684,7 +684,7 @@ def test_a_snapshot_of_a_buffer_that_was_saved_is_the_same_text_on_disk(bench: W
     assert bench.on_disk() == b"xun\ntwo\n"
 
 
-def test_a_dirty_document_is_not_removed(bench: Workbench):
+def test_dirty_document_is_not_removed(bench: Workbench):
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
     with pytest.raises(ApplyRefused):
@@ -692,7 +692,7 @@ def test_a_dirty_document_is_not_removed(bench: Workbench):
     assert bench.on_disk() == b"one\ntwo\n"
 
 
-def test_who_watches_is_told_of_every_change_of_the_truth(bench: Workbench):
+def test_watcher_is_notified_of_every_change_of_a_document(bench: Workbench):
     told: list[str] = []
     bench.fs.on_change = told.append
     uri = bench.editor.open(PATH)
@@ -732,7 +732,7 @@ def require_unknown(bench: Workbench, before: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("how", BAD_CHANGES)
-def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(bench: Workbench, how: str):
+def test_change_that_cannot_be_applied_makes_the_document_unusable(bench: Workbench, how: str):
     """R-DOC-12."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
@@ -757,7 +757,7 @@ def test_a_change_that_cannot_be_made_leaves_a_text_that_nobody_may_use(bench: W
         ((Position(0, 0), Position(0, 99), "1"), b"1\ntwo\n"),
     ],
 )
-def test_a_range_as_editors_write_it_at_the_end_is_taken(
+def test_range_past_the_end_as_sent_by_editors_is_accepted(
     bench: Workbench, change: tuple[Position, Position, str], expected: bytes
 ):
     uri = bench.editor.open(PATH)
@@ -765,7 +765,7 @@ def test_a_range_as_editors_write_it_at_the_end_is_taken(
     assert bench.seen() == (expected, "buffer")
 
 
-def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_closed(bench: Workbench):
+def test_lost_text_of_a_document_is_known_after_open_or_close(bench: Workbench):
     uri = bench.editor.open(PATH)
     before = bench.fs.read(PATH)
     bench.editor.said.doubted(uri, "it is not known")
@@ -778,7 +778,7 @@ def test_a_document_whose_text_was_lost_is_known_again_once_it_is_opened_or_clos
     assert bench.seen() == (b"one\ntwo\n", "disk")
 
 
-def test_a_document_that_was_opened_with_a_text_that_nobody_could_read_is_not_taken_for_closed(bench: Workbench):
+def test_document_opened_with_unreadable_text_is_not_treated_as_closed(bench: Workbench):
     before = bench.fs.read(PATH)
     bench.editor.said.opened_unknown("file:///w/f", PATH, "it cannot be read")
     require_unknown(bench, before)
@@ -796,7 +796,7 @@ def cost_of_a_request(bench: Workbench) -> int:
     return bench.disk.n_resolved - before
 
 
-def test_a_request_costs_the_same_however_many_documents_are_open(bench: Workbench):
+def test_cost_of_a_request_is_independent_of_the_number_of_documents(bench: Workbench):
     bench.disk.link("/l", "/w")
     costs: list[int] = []
     for n in (10, 20):
@@ -808,7 +808,7 @@ def test_a_request_costs_the_same_however_many_documents_are_open(bench: Workben
     assert costs[0] == costs[1]
 
 
-def test_the_cost_of_opening_grows_with_the_documents_and_not_with_their_square(bench: Workbench):
+def test_cost_of_opening_documents_is_linear(bench: Workbench):
     bench.disk.link("/l", "/w")
     costs: list[int] = []
     for n in (10, 20):

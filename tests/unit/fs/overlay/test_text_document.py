@@ -61,7 +61,7 @@ def chunk_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         ("😀x", Position(0, 1), "utf-32", 1),
     ],
 )
-def test_positions(text: str, position: Position, encoding: PositionEncoding, offset: int):
+def test_position_is_converted_to_an_offset(text: str, position: Position, encoding: PositionEncoding, offset: int):
     assert TextDocument(text).offset_at(position, encoding) == offset
 
 
@@ -71,13 +71,13 @@ def test_typing_at_a_carriage_return_keeps_the_line_count():
     assert text.offset_at(Position(1, 0), "utf-16") == 3
 
 
-def test_halves_of_a_character_that_come_together_are_one_character():
+def test_adjacent_surrogates_become_one_character():
     text = TextDocument("x").replaced(Position(0, 1), Position(0, 1), "\ud83d", "utf-16")
     text = text.replaced(Position(0, 2), Position(0, 2), "\ude00", "utf-16")
     assert text.text == "x😀"
 
 
-def test_an_earlier_text_does_not_change():
+def test_earlier_text_is_immutable():
     first = TextDocument("one\ntwo\n")
     second = first.spliced(0, 3, "ONE")
     assert (first.text, second.text) == ("one\ntwo\n", "ONE\ntwo\n")
@@ -91,7 +91,7 @@ POSITIONS = st.builds(Position, st.integers(0, 12), st.integers(0, 12))
     st.lists(st.tuples(POSITIONS, POSITIONS, st.text(alphabet=ALPHABET, max_size=12)), max_size=6),
     st.sampled_from(ENCODINGS),
 )
-def test_changes_are_those_of_the_naive_mirror(
+def test_changes_match_the_naive_mirror(
     text: str, changes: list[tuple[Position, Position, str]], encoding: PositionEncoding
 ):
     mirror = TextDocument(text)
@@ -104,7 +104,7 @@ def test_changes_are_those_of_the_naive_mirror(
 
 
 @given(st.text(alphabet=ALPHABET, max_size=60), st.sampled_from(ENCODINGS))
-def test_positions_lead_there_and_back(text: str, encoding: PositionEncoding):
+def test_position_and_offset_are_inverse(text: str, encoding: PositionEncoding):
     mirror = TextDocument(text)
     position, reached = Position(0, 0), 0
     positions: dict[int, Position] = {}

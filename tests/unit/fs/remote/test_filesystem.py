@@ -21,7 +21,7 @@ def far(sshd: Sshd, tmp_path: Path) -> RemoteFileSystem:
     return RemoteFileSystem("/far", str(tmp_path), SftpBackend(sshd.url(str(tmp_path)), sshd.options))
 
 
-def test_a_cut_between_upload_and_rename_leaves_one_whole_file(
+def test_connection_lost_between_upload_and_rename_leaves_one_whole_file(
     far: RemoteFileSystem, sshd: Sshd, tmp_path: Path
 ) -> None:
     snapshot = far.read("/far/f")
@@ -35,7 +35,7 @@ def test_a_cut_between_upload_and_rename_leaves_one_whole_file(
     wait_until(lambda: os.listdir(tmp_path) == ["f"])
 
 
-def test_what_a_cut_kept_from_being_removed_is_removed_after_the_next_connection(
+def test_upload_left_by_a_lost_connection_is_removed_after_reconnecting(
     far: RemoteFileSystem, sshd: Sshd, tmp_path: Path
 ) -> None:
     def cut_and_give_up() -> None:
@@ -50,7 +50,7 @@ def test_what_a_cut_kept_from_being_removed_is_removed_after_the_next_connection
 
 @pytest.mark.parametrize("protocol", ["file", "local"])
 @pytest.mark.parametrize("link", ["door/f", "f"])
-def test_a_link_in_a_mapped_folder_of_this_machine_does_not_lead_out(tmp_path: Path, protocol: str, link: str) -> None:
+def test_link_in_a_mapped_local_folder_does_not_lead_outside(tmp_path: Path, protocol: str, link: str) -> None:
     pytest.importorskip("fsspec")
     outside, base = tmp_path / "out", tmp_path / "in"
     for folder in (outside, base, base / "inner"):
@@ -80,11 +80,11 @@ def test_a_link_in_a_mapped_folder_of_this_machine_does_not_lead_out(tmp_path: P
         ("s3://bucket/key/", "s3://bucket", "bucket/key"),
     ],
 )
-def test_a_url_gives_a_label_without_secrets_and_a_folder(url: str, label: str, folder: str) -> None:
+def test_url_is_split_into_a_label_without_secrets_and_a_folder(url: str, label: str, folder: str) -> None:
     assert (label_of(url), folder_in(url)) == (label, folder)
 
 
-def test_the_ssh_command_takes_what_the_filesystem_was_given() -> None:
+def test_ssh_command_has_the_options_of_the_filesystem() -> None:
     options: dict[str, object] = {"client_keys": ["/k"], "known_hosts": "/h", "port": 2222, "password": "secret"}
     command = SftpBackend("sftp://me@host:22/a", options).ssh_command()
     assert command[-2:] == ["--", "host"]

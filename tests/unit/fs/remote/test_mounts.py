@@ -7,10 +7,10 @@ from fileops.fs.remote.mounts import unsupported_reason
 
 
 @pytest.mark.parametrize("url", ["memory://", "file:///tmp", "sftp://host/folder", "ssh://me@host:2222/folder"])
-def test_what_is_installed_can_be_used(url: str) -> None:
+def test_installed_filesystem_can_be_used(url: str) -> None:
     assert unsupported_reason(url) is None
 
 
-def test_the_package_that_is_missing_is_named() -> None:
+def test_missing_package_is_named() -> None:
     fsspec.register_implementation("faraway", "no_such_package.spec.FarFileSystem")  # pyright: ignore
     assert unsupported_reason("faraway://bucket") == "needs the package no_such_package"
