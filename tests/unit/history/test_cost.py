@@ -105,13 +105,13 @@ def the_same(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word])
-def test_undo_of_many_edits_has_linear_cost(later: Callable[[bytes], bytes]):
+def test_undo_of_many_edits_has_quasilinear_cost(later: Callable[[bytes], bytes]):
     few, many = (undo_steps(n_edits, later, later) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few  # n·log n; n² would be 16 times
 
 
 @pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word, with_a_word_beside])
-def test_undo_of_one_of_two_alternating_sessions_has_linear_cost(
+def test_undo_of_one_of_two_alternating_sessions_has_quasilinear_cost(
     later: Callable[[bytes], bytes],
 ):
     few, many = (undo_steps_of_one_session(n_edits, later) for n_edits in (FEW, 4 * FEW))
@@ -145,12 +145,12 @@ def undo_steps_beside_another(name: str, n_edits: int) -> int:
 
 
 @pytest.mark.parametrize("name", AT_ONE_PLACE)
-def test_undo_next_to_edits_of_another_session_has_linear_cost(name: str):
+def test_undo_next_to_edits_of_another_session_has_quasilinear_cost(name: str):
     few, many = (undo_steps_beside_another(name, n_edits) for n_edits in (FEW, 4 * FEW))
     assert many < 4 * 2 * few
 
 
-def test_undo_of_edits_that_another_has_put_back_costs_at_most_the_square():
+def test_undo_of_edits_restored_by_another_session_has_quadratic_cost_at_most():
     """Each is merged with the whole present content: of that, its splices and not its lines cost steps."""
 
     def steps(n_groups: int) -> int:

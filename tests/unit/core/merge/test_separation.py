@@ -45,7 +45,7 @@ def test_edits_are_separated_unless_they_overlap_or_share_words_side_by_side(
     assert undone(ours, others) == expected
 
 
-def test_word_that_our_edits_inserted_and_removed_is_not_typed_beside_them() -> None:
+def test_word_inserted_and_removed_by_own_edits_is_not_a_separate_word() -> None:
     first, content = step(b"}\none\n}\n", b"one", b"two", is_ours=True)
     second, content = step(content, b"two", b"three", is_ours=True)
     third, present = step(content, b"\n}\n", b"\ntwo\n", is_ours=False)
