@@ -1,43 +1,13 @@
 local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
+local approval = require('approval')
 local fileops = require('fileops')
 local review = require('fileops.review.queue')
 local view = require('fileops.review.view')
 local world = require('world')
 
-local TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nten\neleven\nnine\nend\n'
-
----@param settings? table
-local function asking(settings)
-  review.reject_all()
-  local options = vim.tbl_extend('force', { approval_mode = 'default' }, settings or {})
-  return world.new(TEXT, { server = options })
-end
-
---- An edit whose answer is still to come: { result?, err? }
----@param agent fileops.Session
----@param path string
----@param steps? fileops.wire.EditStep[]
----@return { result?: fileops.wire.ToolResult, err?: table }, fileops.Handle
-local function propose(agent, path, steps)
-  t.async(function() world.succeeded(agent:read({ file_path = path })) end)
-  local n_waiting = #review.waiting()
-  local answer = {}
-  steps = steps
-    or { { old_string = 'two', new_string = 'TWO' }, { old_string = 'nine', new_string = 'NINE' } }
-  local handle = agent:multi_edit({ file_path = path, edits = steps }, function(err, result)
-    answer.err, answer.result = err, result
-  end)
-  t.wait(function() return #review.waiting() > n_waiting end, 'the review')
-  return answer, handle
-end
-
----@param answer { result?: fileops.wire.ToolResult, err?: table }
-local function settled(answer)
-  t.wait(function() return answer.err or answer.result end, 'the answer')
-  return answer.result
-end
+local TEXT, asking, propose, settled = approval.TEXT, approval.asking, approval.propose, approval.settled
 
 t.it('an edit is written once the user accepts it, and the buffer follows', function()
   local path, agent, buf = asking()
@@ -144,160 +114,6 @@ t.it('an agent that cancels withdraws its own review and not another one', funct
   t.eq({ first.err.code, t.contents(path) }, { -32800, TEXT })
   view.accept()
   t.eq(settled(second).status, 'success')
-end)
-
-t.it('a review that times out is withdrawn, and nothing is written', function()
-  local path, agent = asking({ approval_timeout_s = 0.3 })
-  local answer = propose(agent, path)
-  local said = t.said(function() t.eq(settled(answer).error.code, 'approval_timeout') end)
-  t.wait(function() return #review.waiting() == 0 end, 'the review to go')
-  t.eq(t.contents(path), TEXT)
-  assert(#said <= 1)
-end)
-
-t.it(
-  'the file moves while the person thinks: the agent must look again, the person is told and shown',
-  function()
-    local path, agent = asking()
-    local conflict
-    local off = fileops.on('conflict', function(data) conflict = data end)
-    local answer = propose(agent, path)
-    t.write(path, (TEXT:gsub('five', 'theirs')))
-    local said = t.said(function(said)
-      view.accept()
-      t.eq(settled(answer).error.code, 'modified_externally')
-      t.wait(function() return conflict and #said > 0 end, 'didConflict, and the notice')
-    end)
-    off()
-    t.eq(said, { 'fileops: demo.py was not written: it has changed meanwhile' }) -- once, although told twice
-    t.eq(t.contents(path), (TEXT:gsub('five', 'theirs')))
-    local win = assert(world.own_windows()[1])
-    assert(vim.wo[win].winbar:find('Changed since the agent read it', 1, true), vim.wo[win].winbar)
-    local shown = table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true), '\n')
-    assert(shown:find('-five\n+theirs', 1, true), shown)
-  end
-)
-
-t.it('a review of a stale file is marked until the agent has read it again', function()
-  local path, agent, buf = asking()
-  local answer = propose(agent, path)
-  local function bar() return vim.wo[world.own_windows()[1]].winbar end
-  vim.api.nvim_buf_set_lines(buf, 4, 5, true, { 'typed' })
-  t.wait(function() return bar():find('accepting will be refused', 1, true) end, 'the stale review')
-  t.async(function() world.succeeded(agent:read({ file_path = path })) end)
-  t.wait(function() return not bar():find('accepting will be refused', 1, true) end, 'the fresh review')
-  view.accept()
-  t.wait(function() return answer.result or #review.waiting() > 0 end, 'the answer, or the question again')
-  if #review.waiting() > 0 then view.accept() end
-  t.eq(settled(answer).status, 'success')
-  t.eq(vim.api.nvim_buf_get_lines(buf, 1, 5, true), { 'TWO', 'three', 'four', 'typed' })
-end)
-
-t.it('an edit that cannot be written for another reason is reported too', function()
-  local path, agent, buf = asking()
-  vim.api.nvim_buf_set_lines(buf, 4, 5, true, { 'typed' })
-  local answer = propose(agent, path)
-  vim.bo[buf].modifiable = false
-  local said = t.said(function(said)
-    view.accept()
-    t.eq(settled(answer).error.code, 'apply_refused')
-    t.wait(function() return #said > 0 end, 'the notice')
-  end)
-  vim.bo[buf].modifiable = true
-  t.eq(#said, 1)
-  assert(vim.startswith(said[1], 'fileops: demo.py was not written: '), said[1])
-end)
-
-t.it('a rejected edit and an edit without approval are not reported', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
-  t.write(path, 'theirs\n')
-  t.eq(
-    t.said(function()
-      view.reject()
-      t.eq(settled(answer).error.code, 'rejected')
-      t.async(function() agent:edit({ file_path = path, old_string = 'two', new_string = 'x' }) end)
-    end),
-    {}
-  )
-end)
-
-t.it('the diff of an edit that was just reviewed is not shown once more', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
-  t.eq(world.own_windows(), {})
-  vim.cmd('Fileops diff')
-  t.eq(#world.own_windows(), 1)
-  vim.cmd('Fileops close')
-  local mode
-  fileops.request(
-    'fileops/setApprovalMode',
-    { mode = 'yolo', session_id = agent.id },
-    function() mode = true end
-  )
-  t.wait(function() return mode end)
-  t.async(
-    function() world.succeeded(agent:edit({ file_path = path, old_string = 'five', new_string = 'FIVE' })) end
-  )
-  t.eq(#world.own_windows(), 1)
-end)
-
-t.it("the user's own undo needs no approval, and the history names the user", function()
-  local path, agent, buf = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
-  local said = t.said(function(said)
-    vim.cmd('Fileops undo')
-    t.wait(function() return #said > 0 end, 'the undo')
-  end)
-  t.eq(said, { 'fileops: one edit was taken back' })
-  t.eq({ #review.waiting(), t.contents(path), world.text_of(buf) }, { 0, TEXT, TEXT })
-  t.eq(require('fileops.ui.marks').lines(buf), {})
-  vim.cmd('Fileops history ' .. path)
-  local function list()
-    return vim.api.nvim_buf_get_lines(vim.fn.bufnr('fileops://history/edits'), 0, -1, true)
-  end
-  t.wait(function() return #list() == 2 end, 'the list')
-  assert(vim.endswith(list()[1], '  you'), list()[1])
-  assert(list()[2]:find(agent.id, 1, true), list()[2])
-  t.said(function(said_by_u)
-    vim.api.nvim_feedkeys('u', 'xt', false)
-    t.wait(function() return #said_by_u > 0 and #list() == 3 end, 'the undo of the undo')
-  end)
-  t.eq({ #review.waiting(), t.contents(path) }, { 0, (TEXT:gsub('two', 'TWO'):gsub('nine', 'NINE')) })
-  require('fileops.history').close()
-end)
-
-t.it('the code action undoes without a review', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
-  local client = assert(require('fileops.client.process').client())
-  local at = { line = 1, character = 0 }
-  local params = {
-    textDocument = { uri = vim.uri_from_fname(path) },
-    range = { start = at, ['end'] = at },
-    context = { diagnostics = {} },
-  }
-  local actions
-  require('fileops.client.process').call(
-    client,
-    'request',
-    'textDocument/codeAction',
-    params,
-    function(_, result) actions = result end
-  )
-  t.wait(function() return actions end, 'the code actions')
-  require('fileops.client.process').call(client, 'request', 'workspace/executeCommand', {
-    command = actions[1].command.command,
-    arguments = actions[1].command.arguments,
-  }, function() end)
-  t.wait(function() return t.contents(path) == TEXT end, 'the undo')
-  t.eq(#review.waiting(), 0)
 end)
 
 t.it('text typed during a review is never lost', function()
