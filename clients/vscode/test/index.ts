@@ -6,15 +6,20 @@ import { hunksSuite } from './hunks.suite';
 import { marksSuite } from './marks.suite';
 import { panesSuite } from './panes.suite';
 import { reviewSuite } from './review.suite';
+import { reviewEndSuite } from './reviewEnd.suite';
+import { staleReviewSuite } from './staleReview.suite';
 import { historySuite } from './history.suite';
 import { sharedSuite } from './shared.suite';
 
-const SUITES = { hunks: hunksSuite, panes: panesSuite, review: reviewSuite, command: commandSuite, marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite };
+const SUITES = {
+  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, command: commandSuite,
+  marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
+};
 
 export function run(): Promise<void> {
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
-    ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true,
+    ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
     ...(report ? { reporter: 'json', reporterOptions: { output: report } } : { reporter: 'spec' }),
   });
   mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);

@@ -1,0 +1,94 @@
+import * as assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as vscode from 'vscode';
+import { agent, api, insides, nothingLeft, PARTS, proposed, restartedWith, shown, withReviews } from './reviewing';
+import { disk, file, once, shownDiffs, until } from './world';
+
+export function staleReviewSuite(): void {
+  describe('a review', () => {
+    withReviews();
+
+    it('of a file changed in other lines shows those changes; so does the history', async () => {
+      await restartedWith('freshness', 'relevant');
+      try {
+        const path = file(PARTS);
+        const session = await agent(path);
+        fs.writeFileSync(path, PARTS.replace('line 2\n', 'theirs\n').replace('line 28\n', 'theirs too\n'));
+        const done = session.edit({ file_path: path, old_string: 'line 15\n', new_string: 'ours\n' });
+        const review = await shown();
+        assert.match(String(insides.reviewView.getTreeItem(review).description), /rebased over 2 changes by another program/);
+        const lenses = await insides.reviewView.provideCodeLenses(await proposed(review));
+        assert.ok(lenses.some(({ command }) => command?.title === '$(git-merge) Rebased over 2 changes by another program'));
+        await vscode.commands.executeCommand('fileops.review.showRebased', review.id);
+        const theirs = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'their changes are shown');
+        const text = (await vscode.workspace.openTextDocument(theirs.modified)).getText();
+        assert.ok(text.includes('theirs\n') && text.includes('theirs too\n') && !text.includes('ours\n'), text);
+        await vscode.commands.executeCommand('fileops.closeDiffs');
+        await insides.reviews.decide(review, 'accept');
+        assert.equal((await done).status, 'success', (await done).output);
+        assert.equal(disk(path), PARTS.replace('line 2\n', 'theirs\n').replace('line 28\n', 'theirs too\n').replace('line 15\n', 'ours\n'));
+        const [entry] = await api.history({ file_path: path });
+        assert.match(String(insides.history.getTreeItem(entry!).description), /rebased over 2 changes by another program/);
+      } finally {
+        await restartedWith('freshness', undefined);
+      }
+    });
+
+    it('of a file that changes while pending warns that accepting will be refused, and shows the change', async () => {
+      const path = file('a = 1\nb = 2\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
+      const review = await shown();
+      const { uri } = await proposed(review);
+      const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
+      const row = () => insides.reviewView.getTreeItem(review);
+      assert.equal(row().contextValue, 'review');
+      assert.doesNotMatch(String(row().description), /changed/);
+      assert.equal(insides.reviewView.provideFileDecoration(uri), undefined);
+      assert.ok((await lenses()).includes('$(check) Accept'));
+
+      fs.writeFileSync(path, 'a = 1\nb = 22\n');
+      await until(() => review.staleness, 'the review knows');
+      assert.match(String(row().description), /^file changed/);
+      assert.equal(row().contextValue, 'review.stale');
+      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since session .* read it: accepting will be refused/);
+      assert.match(insides.status.sentence, /accepting will be refused: demo\.py/);
+      const titles = await lenses();
+      assert.ok(titles.some(title => /accepting will be refused/.test(title)) && titles.includes('$(discard) Reject'), titles.join());
+      assert.ok(!titles.includes('$(check) Accept'));
+
+      await vscode.commands.executeCommand('fileops.review.showChanges', review.id);
+      const changes = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'the changes are shown');
+      assert.equal((await vscode.workspace.openTextDocument(changes.original)).getText(), 'a = 1\nb = 2\n');
+      assert.equal((await vscode.workspace.openTextDocument(changes.modified)).getText(), 'a = 1\nb = 22\n');
+      await vscode.commands.executeCommand('fileops.closeDiffs');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).error?.code, 'modified_externally');
+      assert.equal(disk(path), 'a = 1\nb = 22\n');
+      await vscode.commands.executeCommand('notifications.clearAll');
+      await nothingLeft();
+    });
+
+    it('is called stale when another session writes its file; a review of another file is not', async () => {
+      const path = file('a = 1\nb = 2\n');
+      const [reader, writer] = [await agent(path), await agent(path)];
+      const stale = once(api.onDidBecomeStale, event => event.session_id === reader.id);
+      const done = writer.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
+      const review = await shown();
+      const other = await agent(path);
+      await other.setApprovalMode('yolo');
+      const mine = once(api.onDidBecomeStale, event => event.session_id === writer.id);
+      const second = file('c\n');
+      const third = await agent(second);
+      const waiting = third.edit({ file_path: second, old_string: 'c', new_string: 'd' });
+      const unrelated = await until(() => insides.reviews.waiting[1], 'another review waits');
+      assert.equal((await other.edit({ file_path: path, old_string: 'b = 2', new_string: 'b = 3' })).status, 'success');
+      await Promise.all([stale, mine]);
+      assert.match(review.staleness!, /by session agent-/);
+      assert.ok(unrelated.kind === 'edit' && unrelated.staleness === undefined);
+      await insides.reviews.decide(review, 'reject');
+      await insides.reviews.decide(unrelated, 'reject');
+      assert.deepEqual([(await done).error?.code, (await waiting).error?.code], ['rejected', 'rejected']);
+    });
+  });
+}
