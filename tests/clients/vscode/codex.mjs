@@ -24,11 +24,10 @@ const PRICES = `def discount(total, customer):
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: true, files: { 'prices.py': PRICES },
   settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' },
-  env: { NODE_V8_COVERAGE: path.join(out, 'coverage') },
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(90_000); // an agent's program starts in between
-const { tab, waiting, status, lens, row, titleButton, activity, palette, setWorkspace, click, shoot, toast, toasts } = personAt(workbench, out, images);
+const { tab, waiting, status, lens, row, titleButton, activity, palette, setWorkspace, click, shoot, toast, toasts } = personAt(workbench, images);
 const disk = () => fs.readFileSync(path.join(workspace, 'prices.py'), 'utf8');
 
 async function story() {

@@ -3,7 +3,7 @@
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not (the bundled wheel is set up in it; without: that test is skipped)
 //   FILEOPS_SHARED        1: with a shared daemon; else each window has a private one
-//   FILEOPS_DAEMON        a program to use as the daemon instead (for the broken one)
+//   FILEOPS_DAEMON        a program to use as the daemon instead (the broken one): the first failure ends the run
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -25,7 +25,7 @@ const workbench = await openWorkbench(name, {
   out, isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'stub-python')],
   testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },
   settings: process.env.FILEOPS_DAEMON ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
-  env: { MOCHA_JSON: report, NODE_V8_COVERAGE: path.join(out, 'coverage') },
+  env: { MOCHA_JSON: report, ...(process.env.FILEOPS_DAEMON ? {} : { NODE_V8_COVERAGE: path.join(out, 'coverage') }) },
 });
 let exitCode;
 try {

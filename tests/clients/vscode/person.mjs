@@ -6,8 +6,8 @@ import { until } from './workbench.mjs';
 
 const MANIFEST = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8'));
 
-/** out: a folder for pictures. images: another one, for those of the documentation. */
-export function personAt({ page, workspace }, out, images) {
+/** images: a folder for the pictures of the documentation, where they are to be renewed. */
+export function personAt({ page, workspace }, images) {
   const tab = label => page.locator('.tabs-container .tab', { hasText: label });
   const waiting = label => tab(new RegExp(`${label}: edit( by .+)? waits for you`));
   const status = text => page.locator('.statusbar-item', { hasText: text });
@@ -65,15 +65,14 @@ export function personAt({ page, workspace }, out, images) {
     }, 'the click has its effect');
   }
 
-  /** In both themes. */
+  /** In both themes; nothing where no pictures are wanted. */
   async function shoot(title, settings = {}) {
+    if (!images) return;
     await page.mouse.move(700, 780); // no tooltip in the picture
     for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
       await setWorkspace({ ...settings, 'workbench.colorTheme': label });
       await page.locator(selector).waitFor();
-      const png = await picture();
-      fs.writeFileSync(path.join(out, `${title}-${theme}.png`), png);
-      if (images) fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), png);
+      fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), await picture());
     }
   }
 

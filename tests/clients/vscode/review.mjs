@@ -84,7 +84,7 @@ const read = (session, basename) => agent(session, 'read', { file_path: file(bas
 const step = say;
 const {
   tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts,
-} = personAt(workbench, out, images);
+} = personAt(workbench, images);
 
 /** The daemons that run for a folder: they are started in it. */
 function daemonsIn(folder) {
@@ -284,13 +284,13 @@ async function story() {
     await pressKeyOf(command);
     await assertUntouched('prices.py', before);
   }
-  const lighten = load();
-  try {
-    for (const [n, delay] of [0, 0, 10, 10, 30, 30].entries()) {
-      await page.locator('.view-line', { hasText: 'def gross' }).click();
-      const standing = disk('prices.py');
-      call = edit('invoice-bot', 'prices.py', `def gross(${'_'.repeat(n)}`, `def gross(${'_'.repeat(n + 1)}`);
-      await waiting('prices.py').waitFor();
+  for (const [n, delay] of [0, 0, 10, 10, 30, 30].entries()) {
+    await page.locator('.view-line', { hasText: 'def gross' }).click();
+    const standing = disk('prices.py');
+    call = edit('invoice-bot', 'prices.py', `def gross(${'_'.repeat(n)}`, `def gross(${'_'.repeat(n + 1)}`);
+    await waiting('prices.py').waitFor();
+    const lighten = load();
+    try {
       await pressKeyOf('review.focus');
       await new Promise(resolve => setTimeout(resolve, delay));
       await pressKeyOf('review.accept'); // may be too early: then it has done nothing, and is pressed again
@@ -302,10 +302,10 @@ async function story() {
       result = await call;
       assert.equal(result.status, 'success', result.output);
       await waiting('prices.py').waitFor({ state: 'detached' });
-      await assertUntouched('prices.py', standing.replace('def gross(', 'def gross(_'));
+    } finally {
+      lighten();
     }
-  } finally {
-    lighten();
+    await assertUntouched('prices.py', standing.replace('def gross(', 'def gross(_'));
   }
   await restore('prices.py', before);
   step('keys typed too quickly have harmed nothing');

@@ -37,7 +37,7 @@ const SETTINGS = {
   'security.workspace.trust.enabled': false, 'telemetry.telemetryLevel': 'off', 'workbench.startupEditor': 'none',
   'chat.disableAIFeatures': true, 'chat.commandCenter.enabled': false, 'workbench.layoutControl.enabled': false,
   'window.commandCenter': false, 'editor.cursorBlinking': 'solid', 'editor.minimap.enabled': false, 'git.enabled': false,
-  'workbench.secondarySideBar.defaultVisibility': 'hidden', 'editor.scrollBeyondLastLine': false, 'update.showReleaseNotes': false, 'workbench.tips.enabled': false, 'workbench.enableExperiments': false,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden', 'editor.scrollBeyondLastLine': false, 'update.showReleaseNotes': false, 'workbench.tips.enabled': false, 'workbench.enableExperiments': false, 'workbench.reduceMotion': 'on',
 };
 
 /**
@@ -97,7 +97,7 @@ export async function openWorkbench(name, options) {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true,
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
-    const page = await browser.newPage({ viewport: { width: 1600, height: 900 } });
+    const page = await browser.newPage({ viewport: testDriver ? { width: 1200, height: 700 } : { width: 1600, height: 900 } });
     const consoleLog = fs.createWriteStream(path.join(out, 'console.log'));
     page.on('console', message => consoleLog.write(`${message.type()} ${message.text()}\n`));
     const payload = [['skipWelcome', 'true'], ['skipReleaseNotes', 'true']];
