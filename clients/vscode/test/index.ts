@@ -1,5 +1,6 @@
 /** Loaded by the extension host (extensionTestsPath): runs mocha in it. */
 import Mocha from 'mocha';
+import * as vscode from 'vscode';
 import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
 import { hunksSuite } from './hunks.suite';
@@ -16,7 +17,8 @@ const SUITES = {
   marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 
-export function run(): Promise<void> {
+export async function run(): Promise<void> {
+  await vscode.commands.executeCommand('workbench.action.closeSidebar'); // else each file that is opened is looked up in the Explorer
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
     ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
@@ -25,7 +27,7 @@ export function run(): Promise<void> {
   mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);
   const wanted = process.env.FILEOPS_SUITES?.split(',');
   for (const [name, register] of Object.entries(SUITES)) if (!wanted || wanted.includes(name)) register();
-  return new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     mocha.run(nFailures => (nFailures > 0 ? reject(new Error(`${nFailures} tests failed`)) : resolve()));
   });
 }
