@@ -176,6 +176,39 @@ async def test_strictest_editor_mode_applies_and_always_ends_the_questions(daemo
     assert session["approval_mode"] == "auto_edit"
 
 
+# whether the editor can be asked, its agents_approval, the agent's --approve -> how often it is asked, and the outcome
+LIFTS = [
+    (True, "yolo", "person", 0, None),  # the person's own decision, protected files included
+    (True, "auto_edit", "person", 1, "rejected"),
+    (True, "yolo", "host", 1, "rejected"),
+    (True, "yolo", "ask", 1, "rejected"),
+    (False, "yolo", "person", 0, "rejected"),
+    (False, "yolo", "host", 0, "rejected"),
+    (False, "yolo", "ask", 0, "rejected"),
+]
+
+
+@pytest.mark.parametrize(("confirms", "stated", "approve", "n_asked", "code"), LIFTS)
+async def test_protection_is_lifted_only_by_an_editor_that_could_be_asked(
+    daemon: SharedDaemon, file: Path, protected: Path, confirms: bool, stated: str, approve: str, n_asked: int,
+    code: str | None,
+) -> None:  # fmt: skip
+    editor = await daemon.editor(file.parent, confirms=confirms, agents_approval=stated)
+    editor.answers[CONFIRM] = answers({"outcome": "cancel"})
+    host = await daemon.host(file.parent, approve=approve)
+    await host.tool("Read", file_path=str(protected))
+    assert code_of(await host.tool("Edit", **edit_of(protected))) == code
+    assert len(editor.asked) == n_asked
+
+
+async def test_agent_that_says_yolo_of_itself_lifts_no_protection(
+    daemon: SharedDaemon, file: Path, protected: Path
+) -> None:
+    agent = await daemon.agent(file.parent, agents_approval="yolo", approval_mode="yolo")
+    await agent.read(protected)
+    assert code_of(await agent.edit(protected, "two", "2")) == "rejected"
+
+
 async def test_editor_sets_the_mode_of_a_session(daemon: SharedDaemon, file: Path) -> None:
     editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
     agent = await daemon.agent(file.parent)
