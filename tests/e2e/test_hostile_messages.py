@@ -14,6 +14,8 @@ from support.rawclient import Message, RawClient, edit_of, frame, raw_client
 
 BROKEN_NAME = os.fsdecode(b"caf\xe9 \xff.txt")
 
+WARNING = 2  # LSP's MessageType
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -225,6 +227,32 @@ def test_unresolvable_folder_neither_permits_nor_forbids_anything(tmp_path: Path
         assert client.result("fileops/edit", edit_of(file, "2", "two"))["error"]["code"] == "outside_roots"
         assert "Traceback" not in client.stderr
         assert client.shut_down() == 0
+
+
+# R-INIT-3
+@pytest.mark.parametrize("is_file", [False, True])
+@pytest.mark.parametrize("is_added_later", [False, True])
+def test_folder_that_does_not_exist_is_named_once_and_counts_when_it_is_created(
+    file: Path, *, is_file: bool, is_added_later: bool
+) -> None:
+    missing = file.parent / "missing"
+    if is_file:
+        missing.write_text("a file")
+    folder, other = ({"uri": path.as_uri(), "name": path.name} for path in (missing, file.parent / "other"))
+    with raw_client() as client:
+        client.initialize(workspaceFolders=[] if is_added_later else [folder])
+        if is_added_later:
+            client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
+        shown = client.notification("window/showMessage")
+        assert shown["type"] == WARNING
+        assert f"{missing} does not exist" in shown["message"]
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [other], "removed": []}})
+        assert f"{file.parent / 'other'} does not exist" in client.notification("window/showMessage")["message"]
+        missing.unlink(missing_ok=True)
+        missing.mkdir()
+        assert client.result("fileops/edit", edit_of(missing / "new", "", "one\n"))["status"] == "success"
+        outside = client.result("fileops/edit", edit_of(file.parent / "outside", "", "one\n"))
+        assert outside["error"]["code"] == "outside_roots"
 
 
 UNREADABLE_CHANGES: list[object] = [None, [], {}, {"event": {"added": []}}, {"event": {"added": [], "removed": [{}]}}]

@@ -46,12 +46,13 @@ class LspConnection(ClientConnection):
 
         settings, options = context.settings, context.options
         parts.check_validators(settings.validators)
-        shared = self._world.shared(options, parts.warner_of(context))
+        warn = parts.warner_of(context)
+        shared = self._world.shared(options, warn)
         names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)
         adapters = ClientAdapters(
             approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context, names.local),
             on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
-            sinks=shared.sinks, place=self._place,
+            sinks=shared.sinks, place=self._place, warn=warn,
         )  # fmt: skip
         if self.is_editor:
             adapters = self._with_editor(adapters, context, shared)

@@ -4,7 +4,7 @@ The shared daemon is put together in `shared.py`, of the same parts (`parts.py`)
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -95,11 +95,12 @@ def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "F
     DocumentSync(documents).register(context.add_standard)
     if is_editor(client.capabilities):
         files.load()
-    history = History(persistent_store(warner_of(context)) if options.history == "persistent" else None)
+    warn = warner_of(context)
+    history = History(persistent_store(warn) if options.history == "persistent" else None)
     service = compose(
         settings, context.folders, events=context.events, files=files, approver=approver, history=history,
         corrector=corrector_of(context), remote=remote, sinks=telemetry(), commands=command_approver_of(context),
-        executor=None if own is None else own.executor, is_on_disk=disk is local,
+        executor=None if own is None else own.executor, is_on_disk=disk is local, warn=warn if disk is local else None,
     )  # fmt: skip
     service.when_work_waits(context.on_request_done)
     if disk is local:
@@ -160,13 +161,14 @@ def compose(
     commands: "CommandApprover | None" = None,
     executor: "Executor | None" = None,
     is_on_disk: bool = True,
+    warn: "Callable[[str], None] | None" = None,
 ) -> "FileOps":
     """Build a service over files as the user sees them.
 
     Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
-    build_workspace.
+    build_workspace. warn: is given sentences for the user, on any thread.
     """
-    from fileops.service.client.adapters import ClientAdapters
+    from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
 
     check_validators(settings.validators)
@@ -181,5 +183,6 @@ def compose(
         executor_at=executors(remote, executor) if commands else None,
         command_approver=commands,
         on_closed=workspace.close,
+        warn=warn or ignore,
     )
     return FileOps(workspace, client, settings, folders)

@@ -75,7 +75,7 @@ class FileOps:
         self.files = SessionFiles(
             fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
         )
-        self._folders = WorkspaceFolders(fs, self._workers, may_wait=not workspace.has_many_clients)
+        self._folders = WorkspaceFolders(fs, self._workers, client.warn, may_wait=not workspace.has_many_clients)
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
         self.edits = ClientEdits(
             workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,

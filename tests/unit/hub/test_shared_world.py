@@ -161,3 +161,9 @@ async def test_relevant_freshness_of_one_connection_rebases_its_edits(daemon: Sh
     applied = await relevant.edit(file, "line 2\n", "LINE 2\n")
     assert code_of(applied) is None
     assert applied["details"]["rebased"]["changed_by"] == "external"
+
+
+async def test_editor_is_shown_that_its_folder_does_not_exist(daemon: SharedDaemon, tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    editor = await daemon.editor(missing)
+    assert f"{missing} does not exist" in (await editor.notification("window/showMessage"))["message"]

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def nothing() -> None: ...
 
 
+def ignore(_sentence: str) -> None: ...
+
+
 class ClientAdapters(Struct, frozen=True, kw_only=True):
     """The adapters of one client. on_closed: called once the client's part has been closed."""
 
@@ -27,6 +30,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     executor_at: ExecutorChoice | None = None
     command_approver: CommandApprover | None = None
     on_closed: Callable[[], None] = nothing
+    warn: Callable[[str], None] = ignore  # shows the user a sentence; called on any thread
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy

@@ -2,22 +2,26 @@
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fileops.concurrency import shares
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.roots import Roots, is_inside
 from fileops.model.errors import FileOpsError
+from fileops.model.internal_errors import PathMoved
 from fileops.ports import FileSystem
 
 
 class WorkspaceFolders:
     """Keeps the open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
 
-    def __init__(self, fs: FileSystem, workers: SharedWorkers, *, may_wait: bool) -> None:
-        """Take may_wait: whether the event loop may wait for the disk, because it serves this client alone."""
-        self._fs, self._workers, self._may_wait = fs, workers, may_wait
+    def __init__(self, fs: FileSystem, workers: SharedWorkers, warn: Callable[[str], None], *, may_wait: bool) -> None:
+        """Take may_wait: whether the event loop may wait for the disk, because it serves this client alone.
+
+        warn: is given a sentence about each folder that does not exist; called on any thread.
+        """
+        self._fs, self._workers, self._warn, self._may_wait = fs, workers, warn, may_wait
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()
         # As given -> canonical, of the folders that are open; None while a disk or host is asked where one leads.
@@ -78,9 +82,20 @@ class WorkspaceFolders:
     def _resolved(self, folder: str) -> str:
         """The folder, resolved if possible. Otherwise it contains nothing, but the client still gets confinement."""
         try:
-            return self._fs.resolve(folder)
+            canonical = self._fs.resolve(folder)
         except FileOpsError:
             return folder
+        if not self._is_folder(canonical):
+            self._warn(f"the workspace folder {folder} does not exist or is no folder. Create it, or open another one.")
+        return canonical
+
+    def _is_folder(self, canonical: str) -> bool:
+        """False if nothing is there, or a file. What cannot be asked counts as a folder."""
+        try:
+            self._fs.stat(canonical)
+        except (FileOpsError, PathMoved):  # a folder is IsDirectory
+            return True
+        return False
 
 
 def own_folder() -> str:
