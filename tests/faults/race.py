@@ -51,10 +51,15 @@ class Setting:
 
 @dataclass(slots=True, kw_only=True)
 class OutsideWrite:
-    """ended: when it was surely in place, on the monotonic clock; numbers: of all writers, as he wrote them."""
+    """ended: when it was done, on the monotonic clock; numbers: of all writers, as he wrote them.
+
+    is_late: the file had been replaced when he looked again, so perhaps already when he wrote. Then the write is gone;
+    otherwise a daemon that replaced the file afterwards has kept it.
+    """
 
     numbers: dict[str, int]
     ended: float = math.inf
+    is_late: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +74,21 @@ class Record:
     @property
     def last_outside(self) -> int:
         """The number that surely stands, or a later one."""
-        return next((write.numbers[OUTSIDE] for write in reversed(self.outside) if write.ended < math.inf), 0)
+        return next((write.numbers[OUTSIDE] for write in self._newest_first if not write.is_late), 0)
+
+    def is_current(self, number: int) -> bool:
+        """Whether the outside write of this number is the last one. A late one is, and counts, once it is found."""
+        for write in self._newest_first:
+            if write.numbers[OUTSIDE] == number:
+                write.is_late = False
+                return True
+            if not write.is_late:
+                return False
+        return number == 0
+
+    @property
+    def _newest_first(self) -> list[OutsideWrite]:
+        return [write for write in reversed(self.outside) if write.ended < math.inf]
 
 
 @dataclass(slots=True)
@@ -259,13 +278,12 @@ class Race:
             if self.setting.outside != "in-place":
                 self._fault(f"outside: torn read of {record.path}")
             return
-        last = record.last_outside
-        if table.numbers[OUTSIDE] != last:  # noticed and put back at once, or lost
+        if not record.is_current(table.numbers[OUTSIDE]):  # noticed and put back at once, or lost
             self.report.n_glimpses += 1
             until = time.monotonic() + 5
-            while table is None or table.numbers[OUTSIDE] != last:
+            while table is None or not record.is_current(table.numbers[OUTSIDE]):
                 if time.monotonic() > until:
-                    self._fault(f"outside: {record.path}: his write {last} is gone")
+                    self._fault(f"outside: {record.path}: his write {record.last_outside} is gone")
                     return
                 table = parse(Path(record.path).read_text().splitlines())
         filler = self._random.choice(_FILLERS) if self.setting.outside == "swap" else table.fillers[OUTSIDE]
@@ -280,15 +298,13 @@ class Race:
         else:
             with open(record.path, "r+b", buffering=0) as file:
                 file.write(data)
-                if not self._stands(record, file.fileno()):
-                    record.outside.remove(write)
-                    self.report.n_late += 1
-                    return
+                write.is_late = not self._stands(record, file.fileno())
         write.ended = time.monotonic()
-        self.report.n_outside += 1
+        self.report.n_late += write.is_late
+        self.report.n_outside += not write.is_late
 
     def _stands(self, record: Record, fd: int) -> bool:
-        """False: when this was written, the file that he had opened was replaced already (see GUARANTEES.md)."""
+        """False: the file that he had opened has been replaced, perhaps before this was written (see GUARANTEES.md)."""
         until = time.monotonic() + 5
         while (own := os.fstat(fd)).st_nlink:
             if os.path.samestat(own, os.stat(record.path)):
@@ -306,9 +322,8 @@ class Race:
         if table is None or table.is_torn:
             self._fault(f"torn at the end: {record.path}")
             return
-        last = record.last_outside
-        if table.numbers[OUTSIDE] != last:
-            self._fault(f"at the end: {record.path}: outside write {last} is gone")
+        if not record.is_current(table.numbers[OUTSIDE]):
+            self._fault(f"at the end: {record.path}: outside write {record.last_outside} is gone")
         for who, acked in record.acked.items():
             if table.numbers[who] < acked[0]:
                 self._judge_loss(record, who, acked, table.numbers[who])

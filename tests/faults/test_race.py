@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from faults.injection import daemon
-from faults.race import Outside, Setting, run
+from faults.race import OUTSIDE, Outside, OutsideWrite, Record, Setting, run
 
 
 @pytest.mark.parametrize("outside", ["none", "swap", "in-place"])
@@ -14,6 +14,17 @@ def test_nothing_is_lost_or_torn_in_a_race(outside: Outside) -> None:
     assert not report.faults, str(report)
     assert report.n_edits > 0
     assert (report.n_outside > 0) is (outside != "none")
+
+
+def test_outside_write_into_a_file_that_was_replaced_may_be_kept_or_gone() -> None:
+    """A daemon may have replaced the file before the write or after it, and kept it then; a look later cannot tell."""
+    sure, late, newest = (OutsideWrite(numbers={OUTSIDE: n}, ended=float(n), is_late=n == 2) for n in (1, 2, 3))
+    record = Record("f", is_linked=False, outside=[sure, late])
+    assert (record.last_outside, record.is_current(1)) == (1, True)
+    assert record.is_current(2)
+    assert (record.last_outside, record.is_current(1)) == (2, False)
+    record.outside.append(newest)
+    assert [record.is_current(n) for n in (1, 2, 3)] == [False, False, True]
 
 
 def test_forty_parallel_edits_of_one_file_all_apply(folder: str) -> None:
