@@ -16,7 +16,7 @@ def test_nothing_is_lost_or_torn_in_a_race(outside: Outside) -> None:
     assert (report.n_outside > 0) is (outside != "none")
 
 
-def test_outside_write_into_a_file_that_was_replaced_may_be_kept_or_gone() -> None:
+def test_late_write_in_place_may_be_kept_or_gone() -> None:
     """A daemon may have replaced the file before the write or after it, and kept it then; a look later cannot tell."""
     sure, late, newest = (OutsideWrite(numbers={OUTSIDE: n}, ended=float(n), is_late=n == 2) for n in (1, 2, 3))
     record = Record("f", is_linked=False, outside=[sure, late])

@@ -201,7 +201,7 @@ async def test_protection_is_lifted_only_by_an_editor_that_could_be_asked(
     assert len(editor.asked) == n_asked
 
 
-async def test_agent_that_says_yolo_of_itself_lifts_no_protection(
+async def test_agent_with_yolo_in_its_own_options_lifts_no_protection(
     daemon: SharedDaemon, file: Path, protected: Path
 ) -> None:
     agent = await daemon.agent(file.parent, agents_approval="yolo", approval_mode="yolo")
