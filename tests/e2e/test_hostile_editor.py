@@ -4,6 +4,7 @@ The same daemon as any LSP client would start; what is sent to it is what pygls'
 """
 
 import asyncio
+import functools
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,6 +36,7 @@ class Client(LanguageClient):
             super().report_server_error(error, source)
 
 
+@functools.cache
 def raw_converter() -> Converter:
     """Messages of our own methods arrive as plain JSON."""
     converter = default_converter()

@@ -4,6 +4,7 @@ A test of SUITE leaves a record of its messages (tests/e2e/conftest.py), for tes
 """
 
 import asyncio
+import functools
 import json
 import os
 import sys
@@ -53,7 +54,9 @@ class Record:
 RECORDS: dict[str, Record] = {}  # by the id of the test
 
 
+@functools.cache
 def converter_factory() -> Any:
+    """One for all tests of a process: it costs more than the start of a daemon to make its hooks."""
     converter = default_converter()
     for envelope in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
         converter.register_structure_hook(envelope, _as_it_is)
