@@ -18,6 +18,7 @@ from support.sshd import wait_until
 
 pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
 CANCELLED = -32800
+MAX_TRIES = 5  # the held call may be one of the monitor's, which has noticed the new scene: then the edit goes on
 
 
 def cancel_at(shim: Shim, client: RawClient, scene: Scene, folder: str, spot: Spot, follower: Any) -> Any:
@@ -157,7 +158,9 @@ def test_cancelled_edit_can_be_repeated(shim: Shim, folder: str) -> None:
     with daemon(folder, env=shim.environment) as client:
         for name in ("open", "flock", "write"):
             missing = {"old_string": "not there", "new_string": "x"}
-            cancelled, _ = cancel_at(shim, client, scene, folder, Spot(name=name), missing)
+            tries = (cancel_at(shim, client, scene, folder, Spot(name=name), missing)[0] for _ in range(MAX_TRIES))
+            cancelled = next((answer for answer in tries if "error" in answer), None)
+            assert cancelled is not None, "no cancel was in time"
             assert cancelled["error"]["code"] == CANCELLED
             assert scene.content(folder) == OLD, shim.fired_at
             assert client.result(scene.method, scene.params(folder))["status"] == "success"
