@@ -119,6 +119,16 @@ export function daemonSuite(): void {
       await vscode.commands.executeCommand('notifications.clearAll');
     });
 
+    it('one that is killed while the history is listed is not reported by the list as well', async () => {
+      const rows = insides.history.getChildren();
+      process.kill(pid(), 'SIGSTOP'); // the request is on its way; nothing answers it
+      process.kill(pid(), 'SIGKILL');
+      assert.deepEqual(await rows, []);
+      await running();
+      await vscode.commands.executeCommand('fileops.restart');
+      await vscode.commands.executeCommand('notifications.clearAll');
+    });
+
     it('one that is killed is restarted three times at most', async () => {
       for (let n = 1; n <= 3; n++) {
         const old = pid();

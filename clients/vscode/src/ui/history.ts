@@ -105,10 +105,20 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     return undefined;
   }
 
+  /** What the view shows. Nothing where the daemon ended: the user is told so by others, and the next daemon is asked again. */
+  async #listed(): Promise<HistoryEntry[]> {
+    try {
+      return await this.edits();
+    } catch (error) {
+      this.daemon.log.warn(`The history could not be read: ${String(error)}`);
+      return [];
+    }
+  }
+
   async getChildren(row?: Row): Promise<Row[]> {
     if (row) return isSession(row) ? row.edits : [];
     const sessions = new Map<string, HistoryEntry[]>();
-    for (const edit of await this.edits()) {
+    for (const edit of await this.#listed()) {
       sessions.set(edit.session_id, [...(sessions.get(edit.session_id) ?? []), edit]);
     }
     this.#sessions = [...sessions].map(([session, edits]) => ({ session, edits }));
