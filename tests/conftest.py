@@ -9,7 +9,7 @@ from hypothesis import settings
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
 
-# Daemons start as they do for a user, from compiled modules: else each compiles all of them, twice its own start.
+# Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 EDITORS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}  # the group of each

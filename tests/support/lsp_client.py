@@ -56,7 +56,7 @@ RECORDS: dict[str, Record] = {}  # by the id of the test
 
 @functools.cache
 def converter_factory() -> Any:
-    """One for all tests of a process: it costs more than the start of a daemon to make its hooks."""
+    """One for all tests of a process: making its hooks again took about 30 ms of each test."""
     converter = default_converter()
     for envelope in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
         converter.register_structure_hook(envelope, _as_it_is)

@@ -1,6 +1,7 @@
 -- Edits that wait for the person, over the real daemon, for the specs of their approval.
 local t = require('harness')
 local review = require('fileops.review.queue')
+local view = require('fileops.review.view')
 local world = require('world')
 
 local M = {}
@@ -36,6 +37,16 @@ end
 function M.settled(answer)
   t.wait(function() return answer.err or answer.result end, 'the answer')
   return answer.result
+end
+
+--- The scene after a proposal was accepted.
+---@return string path, fileops.Session agent, integer buf
+function M.accepted()
+  local path, agent, buf = M.asking()
+  local answer = M.propose(agent, path)
+  view.accept()
+  t.eq(M.settled(answer).status, 'success')
+  return path, agent, buf
 end
 
 return M

@@ -72,6 +72,22 @@ function M.said(body)
   return said
 end
 
+--- Run the body while each `vim.ui.select` is answered with the nth item; returns what the last one offered.
+---@param n integer
+---@param body fun()
+---@return string[]?
+function M.selecting(n, body)
+  local select, offered = vim.ui.select, nil
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    offered = vim.tbl_map(options.format_item, items)
+    choose(items[n])
+  end
+  local ok, problem = pcall(body)
+  vim.ui.select = select -- luacheck: ignore 122
+  if not ok then error(problem, 0) end
+  return offered
+end
+
 --- The command of the real daemon, from `$FILEOPS_TEST_DAEMON` (a JSON list); specs that need it skip without it.
 ---@return string[]?
 function M.daemon()

@@ -8,6 +8,7 @@ local view = require('fileops.review.view')
 local world = require('world')
 
 local TEXT, asking, propose, settled = approval.TEXT, approval.asking, approval.propose, approval.settled
+local accepted = approval.accepted
 
 t.it('a review that times out is withdrawn, and nothing is written', function()
   local path, agent = asking({ approval_timeout_s = 0.3 })
@@ -19,7 +20,7 @@ t.it('a review that times out is withdrawn, and nothing is written', function()
 end)
 
 t.it(
-  'the file moves while the person thinks: the agent must look again, the person is told and shown',
+  'a file changes during its review: the agent must read it again, and the user is shown the change',
   function()
     local path, agent = asking()
     local conflict
@@ -86,10 +87,7 @@ t.it('a rejected edit and an edit without approval are not reported', function()
 end)
 
 t.it('the diff of an edit that was just reviewed is not shown once more', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
+  local path, agent = accepted()
   t.eq(world.own_windows(), {})
   vim.cmd('Fileops diff')
   t.eq(#world.own_windows(), 1)
@@ -108,10 +106,7 @@ t.it('the diff of an edit that was just reviewed is not shown once more', functi
 end)
 
 t.it("the user's own undo needs no approval, and the history names the user", function()
-  local path, agent, buf = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
+  local path, agent, buf = accepted()
   local said = t.said(function(said)
     vim.cmd('Fileops undo')
     t.wait(function() return #said > 0 end, 'the undo')
@@ -135,10 +130,7 @@ t.it("the user's own undo needs no approval, and the history names the user", fu
 end)
 
 t.it('the code action undoes without a review', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
-  view.accept()
-  t.eq(settled(answer).status, 'success')
+  local path = accepted()
   local client = assert(require('fileops.client.process').client())
   local at = { line = 1, character = 0 }
   local params = {

@@ -115,13 +115,7 @@ t.it('commands and edits wait in one queue, and are listed together', function()
   review.ask(edit, { client_id = 1 }, function(value) edit_answer = value end)
   ask('make all\nmake test', { cwd = '/w/shop' })
   t.eq(fileops.status(), 'fileops: 2 to review')
-  local select, offered = vim.ui.select, nil
-  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
-    offered = vim.tbl_map(options.format_item, items)
-    choose(items[2])
-  end
-  view.list()
-  vim.ui.select = select -- luacheck: ignore 122
+  local offered = t.selecting(2, view.list)
   t.eq(offered, { '/w/one.py  +1 −1  s2', '$ make all …  /w/shop  s1' })
   t.eq({ view.current().kind, shown()[1], vim.wo.wrap }, { 'command', '/w/shop', true })
   keys('a')

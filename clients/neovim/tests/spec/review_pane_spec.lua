@@ -149,13 +149,7 @@ t.it('the list names pending reviews, and opens the chosen one', function()
   fresh()
   ask('one.py')
   ask('two.py')
-  local select, offered = vim.ui.select, nil
-  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
-    offered = vim.tbl_map(options.format_item, items)
-    choose(items[2])
-  end
-  view.list()
-  vim.ui.select = select -- luacheck: ignore 122
+  local offered = t.selecting(2, view.list)
   t.eq(offered, { '/w/one.py  +3 −2  s1', '/w/two.py  +3 −2  s1' })
   t.eq(view.current().params.file_path, '/w/two.py')
 end)

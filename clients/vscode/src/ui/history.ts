@@ -105,7 +105,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     return undefined;
   }
 
-  /** What the view shows. Nothing where the daemon ended: the user is told so by others, and the next daemon is asked again. */
+  /** What the view shows. If the daemon has ended, that is nothing: the user is notified elsewhere, and the next daemon is asked again. */
   async #listed(): Promise<HistoryEntry[]> {
     try {
       return await this.edits();
