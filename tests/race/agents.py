@@ -189,7 +189,8 @@ class Agent:
             return
         other = self._ledger.unseen(event, seen.at)
         if other is not None:
-            self._ledger.fault(f"{self._who}: {event.path}: an edit was taken after a write of {other.who}")
+            story = self._ledger.story(event.path, seen.at, event.end)
+            self._ledger.fault(f"{self._who}: {event.path}: an edit was taken after a write of {other.who}\n{story}")
 
     def _changes(self, text: str) -> tuple[list[tuple[str, str]], str]:
         mark, _, rest = text.partition("\n")

@@ -182,6 +182,18 @@ class Ledger:
         return next((event for event in surely if event.begin > seen and event.end < own.begin), None)
 
 
+    def story(self, path: str, since: float, until: float) -> str:
+        """What was written between these times, in the order in which it ended. Times: ms after `since`."""
+        with self._lock:
+            events = [event for event in self._all[path] if event.end >= since and event.begin <= until]
+        lines: list[str] = []
+        for event in sorted(events, key=lambda event: event.end):
+            begin, end = (f"{(at - since) * 1000:.1f}" for at in (event.begin, event.end))
+            words = sorted(event.whole if event.whole is not None else event.adds), sorted(event.removes)
+            lines.append(f"  {event.who} {begin} to {end} ms {event.state}: brings {words[0]}, takes {words[1]}")
+        return "\n".join(lines)
+
+
 def words_of(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(text))
 
