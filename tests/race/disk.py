@@ -4,6 +4,7 @@ The first word of a file is the number of the last such write. No agent touches 
 a moment and takes back, because it noticed such a write, is told from what stands.
 """
 
+import fcntl
 import os
 import random
 import threading
@@ -81,7 +82,7 @@ class Disk:
             until = time.monotonic() + BACK_S
             while True:
                 began = time.monotonic()
-                text = Path(file.path).read_text()
+                text = _whole_text(file)
                 if file.is_current(text):
                     break
                 self.n_glimpses += 1
@@ -134,6 +135,14 @@ class Disk:
                     return "sure"
                 time.sleep(0.0005)  # it is being put back or taken away
         return "maybe"
+
+
+def _whole_text(file: File) -> str:
+    """A file with several names is written in place; it is read before or after that, not during it."""
+    with open(file.path) as opened:
+        if file.is_linked:
+            fcntl.flock(opened, fcntl.LOCK_SH)
+        return opened.read()
 
 
 class Outsider(threading.Thread):

@@ -171,16 +171,15 @@ class Ledger:
     def unseen(self, own: Event, seen: float) -> Event | None:
         """What surely changed the file after `seen` and before this write began; None if nothing did.
 
-        None also if there was an undo, after which the file may be what it was.
+        None also if there may have been an undo since, also while this write was on its way: after it the file may be
+        what it was.
         """
         with self._lock:
             others = [event for event in self._all[own.path] if event.who != own.who and event.state != "void"]
-        overlapping = [event for event in others if event.end > seen and event.begin < own.begin]
-        if any(event.changes_back for event in overlapping):
+        if any(event.changes_back and event.end > seen and event.begin < own.end for event in others):
             return None
-        surely = (event for event in overlapping if event.state == "sure")
+        surely = (event for event in others if event.state == "sure")
         return next((event for event in surely if event.begin > seen and event.end < own.begin), None)
-
 
     def story(self, path: str, since: float, until: float) -> str:
         """What was written between these times, in the order in which it ended. Times: ms after `since`."""

@@ -136,3 +136,12 @@ def test_edit_after_an_unseen_write_is_a_fault() -> None:
     own = event(ledger, "a", 4, 5, adds=frozenset({A}))
     assert ledger.unseen(own, 1) is other
     assert ledger.unseen(own, 2.5) is None
+
+
+def test_edit_is_no_fault_if_the_unseen_write_may_have_been_undone_before_it() -> None:
+    """The file is then what the session has seen, and where it is open in an editor its content decides."""
+    ledger = Ledger()
+    event(ledger, "p", 2, 3, adds=frozenset({B}))
+    event(ledger, "p", 5, 6, removes=frozenset({B}), changes_back=True).state = "maybe"
+    own = event(ledger, "a", 4, 7, adds=frozenset({A}))
+    assert ledger.unseen(own, 1) is None
