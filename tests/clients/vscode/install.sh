@@ -6,7 +6,8 @@
 # All of it comes from apt, PyPI and npm, by name. code-server's npm tarball carries VS Code prebuilt (server,
 # Node extension host, web workbench); only its node_modules are missing, and none of its native modules is
 # needed here, so nothing is compiled. PREFIX is the thing to cache between runs: what stands in it is kept.
-# Layout: vscode/{floor,new} (the editors), vscode/node-{floor,new} (links to a fitting node tree), vscode/venv.
+# Layout: vscode/{floor,new} (the editors), vscode/node-{floor,new} (links to a fitting node tree), vscode/venv-*,
+# vscode/tools-* (node_modules of the extension).
 set -euo pipefail
 PREFIX=${1:-${FILEOPS_EDITORS:-$HOME/.cache/fileops-editors}}/vscode
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -68,12 +69,26 @@ node_tree new $NODE_NEW
 editor floor $FLOOR
 editor new $NEW
 
-# What builds and drives the extension (esbuild, tsc, mocha, vsce, playwright-core), from its lock file.
-if [ -e "$EXTENSION/package-lock.json" ] &&
-   ! cmp -s "$EXTENSION/package-lock.json" "$EXTENSION/node_modules/.installed-lock"; then
-  say "npm ci in clients/vscode"
-  ( cd "$EXTENSION" && PATH=$PREFIX/node-floor/bin:$PATH "$PREFIX/node-floor/bin/node" \
-      "$PREFIX/node-floor/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund --loglevel=error
-    cp package-lock.json node_modules/.installed-lock )
-fi
+# What builds and drives the extension (esbuild, tsc, mocha, vsce, playwright-core), from its lock file. PREFIX keeps a
+# copy for each lock file, so that a fresh clone gets its own by links.
+tools() {
+  local lock=$EXTENSION/package-lock.json modules=$EXTENSION/node_modules kept
+  cmp -s "$lock" "$modules/.installed-lock" && return
+  kept=$PREFIX/tools-$(sha256sum "$lock" | cut -c1-16)
+  rm -rf "$modules"
+  if [ ! -e "$kept/.installed-lock" ]; then
+    say "npm ci in clients/vscode"
+    ( cd "$EXTENSION" && PATH=$PREFIX/node-floor/bin:$PATH "$PREFIX/node-floor/bin/node" \
+        "$PREFIX/node-floor/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund --loglevel=error )
+    cp "$lock" "$modules/.installed-lock"
+    find "$PREFIX" -maxdepth 1 -name 'tools-*' -mtime +30 -exec rm -rf {} +
+    { copy "$modules" "$kept.$$" && mv -T "$kept.$$" "$kept"; } 2>/dev/null || rm -rf "$kept.$$"  # another run kept it
+  else
+    copy "$kept" "$modules"
+  fi
+}
+copy() { # copy FROM TO: by links where both are on one filesystem
+  cp -al "$1" "$2" 2>/dev/null || { rm -rf "$2" && cp -a "$1" "$2"; }
+}
+[ ! -e "$EXTENSION/package-lock.json" ] || tools
 say "ready in $PREFIX ($(du -sh "$PREFIX" | cut -f1))"
