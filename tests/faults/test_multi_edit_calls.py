@@ -23,7 +23,12 @@ def calls_of(shim: Shim, folder: str, n_edits: int) -> list[str]:
     ]
 
 
+def fewest_calls_of(shim: Shim, folder: str, n_edits: int) -> list[str]:
+    """Of several times: the daemon's monitor may look at the file during the edit, which only adds calls."""
+    return min((calls_of(shim, folder, n_edits) for _ in range(4)), key=len)
+
+
 def test_multi_edit_reads_and_writes_as_often_as_one_edit(shim: Shim, folder: str) -> None:
-    one, many = calls_of(shim, folder, 1), calls_of(shim, folder, 9)
+    one, many = fewest_calls_of(shim, folder, 1), fewest_calls_of(shim, folder, 9)
     assert one == many
     assert sum(name.startswith("rename") for name in many) == 1
