@@ -34,6 +34,7 @@ def cancel_at(shim: Shim, client: RawClient, scene: Scene, folder: str, spot: Sp
             return None
         client.notify("$/cancelRequest", {"id": msg_id})
         next_id = client.request("fileops/edit", {"file_path": scene.path(folder), **follower})
+        client.result("fileops/tools")  # the cancel has been taken
         shim.release()
         return client.answer(msg_id), client.answer(next_id)["result"]
     finally:

@@ -93,7 +93,9 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         return f"{sys.executable} {sftp_proxy.__file__} {control} {server} {refused}"
 
     with running(tmp_path_factory.mktemp("sshd"), proxied) as sshd:
-        yield Place(control, base, outside, _mapped(sshd, base))
+        mapped = _mapped(sshd, base)
+        mapped.stat("/far/door/f")  # what a connection begins with is not asked again: requests are counted after it
+        yield Place(control, base, outside, mapped)
 
 
 def _mapped(sshd: Sshd, base: Path) -> RemoteFileSystem:
