@@ -110,6 +110,21 @@ def test_undo_of_many_edits_has_quasilinear_cost(later: Callable[[bytes], bytes]
     assert many < 4 * 2 * few  # n·log n; n² would be 16 times
 
 
+@pytest.mark.parametrize("later", [the_same, with_a_line])
+@pytest.mark.parametrize("at", [0, -1], ids=["newest", "oldest"])
+def test_undo_of_one_edit_of_a_long_history_has_quasilinear_cost(at: int, later: Callable[[bytes], bytes]) -> None:
+    def steps(n_edits: int) -> int:
+        history, disk = edited(n_edits)
+        known, there = history.edits(path=PATH), later(disk.read(PATH).data)
+        undone: list[bytes | None] = []
+        n = n_steps(lambda: undone.append(undo_edits([known[at]], there, history.contents(PATH).after, known).content))
+        line = range(n_edits)[-1 - at]
+        assert undone == [there.replace(b"line %d new, %d\n" % (line, line * 7), b"line %d old\n" % line)]
+        return n
+
+    assert steps(4 * FEW) < 4 * 2 * steps(FEW)
+
+
 @pytest.mark.parametrize("later", [the_same, with_a_line, with_a_word, with_a_word_beside])
 def test_undo_of_one_of_two_alternating_sessions_has_quasilinear_cost(
     later: Callable[[bytes], bytes],
