@@ -11,7 +11,7 @@ import pytest
 
 from faults.injection import daemon
 from support.rawclient import edit_of
-from support.sshd import Sshd
+from support.sshd import Sshd, wait_until
 
 
 @pytest.fixture
@@ -42,7 +42,8 @@ def test_file_that_was_created_is_edited_without_another_read(mounted: Path) -> 
             edited = client.result("fileops/edit", edit_of(path, old, new))
             assert edited["error"] is None, edited
     assert (mounted.parent / "far" / "new").read_text() == "three\n"
-    assert os.listdir(mounted.parent / "far") == ["new"]
+    # FUSE keeps a file that was replaced while it was open, as `.fuse_hidden…`, and removes it after the close.
+    wait_until(lambda: os.listdir(mounted.parent / "far") == ["new"])
 
 
 def test_external_write_after_the_creation_is_noticed(mounted: Path) -> None:
