@@ -94,7 +94,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     with running(tmp_path_factory.mktemp("sshd"), proxied) as sshd:
         mapped = _mapped(sshd, base)
-        mapped.stat("/far/door/f")  # what a connection begins with is not asked again: requests are counted after it
+        mapped.stat("/far/door/f")  # connects, so that the requests of a connection's start are never counted
         yield Place(control, base, outside, mapped)
 
 

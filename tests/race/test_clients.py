@@ -145,3 +145,11 @@ def test_edit_is_no_fault_if_the_unseen_write_may_have_been_undone_before_it() -
     event(ledger, "p", 5, 6, removes=frozenset({B}), changes_back=True).state = "maybe"
     own = event(ledger, "a", 4, 7, adds=frozenset({A}))
     assert ledger.unseen(own, 1) is None
+
+
+def test_undo_after_an_edit_does_not_excuse_it() -> None:
+    ledger = Ledger()
+    other = event(ledger, "p", 2, 3, adds=frozenset({B}))
+    event(ledger, "p", 8, 9, removes=frozenset({B}), changes_back=True).state = "maybe"
+    own = event(ledger, "a", 4, 7, adds=frozenset({A}))
+    assert ledger.unseen(own, 1) is other

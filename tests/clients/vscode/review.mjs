@@ -393,7 +393,7 @@ async function story() {
   const standing = disk('stock.py');
   const listed = fs.readdirSync(workspace).sort();
   assert.equal(daemonsIn(workspace).length, 1);
-  await page.goto('about:blank'); // Closing the page gives it half a second to tell the server, which a loaded machine needs longer for.
+  await page.goto('about:blank'); // A page that is closed has half a second to tell the server; on a loaded machine that is too short.
   await until(() => daemonsIn(workspace).length === 0, 'the daemon has ended');
   assert.equal(disk('stock.py'), standing);
   assert.deepEqual(fs.readdirSync(workspace).sort(), listed);
