@@ -75,7 +75,7 @@ class Place:
         return self.base / ("link" if (self.base / "door").is_symlink() else "door")
 
 
-@pytest.fixture(scope="module", params=["", "posix-rename@openssh.com"], ids=["swap", "in place"])
+@pytest.fixture(scope="module", params=["", "posix-rename"], ids=["swap", "in place"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
     """With a server that can rename over a file, and with one that cannot."""
     pytest.importorskip("asyncssh")
@@ -94,8 +94,10 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     with running(tmp_path_factory.mktemp("sshd"), proxied) as sshd:
         mapped = _mapped(sshd, base)
-        mapped.stat("/far/door/f")  # connects, so that the requests of a connection's start are never counted
-        yield Place(control, base, outside, mapped)
+        (base / "tried").write_bytes(INSIDE)
+        tried = mapped.replace(mapped.read("/far/tried"), [Splice(0, 0, b"new ")], RecordingHooks())
+        assert (tried.report.reason is not None) == bool(request.param), "the server renames, or cannot, as it should"
+        yield Place(control, base, outside, mapped)  # is connected: the requests of a connection's start do not count
 
 
 def _mapped(sshd: Sshd, base: Path) -> RemoteFileSystem:
@@ -179,6 +181,23 @@ def test_another_file_of_the_same_size_and_time_is_recognized_by_its_mode(place:
     place.exchange_at(opening, opening + 1)
     with pytest.raises(PathMoved):
         work.run(place.fs)
+
+
+@pytest.mark.parametrize("work", [Reads(), Streams(), Edits()], ids=lambda work: type(work).__name__)
+def test_younger_file_inside_does_not_pass_for_the_older_one_outside(place: Place, work: Reads) -> None:
+    """The link is there from one of the looks before an opening, or from the opening, to the looks after it."""
+    place.prepare()
+    assert _runs_to_the_end(work, place)
+    requests = place.requests()
+    openings = [n for n, kind in enumerate(requests, 1) if kind == "open"]
+    for opening in openings:
+        checks = requests.index("lstat", opening) + 1
+        for first in [*range(1, openings[0]), opening]:
+            place.prepare()
+            os.utime(place.outside / "f", (1, 1))
+            place.exchange_at(first, checks)
+            _runs_to_the_end(work, place)
+            assert place.litter() == [], f"exchanged before requests {first} and {checks}"
 
 
 def test_remote_folder_repeatedly_exchanged_with_a_link_is_not_followed(sshd: Sshd, tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ Remote stamps prove little: another clock, whole seconds, no inode. So each is r
 makes it racy for ever, and the content decides. The compare and the rename are two steps, between which another client
 may write; docs/guide/remote.md describes this.
 
-SFTP opens by name and follows links. So every folder of the path is checked before a file is opened and again
-afterwards, when the open file must be the one at the path, and once more before a rename.
+SFTP opens by name and follows links. So the path is checked before a file is opened and again afterwards, and once more
+before a rename (see path_check.py).
 """
 
 import errno
 import os
 import posixpath
-import random
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -22,6 +21,7 @@ from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
 from fileops.fs.remote.backend import Backend, Entry, Staged
 from fileops.fs.remote.folders import make_folders
+from fileops.fs.remote.path_check import PathCheck
 from fileops.fs.remote.paths import RemotePaths
 from fileops.fs.remote.stream import RemoteStream
 from fileops.model.edits import Splice
@@ -29,9 +29,7 @@ from fileops.model.errors import (
     AlreadyExists,
     FileMissing,
     FileOpsError,
-    IsDirectory,
     NotAbsolute,
-    NotRegularFile,
     OutsideRoots,
 )
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
@@ -40,7 +38,6 @@ from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
 
 _MAX_LINKS = 40
-N_CHECKS = 8  # of each step of a path
 
 
 class RemoteFileSystem:
@@ -50,6 +47,7 @@ class RemoteFileSystem:
         self.prefix = prefix
         self._paths = paths = RemotePaths(prefix, base)
         self._backend = backend
+        self._check = PathCheck(paths, backend)
         self._dev = zlib.crc32(f"{backend.label} {paths.base}".encode("utf-8", "surrogateescape"))
         self._locks = LockTable()
 
@@ -95,18 +93,18 @@ class RemoteFileSystem:
 
     def stat(self, path: str) -> Stamp | None:
         with translating(path):
-            entry = self._entry(path)
+            entry = self._check.entry(path)
         return None if entry is None else self._stamp(entry)
 
     def open(self, path: str) -> RemoteStream:
         with translating(path):
-            before = self._entry(path)
+            before = self._check.entry_before_opening(path)
             if before is None:
                 raise FileMissing
             reader = self._backend.open(self._paths.far(path))
             stream = RemoteStream(path, reader, self._stamp(reader.entry))
             try:
-                self._require_in_place(self._paths.far(path), reader.entry, before)
+                self._check.require_in_place(self._paths.far(path), reader.entry, before)
             except BaseException:
                 stream.close()
                 raise
@@ -117,7 +115,7 @@ class RemoteFileSystem:
 
     def read(self, path: str) -> Snapshot:
         with translating(path):
-            entry = self._entry(path)
+            entry = self._check.entry_before_opening(path)
             if entry is None:
                 return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
             stamp = self._stamp(entry)
@@ -126,41 +124,8 @@ class RemoteFileSystem:
     def _content(self, path: str, before: Entry) -> bytes:
         """Read the whole content. Raises: FileNotFoundError, PathMoved."""
         data, opened = self._backend.read(self._paths.far(path))
-        self._require_in_place(self._paths.far(path), opened, before)
+        self._check.require_in_place(self._paths.far(path), opened, before)
         return data
-
-    def _entry(self, path: str) -> Entry | None:
-        """Return the entry of a file, None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
-        entries = self._backend.stat_many(self._paths.steps(self._paths.far(path)))
-        if any(entry is not None and entry.kind == "link" for entry in entries):
-            raise PathMoved(path=path)
-        if any(entry is None or entry.kind != "folder" for entry in entries[:-1]):
-            return None
-        entry = entries[-1]
-        if entry is not None and entry.kind == "folder":
-            raise IsDirectory
-        if entry is not None and entry.kind != "file":
-            raise NotRegularFile(kind="device, pipe or socket")
-        return entry
-
-    def _require_in_place(self, far: str, opened: Entry, before: Entry) -> None:
-        """Raise PathMoved unless the open file is the one at the path. `before` is its entry before it was opened.
-
-        SFTP reports no inode, so owner, mode, time and size have to do. A file that grows while it is read is between
-        its two entries. All stats are sent together and cost one round trip. They are many and in random order, so that
-        a folder and a link that keep changing places do not stay in step with them.
-        """
-        if not self._backend.has_links:
-            return
-        paths = self._paths.steps(far) * N_CHECKS
-        random.shuffle(paths)
-        for path, entry in zip(paths, self._backend.stat_many(paths), strict=True):
-            if entry is None or entry.kind != ("file" if path == far else "folder"):
-                raise PathMoved(path=self._paths.near(far))
-            if path == far and not (
-                _rights(opened) == _rights(entry) and _age(before) <= _age(opened) <= _age(entry)
-            ):  # fmt: skip
-                raise PathMoved(path=self._paths.near(far))
 
     def _stamp(self, entry: Entry) -> Stamp:
         return Stamp(
@@ -212,14 +177,16 @@ class RemoteFileSystem:
         return self._locks.of(path, waits=waits)
 
     def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
-        def require_in_place(far: str, opened: Entry) -> None:
-            self._require_in_place(far, opened, opened)
+        target = self._paths.far(path)
 
-        return self._backend.stage(self._paths.far(path), data, like, require_in_place)
+        def require_in_place(far: str, opened: Entry) -> None:
+            self._check.require_in_place(far, opened, like if like is not None and far == target else opened)
+
+        return self._backend.stage(target, data, like, require_in_place)
 
     def _require_same(self, snapshot: Snapshot) -> Entry:
         """Return the entry if the file has the snapshot's content. Checks for links last. Raises: Stale, PathMoved."""
-        entry = self._entry(snapshot.path)
+        entry = self._check.entry_before_opening(snapshot.path)
         if entry is None or entry.size_bytes != len(snapshot.data):
             raise Stale(path=snapshot.path)
         try:
@@ -233,7 +200,7 @@ class RemoteFileSystem:
     def _create(self, path: str, data: bytes, hooks: CommitHooks) -> Committed:
         with ExitStack() as undo:
             with translating(path, is_creating=True):
-                if self._entry(path) is not None:
+                if self._check.entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
                 make_folders(self._backend, self._paths.steps(self._paths.far(path))[:-1], path, undo)
@@ -241,7 +208,7 @@ class RemoteFileSystem:
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
             with translating(path, is_creating=True), self._moved_if_missing(path):
-                if self._backend.has_links and self._entry(path) is not None:
+                if self._backend.has_links and self._check.entry(path) is not None:
                     raise AlreadyExists
                 try:
                     report = staged.publish()
@@ -263,7 +230,7 @@ class RemoteFileSystem:
     def _written(self, path: str, size_bytes: int) -> Entry:
         """Return the entry after a commit, or a substitute if it cannot be read: the commit is made in any case."""
         with suppress(OSError, FileOpsError, PathMoved):
-            if (entry := self._entry(path)) is not None:
+            if (entry := self._check.entry(path)) is not None:
                 return entry
         return Entry(kind="file", size_bytes=size_bytes)
 
@@ -276,14 +243,6 @@ def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem 
     """Return the mount with the longest prefix of a canonical path, None if there is none."""
     fits = [mount for mount in mounts if path == mount.prefix or path.startswith(mount.prefix + "/")]
     return max(fits, key=lambda mount: len(mount.prefix), default=None)
-
-
-def _rights(entry: Entry) -> tuple[int, int, int]:
-    return entry.mode, entry.uid, entry.gid
-
-
-def _age(entry: Entry) -> tuple[int, int]:
-    return entry.mtime_ns, entry.size_bytes
 
 
 def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
