@@ -62,7 +62,14 @@ export function hunksSuite(): void {
       assert.deepEqual(touchedLines([hunk!]), [{ start: 1, end: 2, lines: ['c'] }]);
     });
     it('names the touched lines of the new text', () => {
-      assert.deepEqual(touchedLines(hunks), [{ start: 1, end: 3, lines: ['TWO', '2.5'] }, { start: 9, end: 9, lines: [] }]);
+      assert.deepEqual(touchedLines(hunks), [{ start: 1, end: 3, lines: ['TWO', '2.5'] }, { start: 9, end: 9, lines: [], around: ['eight', undefined] }]);
+    });
+    it('names the lines around others that went away', () => {
+      const around = (diff: string) => touchedLines(parseUnified(`--- a/f\n+++ b/f\n${diff}`)).map(t => t.around);
+      assert.deepEqual(around('@@ -1,2 +1,1 @@\n-gone\n after\n'), [[undefined, 'after']]);
+      assert.deepEqual(around('@@ -1,4 +1,2 @@\n before\n-gone\n-gone\n after\r\n'), [['before', 'after']]);
+      assert.deepEqual(around('@@ -1,3 +1,3 @@\n before\n-gone\n+new\n after\n'), [undefined]);
+      assert.deepEqual(around('@@ -1,1 +0,0 @@\n-gone\n'), [[undefined, undefined]]);
     });
     it('shows both sides without the rest of the file', () => {
       const { before, after, places } = fragments(hunks);

@@ -56,6 +56,27 @@ export function marksSuite(): void {
       assert.deepEqual(marks(path), []);
     });
 
+    it('are where lines went away below others that were added', async () => {
+      const path = file(LINES);
+      await open(path);
+      await session.read({ file_path: path });
+      await session.multiEdit({ file_path: path, edits: [
+        { old_string: 'line 3\n', new_string: 'LINE 3\nLINE 3b\nLINE 3c\n' }, { old_string: 'line 10\n', new_string: '' }] });
+      await until(() => marks(path).length === 2, 'two marks');
+      assert.deepEqual(marks(path), [[2, 5], [11, 11]]);
+    });
+
+    it('are where lines went away in edits in a row, also at the end of the file', async () => {
+      const path = file(LINES);
+      await open(path);
+      await session.read({ file_path: path });
+      await session.edit({ file_path: path, old_string: 'line 20\n', new_string: '' });
+      await session.edit({ file_path: path, old_string: 'line 10\n', new_string: '' });
+      await session.edit({ file_path: path, old_string: 'line 11\n', new_string: 'LINE 11\n' });
+      await until(() => marks(path).length === 3, 'three marks');
+      assert.deepEqual(marks(path).sort(), [[18, 18], [9, 10], [9, 9]]);
+    });
+
     it('of two edits in a row are both right', async () => {
       const path = file(LINES);
       await open(path);

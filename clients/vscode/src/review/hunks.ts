@@ -158,22 +158,29 @@ export interface TouchedLines {
   start: number;
   end: number;
   lines: string[];
+  /** Where lines went away: the lines before and after, undefined at an end of the file. */
+  around?: [before: string | undefined, after: string | undefined];
 }
 
 export function touchedLines(hunks: readonly Hunk[]): TouchedLines[] {
   const touched: TouchedLines[] = [];
   for (const hunk of hunks) {
     let at = hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1;
+    let before: string | undefined;
     let open: TouchedLines | undefined;
     for (const line of hunk.lines) {
+      const text = line.text.replace(/\r$/, '');
       if (line.kind === ' ') {
+        if (open?.around) open.around[1] = text;
         open = undefined;
+        before = text;
         at++;
         continue;
       }
-      if (!open) touched.push((open = { start: at, end: at, lines: [] }));
+      if (!open) touched.push((open = { start: at, end: at, lines: [], around: [before, undefined] }));
       if (line.kind === '+') {
-        open.lines.push(line.text.replace(/\r$/, ''));
+        delete open.around;
+        open.lines.push(text);
         open.end = ++at;
       }
     }

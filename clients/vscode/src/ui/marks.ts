@@ -2,17 +2,14 @@
  * The lines that agents changed, marked in the real files until dismissed. Is told of edits; asks the daemon nothing.
  *
  * The answer to an edit comes before the editor has reloaded the file. So a mark waits until the document holds
- * the lines that it is about, and from then on moves with what is typed.
+ * the lines that it is about (where lines went away, those around them), and from then on moves with what is typed.
  */
 import * as vscode from 'vscode';
 import type { Hunk } from '../protocol';
-import { touchedLines } from '../review/hunks';
+import { type TouchedLines, touchedLines } from '../review/hunks';
 
 /** Lines [start, end) of a file, 0-based; start = end marks the place where lines went away. */
-interface Mark {
-  start: number;
-  end: number;
-  lines: string[];
+interface Mark extends TouchedLines {
   editId: string;
   sessionId: string;
   isPlaced: boolean;
@@ -121,8 +118,7 @@ export class Marks implements vscode.Disposable {
     const marks = this.#marks.get(document.uri.toString());
     if (!marks) return;
     for (const mark of marks) {
-      mark.isPlaced ||= mark.end <= document.lineCount && mark.start <= document.lineCount
-        && mark.lines.every((line, i) => document.lineAt(mark.start + i).text === line);
+      mark.isPlaced ||= isShown(mark, document);
     }
     this.#drawAll();
   }
@@ -149,9 +145,18 @@ export class Marks implements vscode.Disposable {
   }
 }
 
+/** Whether the document holds what the edit wrote. */
+function isShown({ start, lines, around }: Mark, document: vscode.TextDocument): boolean {
+  const line = (i: number): string | undefined => (i >= 0 && i < document.lineCount ? document.lineAt(i).text : undefined);
+  if (!around) return start <= document.lineCount && lines.every((text, i) => line(start + i) === text);
+  const [before, after = ''] = around; // behind a final line end there is an empty line
+  return line(start - 1) === before && (line(start) ?? '') === after;
+}
+
 /** Moves lines for a replacement of whole lines [start, end) by n others. */
-function shift(mark: { start: number; end: number }, start: number, end: number, n: number): void {
+function shift(mark: Mark, start: number, end: number, n: number): void {
   const by = n - (end - start);
+  if (start <= mark.start && mark.start <= end) delete mark.around; // they may be others now
   if (mark.start >= end) {
     mark.start += by;
     mark.end += by;
