@@ -11,6 +11,7 @@ import { reviewEndSuite } from './reviewEnd.suite';
 import { staleReviewSuite } from './staleReview.suite';
 import { historySuite } from './history.suite';
 import { sharedSuite } from './shared.suite';
+import { makeFolders } from './world';
 
 const SUITES = {
   hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, command: commandSuite,
@@ -19,6 +20,7 @@ const SUITES = {
 
 export async function run(): Promise<void> {
   await vscode.commands.executeCommand('workbench.action.closeSidebar'); // else each file that is opened is looked up in the Explorer
+  await makeFolders();
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
     ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,

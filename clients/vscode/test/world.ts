@@ -43,12 +43,39 @@ export function once<T>(event: vscode.Event<T>, matches: (value: T) => boolean =
   });
 }
 
-let n = 0;
+const N_FOLDERS = 150;
+const folders: string[] = [];
 
-/** A new file inside the workspace, where edits are allowed. */
+/**
+ * Makes folders in the workspace and waits until VS Code watches them. It is not told what happens in a new folder
+ * until then, and would not reload a file that is changed there, however long one waits.
+ */
+export async function makeFolders(): Promise<void> {
+  const workspace = vscode.workspace.workspaceFolders![0]!.uri.fsPath;
+  for (let n = 1; n <= N_FOLDERS; n++) {
+    const folder = path.join(workspace, `t${n}`);
+    fs.mkdirSync(folder);
+    folders.push(folder);
+  }
+  const last = path.join(folders.pop()!, 'probe');
+  const watcher = vscode.workspace.createFileSystemWatcher(`**/${path.basename(path.dirname(last))}/probe`);
+  let isSeen = false;
+  watcher.onDidCreate(() => (isSeen = true));
+  await until(async () => {
+    if (isSeen) return true;
+    fs.rmSync(last, { force: true });
+    await new Promise(resolve => setTimeout(resolve, 200)); // VS Code takes a removal and a creation in a row for a change
+    fs.writeFileSync(last, '');
+    await new Promise(resolve => setTimeout(resolve, 300));
+    return isSeen;
+  }, 'VS Code watches the folders');
+  watcher.dispose();
+}
+
+/** A new file inside the workspace, where edits are allowed, in a folder of its own. */
 export function file(content: string | Uint8Array, name = 'demo.py'): string {
-  const folder = path.join(vscode.workspace.workspaceFolders![0]!.uri.fsPath, `t${++n}`);
-  fs.mkdirSync(folder);
+  const folder = folders.shift();
+  if (!folder) throw new Error(`more than ${N_FOLDERS} files are needed: raise N_FOLDERS`);
   const made = path.join(folder, name);
   fs.writeFileSync(made, content);
   return made;
