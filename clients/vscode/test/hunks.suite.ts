@@ -1,5 +1,6 @@
 import * as assert from 'node:assert/strict';
-import { changesOf, compose, fragments, linesOf, moved, parseUnified, touchedLines } from '../src/review/hunks';
+import { changesOf, compose, fragments, linesOf, moved, parseUnified } from '../src/review/hunks';
+import { afterEdit, touchedLines } from '../src/review/touched';
 
 const DIFF = `--- a/f
 +++ b/f
@@ -70,6 +71,22 @@ export function hunksSuite(): void {
       assert.deepEqual(around('@@ -1,4 +1,2 @@\n before\n-gone\n-gone\n after\r\n'), [['before', 'after']]);
       assert.deepEqual(around('@@ -1,3 +1,3 @@\n before\n-gone\n+new\n after\n'), [undefined]);
       assert.deepEqual(around('@@ -1,1 +0,0 @@\n-gone\n'), [[undefined, undefined]]);
+    });
+    it('follows touched lines through a further edit', () => {
+      const hunk = (text: string) => parseUnified(`--- a/f\n+++ b/f\n${text}`);
+      const first = hunk('@@ -2,5 +2,5 @@\n two\n three\n-four\n+FOUR\n+4.5\n-five\n six\n');
+      const after = (text: string) => afterEdit(touchedLines(first), hunk(text));
+      const lines = ['FOUR', '4.5'];
+      assert.deepEqual(touchedLines(first), [{ start: 3, end: 5, lines }]);
+      const above = '@@ -1,3 +1,5 @@\n one\n+1.1\n+1.2\n two\n three\n';
+      assert.deepEqual(after(above), [{ start: 5, end: 7, lines }], 'lines above, in one hunk with unchanged ones');
+      assert.deepEqual(after('@@ -5,2 +5,3 @@\n 4.5\n+below\n six\n'), [{ start: 3, end: 5, lines }]);
+      assert.deepEqual(after('@@ -4,2 +4,2 @@\n FOUR\n-4.5\n+4,5\n'), [{ start: 3, end: 5, lines: ['FOUR', '4,5'] }]);
+      assert.deepEqual(after('@@ -3,3 +3,1 @@\n-three\n-FOUR\n+3\n 4.5\n'), [{ start: 3, end: 4, lines: ['4.5'] }]);
+      assert.deepEqual(after('@@ -3,4 +3,2 @@\n three\n-FOUR\n-4.5\n six\n'), []);
+      const gone = touchedLines(hunk('@@ -1,3 +1,2 @@\n one\n-two\n three\n'));
+      assert.deepEqual(afterEdit(gone, hunk('@@ -1,2 +1,3 @@\n-one\n+ONE\n+1.5\n three\n')),
+        [{ start: 2, end: 2, lines: [], around: ['1.5', 'three'] }]);
     });
     it('shows both sides without the rest of the file', () => {
       const { before, after, places } = fragments(hunks);

@@ -19,8 +19,11 @@ const written = (line: HunkLine): string => line.text + (line.no_newline ? '' : 
 export const newLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind !== '-').map(written);
 export const oldLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind !== '+').map(written);
 
+/** 0-based line of the first new line of a hunk; where it has none, of the line before which others went away. */
+export const firstNewLine = (hunk: Hunk): number => (hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1);
+
 /** 0-based line of the first old line of a hunk; where it has none, of the line before which it inserts. */
-const firstOldLine = (hunk: Hunk): number => (hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1);
+export const firstOldLine = (hunk: Hunk): number => (hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1);
 
 /**
  * A hunk as its single changes: each run of changed lines is one, without the unchanged lines around it. Two changes
@@ -29,7 +32,7 @@ const firstOldLine = (hunk: Hunk): number => (hunk.old_lines === 0 ? hunk.old_st
 export function changesOf(hunk: Hunk): Hunk[] {
   const changes: Hunk[] = [];
   let old = firstOldLine(hunk);
-  let now = hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1;
+  let now = firstNewLine(hunk);
   let open: Hunk | undefined;
   for (const line of hunk.lines) {
     if (line.kind === ' ') {
@@ -151,39 +154,4 @@ export function parseUnified(diff: string): Hunk[] {
     }
   }
   return hunks;
-}
-
-/** Lines of the new text that a change touched, 0-based, [start, end); start = end where lines only went away. */
-export interface TouchedLines {
-  start: number;
-  end: number;
-  lines: string[];
-  /** Where lines went away: the lines before and after, undefined at an end of the file. */
-  around?: [before: string | undefined, after: string | undefined];
-}
-
-export function touchedLines(hunks: readonly Hunk[]): TouchedLines[] {
-  const touched: TouchedLines[] = [];
-  for (const hunk of hunks) {
-    let at = hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1;
-    let before: string | undefined;
-    let open: TouchedLines | undefined;
-    for (const line of hunk.lines) {
-      const text = line.text.replace(/\r$/, '');
-      if (line.kind === ' ') {
-        if (open?.around) open.around[1] = text;
-        open = undefined;
-        before = text;
-        at++;
-        continue;
-      }
-      if (!open) touched.push((open = { start: at, end: at, lines: [], around: [before, undefined] }));
-      if (line.kind === '+') {
-        delete open.around;
-        open.lines.push(text);
-        open.end = ++at;
-      }
-    }
-  }
-  return touched;
 }

@@ -6,7 +6,7 @@
  */
 import * as vscode from 'vscode';
 import type { Hunk } from '../protocol';
-import { type TouchedLines, touchedLines } from '../review/hunks';
+import { afterEdit, type TouchedLines, touchedLines } from '../review/touched';
 
 /** Lines [start, end) of a file, 0-based; start = end marks the place where lines went away. */
 interface Mark extends TouchedLines {
@@ -60,15 +60,11 @@ export class Marks implements vscode.Disposable {
   add(filePath: string, hunks: readonly Hunk[], editId: string, sessionId: string): void {
     const uri = vscode.Uri.file(filePath);
     if (this.#marks.get(uri.toString())?.some(mark => mark.editId === editId)) return;
-    const touched = touchedLines(hunks);
     const marks = this.#marks.get(uri.toString()) ?? [];
-    // Those that the document does not show yet are in the lines of the text before this edit.
-    for (const hunk of [...hunks].reverse()) {
-      const first = hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1;
-      for (const mark of marks) if (!mark.isPlaced) shift(mark, first, first + hunk.old_lines, hunk.new_lines);
-    }
-    marks.push(...touched.map(t => ({ ...t, editId, sessionId, isPlaced: false })));
-    this.#marks.set(uri.toString(), marks);
+    const placed = marks.filter(mark => mark.isPlaced); // they move with the document
+    const waiting = afterEdit(marks.filter(mark => !mark.isPlaced), hunks);
+    const added = touchedLines(hunks).map(lines => ({ ...lines, editId, sessionId, isPlaced: false }));
+    this.#marks.set(uri.toString(), [...placed, ...waiting, ...added]);
     const document = vscode.workspace.textDocuments.find(d => d.uri.toString() === uri.toString());
     if (document) this.#settle(document);
     this.#changed.fire();
@@ -151,18 +147,6 @@ function isShown({ start, lines, around }: Mark, document: vscode.TextDocument):
   if (!around) return start <= document.lineCount && lines.every((text, i) => line(start + i) === text);
   const [before, after = ''] = around; // behind a final line end there is an empty line
   return line(start - 1) === before && (line(start) ?? '') === after;
-}
-
-/** Moves lines for a replacement of whole lines [start, end) by n others. */
-function shift(mark: Mark, start: number, end: number, n: number): void {
-  const by = n - (end - start);
-  if (start <= mark.start && mark.start <= end) delete mark.around; // they may be others now
-  if (mark.start >= end) {
-    mark.start += by;
-    mark.end += by;
-  } else if (mark.end > start) {
-    mark.end = Math.max(mark.end + by, mark.start);
-  }
 }
 
 /** Moves a mark for a replacement of `range` by a text with `added` line ends. */
