@@ -55,7 +55,7 @@ export function historySuite(): void {
       const id = await edit('line 3\n', 'LINE 3\n');
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
       await editor.edit(builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
-      await editor.document.save();
+      assert.ok(await editor.document.save());
       const result = await unasked(vscode.commands.executeCommand<{ status: string; output: string }>('fileops.history.undo', id));
       assert.equal(result.status, 'success', result.output);
       assert.equal(disk(path), LINES.replace('line 11\n', 'typed since\nline 11\n'));
@@ -131,7 +131,7 @@ export function historySuite(): void {
       const id = await edit('line 3\n', 'LINE 3\n');
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
       await editor.edit(builder => builder.replace(new vscode.Range(2, 0, 2, 6), 'quite another'));
-      await editor.document.save();
+      assert.ok(await editor.document.save());
       const before = disk(path);
       const result = await decideWhileWaiting(api.undo({ edit_id: id }));
       assert.equal(result.error?.code, 'undo_conflict');

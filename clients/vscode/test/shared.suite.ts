@@ -67,7 +67,7 @@ export function sharedSuite(): void {
       await type(editor, 0, 0, 'unsaved = 0\n');
       const { text } = await agent.call('Read', { file_path: path });
       assert.match(text, /1→unsaved = 0/);
-      await editor.document.save();
+      assert.ok(await editor.document.save());
     });
 
     it('a formatter that runs on save does not force the agent to read again', async () => {
@@ -83,7 +83,7 @@ export function sharedSuite(): void {
         const editor = await open(path);
         await agent.call('Read', { file_path: path });
         await type(editor, 1, 6, ' !');
-        await editor.document.save();
+        assert.ok(await editor.document.save());
         assert.equal(disk(path), text(2, 25));
         await api.tools(); // as in `type`
 
