@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,15 @@ def hook(here: Place, event: dict[str, Any], session: str = "c1", host: str = "c
     return json.loads(done.stdout) if done.stdout else None
 
 
-def context(answer: dict[str, Any] | None, name: str = "PostToolUse") -> str:
-    assert answer is not None
+def report(here: Place, event: dict[str, Any], session: str = "c1", host: str = "claude") -> dict[str, Any]:
+    """What the first hook prints that does not give up: on a busy machine one may, and then the next one reports."""
+    until = time.monotonic() + PATIENCE_S
+    while (answer := hook(here, event, session, host)) is None:
+        assert time.monotonic() < until, "no hook reports anything"
+    return answer
+
+
+def context(answer: dict[str, Any], name: str = "PostToolUse") -> str:
     (output,) = answer.values()
     assert output["hookEventName"] == name
     return output["additionalContext"]
@@ -56,12 +64,12 @@ def test_hook_reports_a_change_once_and_the_next_result_does_not_repeat_it(
 ) -> None:
     assert hook(here, BASH) is None
     file.write_text("one\n2\n")
-    assert f"{file} changed on disk" in context(hook(here, BASH))
+    assert f"{file} changed on disk" in context(report(here, BASH))
     assert hook(here, BASH) is None
     file.parent.joinpath("g.txt").write_text("g\n")
     assert len(texts_of(agent.tool("Read", file_path=str(file.parent / "g.txt")))) == 1
     file.write_text("one\n22\n")
-    assert "+22" in context(hook(here, PROMPT, host="claude-plugin"), "UserPromptSubmit")
+    assert "+22" in context(report(here, PROMPT, host="claude-plugin"), "UserPromptSubmit")
 
 
 def test_hook_does_not_repeat_what_a_result_reported(here: Place, file: Path, agent: McpClient) -> None:
@@ -77,7 +85,7 @@ def test_hook_of_another_session_host_or_own_tool_prints_nothing(here: Place, fi
     assert hook(here, BASH, session="c2") is None
     assert hook(here, BASH, host="codex") is None
     assert hook(here, {**BASH, "tool_name": "mcp__fileops__Read"}) is None
-    assert hook(here, BASH) is not None
+    report(here, BASH)
 
 
 def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
@@ -86,7 +94,7 @@ def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
         agent.tool("Read", meta, file_path=str(file))
         file.write_text("one\n2\n")
         assert hook(here, BASH, session="t2", host="codex") is None
-        assert "+2" in context(hook(here, BASH, session="t1", host="codex"))
+        assert "+2" in context(report(here, BASH, session="t1", host="codex"))
 
 
 def test_hook_with_notices_off_prints_nothing(here: Place, file: Path) -> None:
@@ -123,4 +131,4 @@ def test_hook_of_a_hung_daemon_prints_nothing_and_the_next_hook_reports(here: Pl
         assert hook(here, BASH) is None
     finally:
         os.kill(daemon, signal.SIGCONT)
-    assert "+2" in context(hook(here, BASH))
+    assert "+2" in context(report(here, BASH))

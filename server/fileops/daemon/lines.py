@@ -2,10 +2,13 @@
 
 import asyncio
 import socket
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from fileops.attach.handshake import LINE_S, MAX_LINE_BYTES
 
+T = TypeVar("T")
 LINGER_S = 2.0  # for a client to close its end after the daemon did
 
 
@@ -28,6 +31,29 @@ def is_closed(connection: socket.socket) -> bool:
         return not connection.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return False
+
+
+async def unless_closed(connection: socket.socket, work: Coroutine[Any, Any, T]) -> T | None:
+    """Return the result of the work; None if the client closes its end first. The work is then cancelled."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    was_closed = False
+
+    def on_readable() -> None:
+        nonlocal was_closed
+        loop.remove_reader(connection)
+        if is_closed(connection):
+            was_closed = task.cancel()
+
+    loop.add_reader(connection, on_readable)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not was_closed:
+            raise
+        return None
+    finally:
+        loop.remove_reader(connection)
 
 
 async def client_closed(connection: socket.socket) -> None:

@@ -30,7 +30,7 @@ from fileops.attach.handshake import (
     refusal_line,
 )
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
-from fileops.daemon.lines import client_closed, is_closed, received_line, send
+from fileops.daemon.lines import client_closed, is_closed, received_line, send, unless_closed
 from fileops.daemon.peer import Peer, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
@@ -259,13 +259,13 @@ class Listener:
         """Take the texts for a hook. Nothing is reported after it has given up."""
         host, own_id = hooked_session_of(request)
         within_s = request.params.get("within_s")
-        texts: Sequence[str] = ()
+        texts: Sequence[str] | None = None
         if is_closed(connection):
             return []
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
-                texts = await self._service.notices(host, own_id)
-        return list(texts)
+                texts = await unless_closed(connection, self._service.notices(host, own_id))
+        return list(texts or ())
 
 
 def inode_of(path: str) -> tuple[int, int] | None:
