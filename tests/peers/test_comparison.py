@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.comparison import OURS, ROWS, STR_REPLACE, Contender, Effort, cells, reference_server
+from bench.comparison import OURS, ROWS, STR_REPLACE, Contender, Effort, cells, lost_updates, reference_server
 from support.peers import node_package
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -54,10 +54,11 @@ def test_column_of_the_short_tool_matches_the_behaviour() -> None:
 
 
 @pytest.mark.timeout(400)
-def test_column_of_the_reference_server_matches_the_behaviour() -> None:
+def test_column_of_the_reference_server_matches_the_behaviour(tmp_path: Path) -> None:
     node, modules = node_package(f"{REFERENCE}@{VERSION}")
     contender = reference_server((node, str(modules / REFERENCE / "dist" / "index.js")), VERSION)
-    said, found = promised(contender), found_by_a_run(contender)
-    assert said[LOST] == "N of N edits lost"
-    found[LOST] = said[LOST]  # on a busy machine its agents may miss each other
-    assert {row: cell for row, cell in said.items() if row in found} == found
+    found = found_by_a_run(contender)
+    for _ in range(4):  # on a busy machine its agents may miss each other in a short run
+        if found[LOST].startswith("0 of"):
+            found[LOST] = masked(lost_updates(contender, tmp_path, Effort(n_edits=100, n_kills=0, n_times=0)))
+    assert {row: cell for row, cell in promised(contender).items() if row in found} == found
