@@ -10,8 +10,8 @@ import pytest
 
 from fileops.service.commands import N_COMMANDS
 from fileops_client import Answer, CommandQuestion, FileOpsClient, Options, ResponseError
-from support.patience import PATIENCE_S
-from support.sshd import Sshd, descendants_of, is_alive, wait_until
+from support.patience import PATIENCE_S, wait_until
+from support.sshd import Sshd, descendants_of, is_alive
 
 BASH: Options = {"bash": True}
 

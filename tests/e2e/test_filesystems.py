@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient, FilesystemOptions, Options, ResponseError
-from support.patience import PATIENCE_S
-from support.sshd import Sshd, children_of, descendants_of, wait_until
+from support.patience import PATIENCE_S, wait_until
+from support.sshd import Sshd, children_of, descendants_of
 
 SECRET = "correct-horse-battery"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.patience import wait_until
 from support.rawclient import Message, edit_of, frame, has_ended, raw_client
-from support.sshd import wait_until
 
 CONFIRM = {"experimental": {"fileops": {"confirm_edit": True}}}
 

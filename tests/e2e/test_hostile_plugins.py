@@ -9,8 +9,9 @@ import pytest
 
 from fileops.concurrency.workers import N_FOR_PLUGINS
 from support.hostile_package import hostile_in
+from support.patience import wait_until
 from support.rawclient import RawClient, edit_of, raw_client
-from support.sshd import descendants_of, is_alive, wait_until
+from support.sshd import descendants_of, is_alive
 
 
 @pytest.fixture(scope="module")

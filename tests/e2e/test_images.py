@@ -7,9 +7,8 @@ import pathlib
 import pytest
 
 from fileops_client import FileOpsClient
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.pictures import animation, bomb, halves, picture
-from support.sshd import wait_until
 
 
 @pytest.fixture

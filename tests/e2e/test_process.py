@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from support.frames import frames_of
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import SEAM_DAEMON, RawClient, frame, raw_client
-from support.sshd import wait_until
 
 
 @pytest.fixture

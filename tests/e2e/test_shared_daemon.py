@@ -16,9 +16,8 @@ import pytest
 from fileops.attach import handshake
 from support.children import as_root
 from support.daemon_process import FILEOPS, Place, attached
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient, has_ended
-from support.sshd import wait_until
 
 OTHER_ATTACH_VERSION = """
 import sys

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fileops.api import requests, sessions, views
+from support.patience import wait_until
 from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, edit_of, frame, raw_client
-from support.sshd import wait_until
 from support.starved import Starved
 
 COUNTING_IMPORTS = (sys.executable, "-X", "importtime", "-m", "fileops")

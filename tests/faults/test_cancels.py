@@ -13,8 +13,8 @@ import pytest
 
 from faults.injection import IS_COMPLETE, Action, Shim, Spot, daemon
 from faults.stage import OLD, SCENES, Scene
+from support.patience import wait_until
 from support.rawclient import RawClient
-from support.sshd import wait_until
 
 pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
 CANCELLED = -32800

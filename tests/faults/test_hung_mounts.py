@@ -14,9 +14,9 @@ import pytest
 
 from support.daemon_process import Place, attached
 from support.mcp_client import mcp_client
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import Message, RawClient, edit_of
-from support.sshd import Sshd, wait_until
+from support.sshd import Sshd
 
 SOON_S = 30.0  # for what does not wait for the mount: that one never answers before it is told to
 

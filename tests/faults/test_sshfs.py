@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from faults.injection import daemon
+from support.patience import wait_until
 from support.rawclient import edit_of
-from support.sshd import Sshd, wait_until
+from support.sshd import Sshd
 
 
 @pytest.fixture

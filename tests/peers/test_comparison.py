@@ -32,6 +32,16 @@ def found_by_a_run(contender: Contender) -> dict[str, str]:
     return {row: masked(cell) for row, cell in cells(contender, Effort(n_edits=40, n_kills=4, n_times=3)).items()}
 
 
+def found_by_a_run_that_lost_edits(contender: Contender, folder: Path) -> dict[str, str]:
+    """Of some runs: in a short one, or on a busy machine, the agents of a peer may miss each other."""
+    found = found_by_a_run(contender)
+    for _ in range(8):
+        if not found[LOST].startswith("0 of"):
+            break
+        found[LOST] = masked(lost_updates(contender, folder, Effort(n_edits=100, n_kills=0, n_times=0)))
+    return found
+
+
 def promised(contender: Contender) -> dict[str, str]:
     return {row: masked(cell) for row, cell in column(contender.title).items()}
 
@@ -46,19 +56,14 @@ def test_own_column_matches_the_behaviour() -> None:
     assert found[LOST].startswith("0 of")
 
 
-def test_column_of_the_short_tool_matches_the_behaviour() -> None:
-    found, said = found_by_a_run(STR_REPLACE), promised(STR_REPLACE)
-    assert said[LOST] == "N of N edits lost"
-    found[LOST] = said[LOST]  # it is fast: in a short run its agents may miss each other
-    assert {row: cell for row, cell in said.items() if row in found} == found
+def test_column_of_the_short_tool_matches_the_behaviour(tmp_path: Path) -> None:
+    found = found_by_a_run_that_lost_edits(STR_REPLACE, tmp_path)
+    assert {row: cell for row, cell in promised(STR_REPLACE).items() if row in found} == found
 
 
 @pytest.mark.timeout(400)
 def test_column_of_the_reference_server_matches_the_behaviour(tmp_path: Path) -> None:
     node, modules = node_package(f"{REFERENCE}@{VERSION}")
     contender = reference_server((node, str(modules / REFERENCE / "dist" / "index.js")), VERSION)
-    found = found_by_a_run(contender)
-    for _ in range(4):  # on a busy machine its agents may miss each other in a short run
-        if found[LOST].startswith("0 of"):
-            found[LOST] = masked(lost_updates(contender, tmp_path, Effort(n_edits=100, n_kills=0, n_times=0)))
+    found = found_by_a_run_that_lost_edits(contender, tmp_path)
     assert {row: cell for row, cell in promised(contender).items() if row in found} == found

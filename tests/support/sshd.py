@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
 
@@ -61,13 +60,6 @@ class Sshd:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not self.sessions())
-
-
-def wait_until(holds: Any) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < until, "it never came to be"
-        time.sleep(0.005)
 
 
 def children_of(pid: int) -> list[int]:

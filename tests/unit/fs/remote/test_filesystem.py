@@ -12,7 +12,8 @@ from fileops.fs.remote.sftp_backend import SftpBackend
 from fileops.model.edits import Splice
 from fileops.model.errors import ConnectionFailed, OutsideRoots
 from fileops.model.internal_errors import Cancelled, PathMoved
-from support.sshd import Sshd, wait_until
+from support.patience import wait_until
+from support.sshd import Sshd
 
 
 @pytest.fixture
