@@ -44,10 +44,10 @@ def within(client: RawClient, *command: str) -> None:
     """Run a command where the daemon lives. An ordinary user may not go there: skips the test."""
     if os.geteuid() != 0:
         pytest.skip("only root may enter the daemon's namespaces")
-    subprocess.run([*doorway(client), *command], check=True, capture_output=True, timeout=PATIENCE_S)
+    subprocess.run([*nsenter(client), *command], check=True, capture_output=True, timeout=PATIENCE_S)
 
 
-def doorway(client: RawClient) -> list[str]:
+def nsenter(client: RawClient) -> list[str]:
     return ["nsenter", "--target", str(client.process.pid), "--user", "--mount", "--preserve-credentials"]
 
 
@@ -55,7 +55,7 @@ def unmount(client: RawClient, folder: Path) -> None:
     """Refused as busy while the daemon has a file of it open, as it has for the length of a look."""
 
     def unmounted() -> bool:
-        command = [*doorway(client), "umount", str(folder)]
+        command = [*nsenter(client), "umount", str(folder)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 0 or "busy" in done.stderr, done
         return done.returncode == 0
