@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from faults.stage import SCENES
 from fileops.attach.mcp_pump import LOST_TEXT
 from support.daemon_process import FILEOPS, Place, attached
 from support.mcp_client import McpClient, mcp_client, texts_of
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient
 
 # Attaches as a pump does; before its n-th call the daemon is killed. 3: there are no n calls.
@@ -126,8 +125,7 @@ def _before_hello_is_answered(here: Place, file: Path, stack: contextlib.ExitSta
 def _in_initialize(here: Place, file: Path, stack: contextlib.ExitStack) -> list[RawClient]:
     here.start()
     pump = stack.enter_context(attached(here, "--shared"))
-    while not here.status()["connections"]:
-        time.sleep(0.01)
+    wait_until(lambda: here.status()["connections"])
     hold(here)
     pump.request("initialize", {"processId": None, "rootUri": file.parent.as_uri(), "capabilities": {}})
     lose(here)
@@ -185,10 +183,8 @@ def test_daemon_killed_in_a_session_ends_its_pumps_and_the_next_one_serves(
 
 def wait_until_connected(pump: RawClient) -> None:
     """Until the pump has sent its line: the daemon has not accepted, so only the pump's own descriptors show it."""
-    until = time.monotonic() + PATIENCE_S
-    while not any(_link(path).startswith("socket:") for path in Path(f"/proc/{pump.process.pid}/fd").iterdir()):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    descriptors = Path(f"/proc/{pump.process.pid}/fd")
+    wait_until(lambda: any(_link(path).startswith("socket:") for path in descriptors.iterdir()))
 
 
 def _link(path: Path) -> str:
@@ -269,8 +265,7 @@ def test_sigterm_with_an_edit_in_flight_finishes_or_refuses_it(
         call = agent.request(scene.method, scene.params(folder))
         assert shim.wait_until_held(agent, call)
         daemon.terminate()
-        while "retiring" not in status_or_end(here):
-            time.sleep(0.01)
+        wait_until(lambda: "retiring" in status_or_end(here))
         shim.release()
         answer = agent.answer(call)
         assert daemon.wait(PATIENCE_S) == 0
