@@ -8,16 +8,26 @@ from fileops.model.edits import Plan
 from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
 
-# Files that other programs execute or obey when a user merely opens a shell, an editor or a repository.
-PROTECTED_FOLDERS = ((".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",),
-                     (".config", "nvim"), (".config", "fish"))  # fmt: skip
+# Files that other programs execute or obey when a user merely opens a shell, an editor or a repository, or starts an
+# agent. An agent that could write its host's settings would lift the permissions and hooks that bind it. What agents
+# only read as advice (AGENTS.md, CLAUDE.md) is not protected.
+PROTECTED_FOLDERS = (
+    (".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",), (".config", "nvim"),
+    (".config", "fish"), (".zed",), (".config", "zed"), (".devcontainer",), (".husky",),
+    (".claude",), (".claude-plugin",), (".codex",), (".gemini",), (".cursor",), (".opencode",), (".config", "opencode"),
+)  # fmt: skip
 PROTECTED_NAMES = frozenset({
     ".git", ".profile", ".login", ".logout", ".inputrc",
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
     ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", "config.fish",
     ".xinitrc", ".xprofile", ".xsession", ".xsessionrc",
     ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".ideavimrc", ".emacs", ".nanorc",
+    ".mcp.json", ".claude.json", "opencode.json", "opencode.jsonc", ".devcontainer.json",
 })  # fmt: skip
+PLUGIN_HOOKS = ("hooks", "hooks.json")  # of a Claude Code plugin, in the folder of the plugin
+# Hosts make work trees in their own folders (`.claude/worktrees/NAME`). A file there is a file of the project.
+HOSTS_WITH_WORKTREES = frozenset({".claude", ".codex", ".cursor", ".gemini"})
+WORKTREES = "worktrees"
 
 
 def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
@@ -45,13 +55,22 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
     names = tuple(name.casefold() for name in path.split("/") if name)
     if not names:
         return False
-    if names[-1] in PROTECTED_NAMES or names[-1].startswith(".env"):
+    if names[-1] in PROTECTED_NAMES or names[-1].startswith(".env") or names[-2:] == PLUGIN_HOOKS:
         return True
-    folders = names[:-1]
+    folders = _without_worktrees(names[:-1])
     return any(
         folders[at : at + len(protected)] == protected
         for protected in PROTECTED_FOLDERS
         for at in range(len(folders) - len(protected) + 1)
+    )
+
+
+def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders without those of hosts that hold work trees; what is above and below them still counts."""
+    return tuple(
+        name
+        for at, name in enumerate(folders)
+        if not (name in HOSTS_WITH_WORKTREES and folders[at + 1 : at + 2] == (WORKTREES,))
     )
 
 

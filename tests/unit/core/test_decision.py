@@ -44,6 +44,11 @@ def test_mode_decides_whether_approval_is_required(mode: ApprovalMode, can_ask: 
         ".git/config", "sub/.git/hooks/x", ".GIT/config", ".git", ".vscode/tasks.json", ".idea/a/b.xml",
         ".github/workflows/ci.yml", ".env", ".envrc", "deep/.env.production", ".bashrc", ".zshenv", ".vimrc",
         ".config/nvim/init.lua", ".config/fish/config.fish", ".profile",
+        ".claude/settings.json", "sub/.claude/hooks/check.sh", ".Claude/Settings.JSON", ".claude.json", ".mcp.json",
+        ".MCP.json", ".codex/config.toml", ".gemini/policies/a.toml", "opencode.json", "opencode.jsonc",
+        ".opencode/plugin/a.ts", ".config/opencode/opencode.json", ".cursor/rules/a.mdc", ".zed/tasks.json",
+        ".config/zed/settings.json", ".devcontainer/devcontainer.json", ".devcontainer.json", ".husky/pre-commit",
+        ".claude/worktrees/a/.claude/settings.json", ".claude/worktrees/a/.git", ".git/.claude/worktrees/a/b",
     ],
 )  # fmt: skip
 def test_protected_paths_require_approval_in_auto_edit(path: str):
@@ -53,8 +58,13 @@ def test_protected_paths_require_approval_in_auto_edit(path: str):
 
 @pytest.mark.parametrize(
     "path",
-    [".github/dependabot.yml", "git/config", "my.env", ".gitignore", "workflows/ci.yml", "environment"],
-)
+    [
+        ".github/dependabot.yml", "git/config", "my.env", ".gitignore", "workflows/ci.yml", "environment",
+        "AGENTS.md", "CLAUDE.md", "sub/CLAUDE.md", "claude/a.py", "mcp.json", "hooks/use.ts", "src/hooks.json",
+        ".claude/worktrees/fix/src/a.py", ".codex/worktrees/1/project/a.py", ".cursor/worktrees/p/1/a.py",
+        ".gemini/worktrees/fix/a.py",
+    ],
+)  # fmt: skip
 def test_other_paths_are_not_protected(path: str):
     assert not needs_decision("auto_edit", standing(f"/home/u/project/{path}"), ROOTS, True)
 

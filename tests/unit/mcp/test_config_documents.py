@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from fileops.arguments import MCP_HOSTS
+from fileops.core.approval import is_protected
 
 OPTIONS = ["--freshness", "relevant", "--notices", "on", "--tools", "+write"]
 FILES = {
@@ -53,6 +54,12 @@ def strings(value: object) -> list[str]:
 @pytest.mark.parametrize("host", MCP_HOSTS)
 def test_config_of_host_names_its_files_and_parses(host: str) -> None:
     assert list(documents(printed(host))) == FILES[host]
+
+
+@pytest.mark.parametrize("host", MCP_HOSTS)
+def test_files_of_a_host_are_protected(host: str) -> None:
+    """An agent that could would rewrite the permissions and hooks that bind it."""
+    assert [file for file in FILES[host] if not is_protected(f"/home/u/project/{file}", None)] == []
 
 
 @pytest.mark.parametrize("host", MCP_HOSTS)
