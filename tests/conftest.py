@@ -8,6 +8,7 @@ from hypothesis import settings
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
+from support.patience import FULL_S, shrink_patience
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -29,6 +30,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.nodeid.startswith(path):
                 item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: not item.nodeid.startswith(tuple(EDITORS)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """After the first test in this process that failed by waiting, the others wait less."""
+    report = yield
+    if report.failed and call.duration >= FULL_S:
+        shrink_patience()
+    return report
 
 
 def pytest_xdist_auto_num_workers() -> int:

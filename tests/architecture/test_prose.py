@@ -106,9 +106,13 @@ def prose_of_document(path: pathlib.Path) -> Iterator[tuple[int, str]]:
             yield number, re.sub(r"`[^`]*`", "", line)
 
 
-def findings(prose: Iterator[tuple[int, str]]) -> list[str]:
+def page_name(path: pathlib.Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def findings(name: str, prose: Iterator[tuple[int, str]]) -> list[str]:
     return [
-        f"{line}: {found[0]!r} -> {better}"
+        f"{name}:{line}: {found[0]!r} -> {better}"
         for line, text in prose
         for plain in [re.sub(r"`[^`]*`", "", text)]
         for banned, better in BANNED.items()
@@ -116,39 +120,41 @@ def findings(prose: Iterator[tuple[int, str]]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_comments_docstrings_and_messages_avoid_the_phrases(path: pathlib.Path) -> None:
-    assert findings(prose_of_source(path)) == []
+def test_comments_docstrings_and_messages_avoid_the_phrases() -> None:
+    assert [complaint for path in SOURCES for complaint in findings(name_of(path), prose_of_source(path))] == []
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_document_avoids_the_phrases(path: pathlib.Path) -> None:
-    assert findings(prose_of_document(path)) == []
+def test_documents_avoid_the_phrases() -> None:
+    assert [complaint for path in DOCUMENTS for complaint in findings(page_name(path), prose_of_document(path))] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_retired_names_are_not_defined(path: pathlib.Path) -> None:
-    tree = tree_of(path)
-    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
-    defined |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    assert defined & RETIRED == set()
+def test_retired_names_are_not_defined() -> None:
+    complaints = [
+        f"{name_of(path)}:{node.lineno}: {name}"
+        for path in SOURCES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.arg)
+        for name in [node.arg if isinstance(node, ast.arg) else node.name]
+        if name in RETIRED
+    ]
+    assert complaints == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_docstring_does_not_begin_with_a_parameter(path: pathlib.Path) -> None:
-    first_lines = {
-        node.lineno: (ast.get_docstring(node) or "").split("\n", 1)[0]
+def test_docstrings_do_not_begin_with_a_parameter() -> None:
+    complaints = [
+        f"{name_of(path)}:{node.lineno}: {first_line}"
+        for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    starts = {line: first for line, first in first_lines.items() if re.match(r"`?[a-z_]+`?(?:, [a-z_]+)*: ", first)}
-    assert starts == {}
+        for first_line in [(ast.get_docstring(node) or "").split("\n", 1)[0]]
+        if re.match(r"`?[a-z_]+`?(?:, [a-z_]+)*: ", first_line)
+    ]
+    assert complaints == []
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_long_document_has_a_table_of_contents(path: pathlib.Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.split()) < 2000 or "## Contents" in text
+def test_long_documents_have_a_table_of_contents() -> None:
+    texts = {page_name(path): path.read_text(encoding="utf-8") for path in DOCUMENTS}
+    assert [name for name, text in texts.items() if len(text.split()) >= 2000 and "## Contents" not in text] == []
 
 
 def test_names_of_tests_begin_with_the_subject_and_avoid_the_phrases() -> None:

@@ -5,8 +5,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "server" / "fileops"
 PAGE = (ROOT / "docs" / "internals" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -21,15 +19,17 @@ def _names_in(module: str) -> set[str]:
     return {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_named_module_exists(module: str) -> None:
-    found = [path for path in [SERVER / module, ROOT / module] if path.is_file()]
-    assert found or ("/" not in module and list(SERVER.rglob(module)))
+def _exists(module: str) -> bool:
+    is_path = (SERVER / module).is_file() or (ROOT / module).is_file()
+    return is_path or ("/" not in module and any(SERVER.rglob(module)))
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES)
-def test_name_is_defined_in_its_module(module: str, name: str) -> None:
-    assert name in _names_in(module)
+def test_named_modules_exist() -> None:
+    assert [module for module in MODULES if not _exists(module)] == []
+
+
+def test_names_are_defined_in_their_modules() -> None:
+    assert [f"{module}::{name}" for module, name in NAMES if _exists(module) and name not in _names_in(module)] == []
 
 
 def test_table_of_threads_matches_the_code() -> None:

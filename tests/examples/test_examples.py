@@ -15,8 +15,8 @@ from fileops_client import FileOpsClient
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from support.daemon_process import place
 from support.examples import EXAMPLES, SDKS
+from support.foreign_packages import python_with
 from support.patience import PATIENCE_S
-from support.peers import python_with
 from support.pictures import picture
 
 ROOT = EXAMPLES.parent

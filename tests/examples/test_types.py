@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.examples import EXAMPLES, SDKS, guide_program, readme_program, tutorial_programs
-from support.peers import python_with
+from support.foreign_packages import python_with
 
 ROOT = EXAMPLES.parent
 SNIPPETS = {

@@ -107,9 +107,9 @@ class Shim:
     def release(self) -> None:
         self.control[24:28] = struct.pack("i", 1)
 
-    def wait_until_held(self, client: RawClient, msg_id: int, patience_s: float = PATIENCE_S) -> bool:
+    def wait_until_held(self, client: RawClient, msg_id: int, patience_s: float | None = None) -> bool:
         """For WAIT: True when the call is being held; False when the request was answered without reaching it."""
-        until = time.monotonic() + patience_s
+        until = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s)
         while not self.has_fired:
             if any(message.get("id") == msg_id for message in client.received):
                 return self.has_fired

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
+from support.foreign_packages import python_with
 from support.patience import PATIENCE_S
-from support.peers import python_with
 from support.pictures import picture
 from support.rawclient import DAEMON
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.comparison import OURS, ROWS, STR_REPLACE, Contender, Effort, cells, lost_updates, reference_server
-from support.peers import node_package
+from support.foreign_packages import node_package
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 REFERENCE = "@modelcontextprotocol/server-filesystem"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from support.foreign_packages import node_package
 from support.patience import PATIENCE_S
-from support.peers import node_package
 from support.rawclient import DAEMON
 
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"

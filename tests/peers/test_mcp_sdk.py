@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from support.foreign_packages import python_with
 from support.mcp_client import McpClient, mcp_client, modern_meta
 from support.patience import PATIENCE_S
-from support.peers import python_with
 from support.pictures import picture
 from support.rawclient import DAEMON, Message
 

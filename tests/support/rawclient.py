@@ -97,9 +97,9 @@ class RawClient:
     def start_reading(self) -> None:
         self._may_read.set()
 
-    def claim(self, fits: Callable[[Message], bool], patience_s: float = PATIENCE_S) -> Message:
+    def claim(self, fits: Callable[[Message], bool], patience_s: float | None = None) -> Message:
         """The first message that fits, waited for; it is taken out of `received`."""
-        until = time.monotonic() + patience_s
+        until = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s)
         with self._changed:
             while True:
                 for index, message in enumerate(self.received):
@@ -152,11 +152,12 @@ class RawClient:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
-    def wait(self, patience_s: float = PATIENCE_S) -> int:
+    def wait(self, patience_s: float | None = None) -> int:
         """The exit status; everything the process wrote has been received then."""
-        status = self.process.wait(patience_s)
+        bound_s = PATIENCE_S if patience_s is None else patience_s
+        status = self.process.wait(bound_s)
         for thread in self._threads:
-            thread.join(patience_s)
+            thread.join(bound_s)
         return status
 
     def shut_down(self) -> int:
@@ -210,8 +211,8 @@ class RawClient:
             self._err.append(chunk)
 
 
-def has_ended(pidfd: int, patience_s: float = PATIENCE_S) -> bool:
-    return bool(select.select([pidfd], [], [], patience_s)[0])
+def has_ended(pidfd: int, patience_s: float | None = None) -> bool:
+    return bool(select.select([pidfd], [], [], PATIENCE_S if patience_s is None else patience_s)[0])
 
 
 @contextlib.contextmanager

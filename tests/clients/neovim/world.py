@@ -15,7 +15,6 @@ from support.patience import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[3]
 PLUGIN = REPOSITORY / "clients" / "neovim"
-BOUND_S = PATIENCE_S  # of a wait; each ends with its condition
 # Else the first Python file that is opened has each python3 of the machine started, to look for a provider: a second.
 NO_PYTHON = "let g:loaded_python3_provider = 0"
 
@@ -40,7 +39,7 @@ class Neovim:
     def ask(self, address: str, expression: str) -> str:
         """A running Neovim's value of a Vim expression; "" where it does not answer (yet)."""
         with socket.socket(socket.AF_UNIX) as channel:
-            channel.settimeout(BOUND_S)
+            channel.settimeout(PATIENCE_S)
             try:
                 channel.connect(address)
                 return evaluated(channel, expression)
@@ -53,7 +52,7 @@ class Neovim:
 
     @staticmethod
     def wait_for(condition: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + BOUND_S
+        end = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > end:
                 raise AssertionError(f"waited in vain for {what}")

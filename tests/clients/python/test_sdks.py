@@ -1,6 +1,6 @@
 """What is made for the model APIs, judged by their own SDKs at run time. tests/examples/test_types.py judges the types.
 
-Each SDK is installed in a folder of its own in the cache (support/peers.py).
+Each SDK is installed in a folder of its own in the cache (support/foreign_packages.py).
 """
 
 import base64
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fileops_client import Attachment, FileOpsClient, ResultFormat, ToolError, ToolFormat, ToolResult
-from support.peers import python_with
+from support.foreign_packages import python_with
 
 IMAGE = Attachment(type="image", mime_type="image/png", data=base64.b64encode(b"\x89PNG").decode(), width=1, height=1)
 RESULTS = {

@@ -1,7 +1,5 @@
 """`fileops.valid` and `fileops.execute`: the sentences, the types, and that Edit and MultiEdit answer the same."""
 
-import subprocess
-import sys
 from typing import Literal
 
 import pytest
@@ -99,14 +97,6 @@ async def test_tools_write_the_result_of_execute(
 ) -> None:
     outcomes = await _edited(content, Edit(old_string=old, new_string=new, replace_all=replace_all))
     assert [outcome[2] for outcome in outcomes] == [after.encode(), after.encode()]
-
-
-def test_import_of_the_package_loads_no_server_modules() -> None:
-    loaded = "import fileops, sys; print(sorted(m for m in sys.modules if m.startswith('fileops.')))"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-    with pytest.raises(AttributeError, match="nothing_here"):
-        _ = fileops.nothing_here  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
 async def _edited(content: str, edit: Edit) -> list[tuple[str, str | None, bytes | None]]:

@@ -1,8 +1,6 @@
 """OpenTelemetry from the environment, and what a call becomes in it."""
 
 import logging
-import subprocess
-import sys
 
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
@@ -13,7 +11,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fileops.telemetry.calls import CallRecord
 from fileops.telemetry.otel import Telemetry, exporter_names, telemetry_from
-from support.patience import PATIENCE_S
 
 EDIT = CallRecord(
     method="fileops/edit", session_id="s", started_ns=10**18, duration_ns=2_000_000, waited_ns=5_000_000,
@@ -96,24 +93,3 @@ def test_exporter_of_the_sdk_is_made_for_both_signals(exporter: str) -> None:
     )
     assert telemetry is not None
     telemetry.close()
-
-
-def test_missing_extra_is_reported_and_the_daemon_serves(caplog: pytest.LogCaptureFixture) -> None:
-    blocked = (
-        "import sys; sys.modules['opentelemetry'] = None\n"
-        "from fileops.telemetry.otel import telemetry_from\n"
-        "assert telemetry_from({'OTEL_TRACES_EXPORTER': 'console'}) is None\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", blocked], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    assert "install fileops-server[otel]" in done.stderr
-
-
-# R-STATS-4
-def test_opentelemetry_is_not_imported_unless_enabled() -> None:
-    look = "import sys, fileops.compose.parts as m; m.telemetry(); print('opentelemetry' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=PATIENCE_S, env={}
-    )
-    assert done.stdout == "False\n"

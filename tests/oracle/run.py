@@ -1,8 +1,8 @@
 """Games of agents, a person and other programs against daemons, for as long as you like.
 
-    python tests/model/run.py --seconds 3600
-    python tests/model/run.py --seed 17            one game again, step by step
-    python tests/model/run.py --seed 17 --shrink 60   and without the steps that it fails without
+    python tests/oracle/run.py --seconds 3600
+    python tests/oracle/run.py --seed 17            one game again, step by step
+    python tests/oracle/run.py --seed 17 --shrink 60   and without the steps that it fails without
 
 A game has its seed, its folder and its daemons. It ends at the first answer, byte or word that the model does not
 allow; the seed is printed, and the steps that were taken.
@@ -21,7 +21,7 @@ from pathlib import Path
 if __name__ == "__main__":  # the tests have it on their path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from model.game import Game, Step, steps_of
+from oracle.game import Game, Step, steps_of
 
 N_STEPS = 120
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes

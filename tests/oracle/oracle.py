@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from model.texts import codec_of, lf, text_of, words_of
+from oracle.texts import codec_of, lf, text_of, words_of
 
 Content = bytes | str | None
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model import editor
-from model.oracle import (
+from oracle import editor
+from oracle.oracle import (
     Applied,
     Content,
     Document,
@@ -33,8 +33,8 @@ from model.oracle import (
     same,
     shown,
 )
-from model.peer import ANSWER_S, Peer, file_names
-from model.texts import FORMATS, Vocabulary, codec_of, lf, text_of
+from oracle.peer import ANSWER_S, Peer, file_names
+from oracle.texts import FORMATS, Vocabulary, codec_of, lf, text_of
 from support.rawclient import Message
 
 SESSIONS = {0: ("p", "q"), 1: ("r", "s")}

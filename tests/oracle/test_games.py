@@ -1,12 +1,12 @@
-"""Some games of the model, and what its oracle must not let pass. For hours: python tests/model/run.py."""
+"""Some games of the model, and what its oracle must not let pass. For hours: python tests/oracle/run.py."""
 
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from model.game import STEPS, Game, Step, steps_of
-from model.oracle import Applied, Document, Oracle, Sight, Wrong, judge_rewriting, judge_splice
-from model.run import play, shrunk
+from oracle.game import STEPS, Game, Step, steps_of
+from oracle.oracle import Applied, Document, Oracle, Sight, Wrong, judge_rewriting, judge_splice
+from oracle.run import play, shrunk
 
 N_GAMES, N_STEPS = 12, 120
 
