@@ -55,7 +55,7 @@ def sessions_result(service: "FileOps") -> wire.SessionsResult:
         sessions=[
             wire.Session(
                 session_id=service.names.local(session.session_id), host=session.host, label=session.label,
-                connected=session.connection is not None,
+                connected=session.is_connected,
                 approval_mode=service.approval_mode(service.names.local(session.session_id)),
                 n_reads=session.n_reads, n_edits=session.n_edits, last_seen=session.last_seen,
             )

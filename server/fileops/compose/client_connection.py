@@ -46,7 +46,7 @@ class ClientConnection:
 
     def describe(self) -> dict[str, object]:
         of = self._attachment
-        own = (session.session_id for session in self._world.sessions.all() if session.connection == self._name)
+        own = (session.session_id for session in self._world.sessions.all() if self._name in session.connections)
         return {
             "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
             "pid": of.pid, "roots": list(self._folders()), "sessions": list(own),

@@ -141,7 +141,7 @@ class LspConnection(ClientConnection):
         if not self.is_editor:
             return False
         session = self._world.sessions.get(name)
-        return session is not None and session.connection != self._name
+        return session is not None and self._name not in session.connections
 
     def _session_base(self, client_name: str | None) -> str:
         from fileops.model.host_names import host_name

@@ -94,13 +94,13 @@ class SharedWorld:
     async def notices(self, host: str, own_id: str) -> list[str]:
         """Take the texts for a session's hook; none if the session is not known. See SessionRegistry.named."""
         session = self.sessions.named(host, own_id)
-        connection = None if session is None else self.connections.get(session.connection or "")
-        return [] if session is None or connection is None else await connection.notices(session.session_id)
+        if session is None or (connection := self.connections.get(session.connections[-1])) is None:
+            return []
+        return await connection.notices(session.session_id)
 
     def reset(self, host: str, own_id: str) -> None:
         session = self.sessions.named(host, own_id)
-        connection = None if session is None else self.connections.get(session.connection or "")
-        if session is not None and connection is not None:
+        if session is not None and (connection := self.connections.get(session.connections[-1])) is not None:
             connection.reset(session.session_id)
 
     def close(self) -> None:

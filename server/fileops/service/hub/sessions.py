@@ -22,16 +22,24 @@ NOTIFY_EVERY_S = 0.5
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
-    """A session. label: for people. connection: None if it has ended. last_seen: seconds since the epoch."""
+    """A session. label: for people. last_seen: seconds since the epoch.
+
+    connections: those that have used it and have not ended, the one that used it last at the end. A host that starts
+    its server again has two for a moment.
+    """
 
     session_id: str
     host: str
     label: str
-    connection: str | None
+    connections: tuple[str, ...]
     n_reads: int = 0
     n_edits: int = 0
     last_seen: float = 0.0
     used_at: float = 0.0  # monotonic
+
+    @property
+    def is_connected(self) -> bool:
+        return bool(self.connections)
 
 
 class SessionRegistry:
@@ -58,7 +66,7 @@ class SessionRegistry:
             found = [
                 record
                 for record in self._records.values()
-                if record.connection is not None
+                if record.is_connected
                 and record.session_id.startswith(host)
                 and record.session_id.partition(":")[2] == own_id[:MAX_ID_CHARS]
             ]
@@ -70,11 +78,11 @@ class SessionRegistry:
         with self._lock:
             known = self._records.get(session_id)
             if known is None:
-                known = SessionRecord(session_id=session_id, host=host, label=label, connection=connection)
+                known = SessionRecord(session_id=session_id, host=host, label=label, connections=())
             self._records[session_id] = replace(
                 known,
                 label=label,
-                connection=connection,
+                connections=(*_without(known.connections, connection), connection),
                 n_reads=known.n_reads + isinstance(event, DidRead),
                 n_edits=known.n_edits + isinstance(event, DidEdit),
                 last_seen=event.timestamp,
@@ -83,12 +91,13 @@ class SessionRegistry:
         self.on_change()
 
     def disconnected(self, connection: str) -> None:
+        """Take the connection out of its sessions; those that have no other are kept for KEPT_S from now on."""
         with self._lock:
             now = self._monotonic()
             self._records |= {
-                record.session_id: replace(record, connection=None, used_at=now)
+                record.session_id: replace(record, connections=_without(record.connections, connection), used_at=now)
                 for record in self._records.values()
-                if record.connection == connection
+                if connection in record.connections
             }
         self.on_change()
 
@@ -102,12 +111,16 @@ class SessionRegistry:
         """The sessions without a connection that are to end now."""
         with self._lock:
             left = sorted(
-                (record for record in self._records.values() if record.connection is None),
+                (record for record in self._records.values() if not record.is_connected),
                 key=lambda record: record.used_at,
             )
             too_old = self._monotonic() - KEPT_S
             n_over = max(len(left) - MAX_KEPT, 0)
             return [record.session_id for n, record in enumerate(left) if n < n_over or record.used_at <= too_old]
+
+
+def _without(connections: tuple[str, ...], connection: str) -> tuple[str, ...]:
+    return tuple(other for other in connections if other != connection)
 
 
 class ConnectionEvents:

@@ -129,6 +129,45 @@ def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
     assert registry.expired() == []
 
 
+def test_session_of_two_connections_is_connected_until_both_have_left() -> None:
+    now = 0.0
+    registry = SessionRegistry(lambda: now)
+    for connection in ("c-1", "c-2", "c-1"):
+        registry.note(did_read("c:7"), connection, "c", "c in f")
+    registry.disconnected("c-1")  # the one that read last
+    assert registry.named("c", "7") is not None
+    now = KEPT_S
+    assert registry.expired() == []
+    registry.disconnected("c-2")
+    assert registry.named("c", "7") is None
+    assert registry.expired() == []
+    now = 2 * KEPT_S
+    assert registry.expired() == ["c:7"]
+
+
+async def test_session_continues_when_one_of_its_two_connections_leaves(daemon: SharedDaemon, file: Path) -> None:
+    """A host that starts its server again has two for a moment."""
+    editor = await daemon.editor(file.parent)
+    old, new = [await daemon.host(file.parent, "claude-code", hints=CLAUDE) for _ in range(2)]
+    for client in (new, old):
+        await client.tool("Read", file_path=str(file))
+    await old.hang_up()
+    await editor.until(lambda: "claude-code-1" not in {c["name"] for c in daemon.world.describe()})
+    (session,) = (await editor.call("fileops/sessions"))["sessions"]
+    assert (session["session_id"], session["connected"]) == ("claude-code:af9f", True)
+    (described,) = [c for c in daemon.world.describe() if c["role"] == "agent"]
+    assert described["sessions"] == ["claude-code:af9f"]
+    file.write_text("one\n2\nthree\n")
+    assert "+2" in "\n".join(await daemon.world.notices("claude", "af9f"))
+    for n in range(MAX_KEPT):
+        daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
+    daemon.world.sessions.disconnected("c-1")
+    daemon.world.end_expired_sessions()
+    assert code_of(await new.tool("Read", file_path=str(file))) is None
+    daemon.world.reset("claude", "af9f")
+    assert code_of(await new.tool("Edit", file_path=str(file), old_string="one", new_string="1")) == "not_read"
+
+
 def test_least_recently_used_sessions_over_the_limit_end() -> None:
     now = 0.0
     registry = SessionRegistry(lambda: now)
@@ -144,7 +183,7 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
     await first.tool("Read", file_path=str(file))
     await first.hang_up()
     record = daemon.world.sessions.get("claude-code:af9f")
-    assert record is not None and record.connection is None
+    assert record is not None and not record.is_connected
     for n in range(MAX_KEPT):
         daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
     daemon.world.sessions.disconnected("c-1")
