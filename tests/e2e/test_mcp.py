@@ -202,6 +202,57 @@ def test_roots_are_requested_at_start_and_after_each_change(client: McpClient, t
     assert code_of(applied) is None
 
 
+@pytest.mark.parametrize(
+    ("roots", "code"),
+    [
+        ([], "outside_roots"),
+        ([{"uri": "https://host/p"}], "outside_roots"),
+        ([{"uri": 3}], None),  # it cannot be read, so the roots are unchanged
+    ],
+)
+def test_root_that_the_client_has_closed_takes_no_further_edit(
+    client: McpClient, tmp_path: Path, roots: object, code: str | None
+) -> None:
+    path = three_lines(tmp_path, "p/a.txt")
+    client.begin(capabilities={"roots": {"listChanged": True}})
+    client.reply(client.question("roots/list")["id"], {"roots": [{"uri": path.parent.as_uri()}]})
+    client.tool("Read", file_path=str(path))
+    client.notify("notifications/roots/list_changed")
+    client.reply(client.question("roots/list")["id"], {"roots": roots})
+    edit = client.tool("Edit", file_path=str(path), old_string="two", new_string="2")
+    assert code_of(edit) == code
+    assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
+    client.notify("notifications/roots/list_changed")
+    client.reply(client.question("roots/list")["id"], {"roots": [{"uri": path.parent.as_uri()}]})
+    opened = client.tool("Edit", file_path=str(path), old_string="three", new_string="3")
+    assert code_of(opened) is None
+
+
+def test_edit_that_waits_for_its_decision_is_refused_if_its_root_is_closed(tmp_path: Path) -> None:
+    path = three_lines(tmp_path, "p/a.txt")
+    with mcp_client(tmp_path, "--approve", "ask") as client:
+        client.begin(capabilities={**FORMS, "roots": {"listChanged": True}})
+        client.reply(client.question("roots/list")["id"], {"roots": [{"uri": path.parent.as_uri()}]})
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        question = client.question("elicitation/create")
+        client.notify("notifications/roots/list_changed")
+        client.reply(client.question("roots/list")["id"], {"roots": []})
+        client.tool("Edit", file_path=str(path), old_string="one", new_string="1")  # the roots are closed now
+        client.reply(question["id"], {"action": "accept", "content": {"decision": "apply"}})
+        assert code_of(client.answer(edit)["result"]) == "outside_roots"
+        assert path.read_text() == "one\ntwo\nthree\n"
+
+
+def test_working_folder_stays_the_root_if_the_client_still_names_none(client: McpClient, tmp_path: Path) -> None:
+    client.begin(capabilities={"roots": {"listChanged": True}})
+    client.reply(client.question("roots/list")["id"], {"roots": []})
+    client.notify("notifications/roots/list_changed")
+    client.reply(client.question("roots/list")["id"], {"roots": []})
+    created = client.tool("Edit", file_path=str(tmp_path / "new"), old_string="", new_string="text")
+    assert code_of(created) is None
+
+
 @pytest.mark.parametrize("answer", ["error", "empty", "none at all"])
 def test_working_folder_is_the_root_if_the_client_names_none(client: McpClient, tmp_path: Path, answer: str) -> None:
     client.begin(capabilities={"roots": {}})
@@ -318,6 +369,12 @@ def test_pipelined_calls_of_one_file_keep_their_order(client: McpClient, tmp_pat
         ({"action": "accept", "content": {"decision": "apply"}}, None),
         ({"action": "accept", "content": {"decision": "reject"}}, "rejected"),
         ({"action": "accept", "content": {"decision": "APPLY"}}, "rejected"),
+        ({"action": "accept", "content": {"decision": "reject", "apply": True}}, "rejected"),
+        ({"action": "accept", "content": {"decision": "apply", "apply": False}}, "rejected"),
+        ({"action": "accept", "content": {"decision": "apply", "apply": True}}, "rejected"),
+        ({"action": "accept", "content": {"decision": "apply", "note": "no, wait"}}, "rejected"),
+        ({"action": "accept", "content": {"decision": ["apply"]}}, "rejected"),
+        ({"action": "accept", "content": {"apply": True}}, "rejected"),
         ({"action": "accept", "content": {}}, "rejected"),
         ({"action": "accept"}, "rejected"),
         ({"action": "decline"}, "rejected"),
@@ -345,8 +402,18 @@ def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | Non
         assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
 
 
-@pytest.mark.parametrize(("is_wanted", "code"), [(True, None), (False, "rejected")])
-def test_form_for_opencode_has_one_switch(tmp_path: Path, is_wanted: bool, code: str | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ({"apply": True}, None),
+        ({"apply": False}, "rejected"),
+        ({"apply": 1}, "rejected"),
+        ({"apply": "true"}, "rejected"),
+        ({"apply": True, "decision": "reject"}, "rejected"),
+        ({"decision": "apply"}, "rejected"),
+    ],
+)
+def test_form_for_opencode_has_one_switch(tmp_path: Path, content: object, code: str | None) -> None:
     path = three_lines(tmp_path)
     with mcp_client(tmp_path, "--approve", "ask") as client:
         client.begin(capabilities=FORMS, host="opencode")
@@ -355,7 +422,7 @@ def test_form_for_opencode_has_one_switch(tmp_path: Path, is_wanted: bool, code:
         question = client.question("elicitation/create")
         schema = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
         assert question["params"]["requestedSchema"] == schema
-        client.reply(question["id"], {"action": "accept", "content": {"apply": is_wanted}})
+        client.reply(question["id"], {"action": "accept", "content": content})
         assert code_of(client.answer(edit)["result"]) == code
 
 

@@ -24,6 +24,7 @@ MAX_DIFF_LINES = 60
 MAX_DIFF_CHARS = 4000
 REQUEST_KEY = "approve"  # of the one input request in an InputRequiredResult
 APPLY, APPLY_ALL, REJECT = "apply", "apply and stop asking", "reject"
+SWITCH_HOST = "opencode"  # it is shown one switch instead of three choices
 
 Approve = Literal["person", "ask", "host", "never"]
 
@@ -79,7 +80,7 @@ class LegacyDialogue:
         except (ClientGone, ClientRefused) as fault:
             log.info("the client did not ask the person: %s", fault)
             return Reject()
-        return decision_of(answer)
+        return decision_of(answer, self._host)
 
 
 class ModernDialogue:
@@ -88,8 +89,9 @@ class ModernDialogue:
     is_forged: a state was given that does not open. Each question in it is rejected.
     """
 
-    def __init__(self, asked: Asked | None, answer: object, *, is_forged: bool) -> None:
-        self._asked, self._answer, self._is_forged = asked, answer, is_forged
+    def __init__(self, asked: Asked | None, answer: object, host: str, *, is_forged: bool) -> None:
+        self._asked, self._answer, self._host = asked, answer, host
+        self._is_forged = is_forged
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
@@ -110,7 +112,7 @@ class ModernDialogue:
                 raise ModifiedExternally
             if lines != asked.lines:
                 raise InputRequired(question, Asked(digest=digest, lines=lines, approved=asked.approved))
-        return decision_of(answer)
+        return decision_of(answer, self._host)
 
 
 class McpApprover:
@@ -141,7 +143,7 @@ class McpApprover:
 
 def form_of(question: ApprovalRequest, host: str) -> JsonObject:
     """Params of `elicitation/create`. One property always: a host may accept an empty form by itself."""
-    if host == "opencode":
+    if host == SWITCH_HOST:
         schema: JsonObject = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
     else:
         decision = {"type": "string", "title": "This edit", "enum": [APPLY, APPLY_ALL, REJECT]}
@@ -158,8 +160,12 @@ def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObje
     return {"resultType": "input_required", "inputRequests": {REQUEST_KEY: request}, "requestState": state}
 
 
-def decision_of(answer: object) -> Decision:
-    """An accepted form with a known value counts; all else is a rejection."""
+def decision_of(answer: object, host: str) -> Decision:
+    """Return what the answer to the form of this host decides.
+
+    Only an accepted form with its one field and a known value is a yes. A further field makes the content another form
+    than the one that was shown, and may contradict it.
+    """
     if not isinstance(answer, dict):
         return Reject()
     given = cast("JsonObject", answer)
@@ -167,9 +173,11 @@ def decision_of(answer: object) -> Decision:
     if given.get("action") != "accept" or not isinstance(content, dict):
         return Reject()
     values = cast("JsonObject", content)
-    if values.get("decision") == APPLY or values.get("apply") is True:
+    if host == SWITCH_HOST:
+        return Once() if values.keys() == {"apply"} and values["apply"] is True else Reject()
+    if values == {"decision": APPLY}:
         return Once()
-    return Always() if values.get("decision") == APPLY_ALL else Reject()
+    return Always() if values == {"decision": APPLY_ALL} else Reject()
 
 
 def question_digest(question: ApprovalRequest) -> str:
@@ -183,10 +191,12 @@ def lines_digest(question: ApprovalRequest) -> str:
     return content_digest("\n".join((question.file_path, *lines)).encode("utf-8", "surrogatepass")).hex()
 
 
-def modern_dialogue(seal: StateSeal, call: str, state: str | None, responses: JsonObject | None) -> ModernDialogue:
+def modern_dialogue(
+    seal: StateSeal, call: str, state: str | None, responses: JsonObject | None, host: str
+) -> ModernDialogue:
     """Args: call: see request_state.digest_of_call."""
     if state is None:
-        return ModernDialogue(None, None, is_forged=False)
+        return ModernDialogue(None, None, host, is_forged=False)
     asked = seal.open(call, state)
     answer = (responses or {}).get(REQUEST_KEY, {})
-    return ModernDialogue(asked, answer, is_forged=asked is None)
+    return ModernDialogue(asked, answer, host, is_forged=asked is None)

@@ -33,8 +33,8 @@ class ClientRoots:
     ) -> None:
         """Take fixed: see `fixed_roots`; cwd: see `working_folder`.
 
-        Args: on_set: gets the usable roots, if any. run_on_disk: a root may be on a mount that hangs; its client's
-        calls wait then, and no others.
+        Args: on_set: gets the usable roots, none if the last one was closed. run_on_disk: a root may be on a mount that
+        hangs; its client's calls wait then, and no others.
         """
         self._run_on_disk = run_on_disk
         self._turn = asyncio.Lock()
@@ -42,6 +42,8 @@ class ClientRoots:
         self._fixed, self._environ, self._cwd = fixed, environ, cwd
         self._outgoing, self._on_set = outgoing, on_set
         self.folders: list[str] = []
+        self._is_set = False  # whether there was a root
+        self._has_named = False  # whether the client has named a folder of this machine
         self._finding: asyncio.Future[None] | None = None
         self._finding_again: asyncio.Task[None] | None = None
 
@@ -67,19 +69,32 @@ class ClientRoots:
 
     async def _find(self, *, asks: bool) -> None:
         roots = await self._asked() if self._fixed is None and asks else self._fixed
-        await self._set(working_folder(self._cwd) if roots is None else roots)
+        await self._set(roots or working_folder(self._cwd))
 
     async def _ask_again(self) -> None:
+        """Replace the roots by those that the client names now.
+
+        A client that has named folders and names none any more has closed them. One that never named any says nothing
+        new by an empty list, and its working folder remains the root. An answer that cannot be read changes nothing.
+        """
         await self.find(asks=True)
-        if self._fixed is None and (roots := await self._asked()):
+        if self._fixed is not None:
+            return
+        had_named = self._has_named
+        roots = await self._asked()
+        is_latest = self._finding_again is asyncio.current_task()  # else a newer question is on its way
+        if is_latest and roots is not None and (roots or had_named):
             await self._set(roots)
 
     async def _asked(self) -> list[str] | None:
+        """The folders of this machine that the client names; None if it does not answer, or not readably."""
         try:
-            return roots_of_answer(await self._outgoing().ask(ROOTS_LIST, None, ROOTS_S))
+            roots = roots_of_answer(await self._outgoing().ask(ROOTS_LIST, None, ROOTS_S))
         except (TimeoutError, ClientGone, ClientRefused) as fault:
             log.info("the client names no roots: %s", fault)
             return None
+        self._has_named = self._has_named or bool(roots)
+        return roots
 
     async def _set(self, roots: list[str]) -> None:
         def usable() -> list[str]:
@@ -90,8 +105,9 @@ class ClientRoots:
             self.folders = await self._run_on_disk(usable)
         finally:
             self._is_setting = False
-        if self.folders:
+        if self.folders or self._is_set:
             self._on_set(self.folders)
+        self._is_set = self._is_set or bool(self.folders)
         log.info("edits are confined to %s", ", ".join(self.folders) or "no folder")
 
 
@@ -105,12 +121,12 @@ def fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] |
 
 
 def roots_of_answer(answer: object) -> list[str] | None:
-    """Paths of the answer to `roots/list`; None where it names no folder of this machine."""
+    """The folders of this machine in the answer to `roots/list`; None if the answer cannot be read."""
     try:
         named = decode(answer, RootsResult).roots
     except InvalidParams:
         return None
-    return [path for root in named if (path := path_of(root.uri)) is not None] or None
+    return [path for root in named if (path := path_of(root.uri)) is not None]
 
 
 def is_usable(folder: str, environ: Mapping[str, str]) -> bool:

@@ -271,12 +271,12 @@ class McpServer:
             return NoDialogue(allows=self._options.allows_unasked)
         if peer.is_modern:
             call = _bound_to(session_id, params)
-            return modern_dialogue(self._seal, call, params.request_state, params.input_responses)
+            return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self._names.host)
         on_wait = (lambda: None) if progress is None else progress.wait_for_person
         return LegacyDialogue(self._ask_person, self._names.host, on_wait)
 
     async def _ask_person(self, method: str, params: object, timeout_s: float) -> object:
-        async with self._asking:
+        async with self._asking:  # the time limit begins when the host is asked, not while this waits for its turn
             return await self.connection.outgoing.ask(method, params, timeout_s)
 
     def _cancel(self, params: object) -> None:

@@ -34,9 +34,9 @@ async def answered(first: ApprovalRequest, second: ApprovalRequest) -> object:
     """The decision on the second question of a client that was asked the first and accepted it."""
     seal = StateSeal()
     with pytest.raises(InputRequired) as asked:
-        await modern_dialogue(seal, CALL, None, None).decide(first)
+        await modern_dialogue(seal, CALL, None, None, "codex").decide(first)
     state = seal.seal(CALL, asked.value.asked)
-    return await modern_dialogue(seal, CALL, state, ACCEPTED).decide(second)
+    return await modern_dialogue(seal, CALL, state, ACCEPTED, "codex").decide(second)
 
 
 async def test_answer_holds_for_the_same_lines_of_a_file_changed_in_others() -> None:

@@ -26,8 +26,8 @@ def test_roots_come_from_the_options_or_claudes_project(
 ANSWERS: list[tuple[object, list[str] | None]] = [
     ({"roots": [{"uri": "file:///w/a%20b", "name": "a"}, {"uri": "file:///w/c"}]}, ["/w/a b", "/w/c"]),
     ({"roots": [{"uri": "https://host/w"}, {"uri": "file:///w"}]}, ["/w"]),
-    ({"roots": [{"uri": "https://host/w"}]}, None),
-    ({"roots": []}, None),
+    ({"roots": [{"uri": "https://host/w"}]}, []),
+    ({"roots": []}, []),
     ({"roots": [{}]}, None),
     ({}, None),
     (None, None),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fileops.mcp import elicitation
 from fileops.mcp import options as mcp_options
 from fileops.service.hub import approvals
 from support.shared_daemon import LspClient, SharedDaemon, code_of, editor_capabilities
@@ -323,3 +324,30 @@ async def test_question_of_an_mcp_host_that_times_out_is_a_rejection(
     assert code_of(result) == "approval_timeout"
     await editor.until(lambda: len(editor.withdrawn) == 1)
     assert "2" not in file.read_text()
+
+
+async def test_question_has_its_whole_time_after_those_before_it_in_the_host(
+    daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host shows one form at a time. The first here is never answered; the other is, after the time of the first."""
+    monkeypatch.setattr(elicitation, "APPROVAL_TIMEOUT_S", 1.0)
+    host = await daemon.host(file.parent, elicits=True, approve="ask")
+    is_first_over = asyncio.Event()
+
+    async def answer(_params: Any) -> Any:
+        if len(host.asked) == 1:
+            await asyncio.Event().wait()
+        await is_first_over.wait()
+        return {"action": "accept", "content": {"decision": "apply"}}
+
+    host.answers[FORM] = answer
+    files = [file.parent / f"{n}.txt" for n in range(2)]
+    for path in files:
+        path.write_text("two\n")
+        await host.tool("Read", file_path=str(path))
+    edits = [host.start_tool("Edit", **edit_of(path)) for path in files]
+    (first,), (second,) = await asyncio.wait(edits, return_when=asyncio.FIRST_COMPLETED)
+    is_first_over.set()
+    assert code_of(await first) == "approval_timeout"
+    assert code_of(await second) is None
+    assert sorted(path.read_text() for path in files) == ["2\n", "two\n"]
