@@ -426,6 +426,18 @@ def test_form_for_opencode_has_one_switch(tmp_path: Path, content: object, code:
         assert code_of(client.answer(edit)["result"]) == code
 
 
+def test_root_of_an_agent_lifts_no_protection(tmp_path: Path) -> None:
+    folder = tmp_path / ".git"
+    folder.mkdir()
+    path = three_lines(folder, "config")
+    with mcp_client(folder) as client:
+        client.begin()
+        client.tool("Read", file_path=str(path))
+        refused = client.tool("Edit", file_path=str(path), old_string="two", new_string="2")
+    assert code_of(refused) == "rejected"
+    assert "two" in path.read_text()
+
+
 def test_user_who_chose_always_is_asked_about_protected_files_only(tmp_path: Path) -> None:
     path, protected = three_lines(tmp_path), three_lines(tmp_path, ".env")
     with mcp_client(tmp_path, "--approve", "ask") as client:

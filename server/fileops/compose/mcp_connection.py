@@ -75,6 +75,7 @@ class McpConnection(ClientConnection):
         adapters = ClientAdapters(
             approver=routed,
             mode_at=routed.mode_at,
+            opened_at=routed.opened_at,
             events=self._events(),
             on_closed=self._leave,
             is_agent=True,

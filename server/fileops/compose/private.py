@@ -128,7 +128,7 @@ def serve_mcp(options: "McpOptions") -> int:
         files = OverlayFileSystem(encoded_files(disk, options.encodings))
         return compose(
             options.settings, (), events=NoEvents(), files=files, approver=approver,
-            history=History(None), sinks=telemetry(),
+            history=History(None), sinks=telemetry(), is_agent=True,
         )  # fmt: skip
 
     def session(for_reading: int, for_writing: int) -> StreamSession:
@@ -162,11 +162,12 @@ def compose(
     executor: "Executor | None" = None,
     is_on_disk: bool = True,
     warn: "Callable[[str], None] | None" = None,
+    is_agent: bool = False,
 ) -> "FileOps":
     """Build a service over files as the user sees them.
 
     Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
-    build_workspace. warn: is given sentences for the user, on any thread.
+    build_workspace. warn: is given sentences for the user, on any thread. is_agent: no user has opened the folders.
     """
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
@@ -184,5 +185,6 @@ def compose(
         command_approver=commands,
         on_closed=workspace.close,
         warn=warn or ignore,
+        opened_at=(lambda _path: None) if is_agent else None,
     )
     return FileOps(workspace, client, settings, folders)

@@ -30,7 +30,7 @@ def proposal_of(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
         outputs.question_texts(request.file_path, plan),
         file_path=request.file_path,
         session_id=request.session_id,
-        roots=policy.roots,
+        policy=policy,
     )
     return Proposal(plan=plan, question=question)
 

@@ -19,7 +19,9 @@ MAX_SHOWN_BYTES = 1_000_000  # of a text in a question or a result, as docs/PROT
 class Policy(Struct, frozen=True, kw_only=True):
     """Confinement, approval mode and abilities of the client.
 
-    can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that.
+    can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
+    the folders that a user has opened, of those around a canonical path, if they are not `roots`. Below them only the
+    rest of a path decides whether a file is protected.
     """
 
     roots: Roots | None
@@ -27,14 +29,22 @@ class Policy(Struct, frozen=True, kw_only=True):
     can_ask: bool
     can_correct: bool = False
     mode_at: Callable[[str], ApprovalMode] | None = None
+    opened_at: Callable[[str], Roots | None] | None = None
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
         mode = self.mode if self.mode_at is None else self.mode_at(snapshot.path)
-        return needs_decision(mode, snapshot, self.roots, self.can_ask)
+        return needs_decision(mode, snapshot, self._opened(snapshot), self.can_ask)
+
+    def is_protected(self, snapshot: Snapshot) -> bool:
+        """Whether the user decides in mode `auto_edit`, too."""
+        return needs_decision("auto_edit", snapshot, self._opened(snapshot), client_can_ask=True)
+
+    def _opened(self, snapshot: Snapshot) -> Roots | None:
+        return self.roots if self.opened_at is None else self.opened_at(snapshot.path)
 
 
 def question_about(
-    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str, roots: Roots | None
+    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str, policy: Policy
 ) -> ApprovalRequest:
     """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
     title, description = texts
@@ -50,7 +60,7 @@ def question_about(
         original_digest=plan.snapshot.digest,
         rebased=plan.rebased,
         path=plan.snapshot.path,
-        is_protected=needs_decision("auto_edit", plan.snapshot, roots, client_can_ask=True),
+        is_protected=policy.is_protected(plan.snapshot),
     )
 
 

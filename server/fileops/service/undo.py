@@ -195,7 +195,7 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy) -> Approva
         outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids)),
         file_path=file.file_path,
         session_id=request.by_session or request.session_id or "",
-        roots=policy.roots,
+        policy=policy,
     )
 
 

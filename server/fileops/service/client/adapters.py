@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fileops.core.roots import Roots
 from fileops.model.settings import ApprovalMode
 from fileops.ports import Approver, CommandApprover, Corrector, EventSink, ExecutorChoice
 from fileops.service.hub.names import SessionNames
@@ -34,5 +35,6 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
+    opened_at: Callable[[str], Roots | None] | None = None  # see Policy
     place: str = ""  # see SharedWorkers.of_client
     is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only

@@ -53,6 +53,7 @@ class ClientApproval:
         corrector, mode_at = self._client.corrector, self._client.mode_at
         return Policy(
             mode_at=None if mode_at is None else partial(mode_at, full_name),
+            opened_at=self._client.opened_at,
             roots=self.edit_roots,
             mode=self._settings.approval_mode if session.is_closed else self.mode(full_name),
             can_ask=self._client.approver.can_ask,

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fileops.core.roots import is_inside
+from fileops.core.approval import is_protected
+from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import ApprovalRequest, Decision, Once, Reject
 from fileops.model.settings import ApprovalMode
 from fileops.ports import Approver
@@ -144,6 +146,14 @@ class RoutedApprover:
         """The mode of a session for a write of this canonical path."""
         return self._mode(session_id, self._editors.concerned(path))
 
+    def opened_at(self, path: str) -> Roots | None:
+        """The folders of the editors that this canonical path concerns; None if there are none.
+
+        The agent's own folders do not count: it would lift the protection of `.git` by naming `.git` its folder.
+        """
+        editors = self._editors.concerned(path)
+        return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
+
     def _mode(self, session_id: str, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         if (mode := self._mode_of(session_id)) is not None:
             return mode
@@ -169,6 +179,8 @@ class RoutedApprover:
             if decision is not None:
                 return decision
             mode = self._mode(question.session_id, ())
+            if is_protected(question.path, None):  # the folders of the editors that left count no more
+                question = replace(question, is_protected=True)
             if mode == "yolo" or (mode == "auto_edit" and not question.is_protected):
                 return Once()
         return await self._own.decide(question)

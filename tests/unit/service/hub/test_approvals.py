@@ -177,6 +177,69 @@ async def test_strictest_editor_mode_applies_and_always_ends_the_questions(daemo
     assert session["approval_mode"] == "auto_edit"
 
 
+@pytest.fixture
+def git_folder(file: Path) -> Path:
+    """A protected folder in the project, in which an agent was started."""
+    folder = file.parent / ".git"
+    folder.mkdir()
+    (folder / "config").write_text("one\ntwo\n")
+    return folder
+
+
+@pytest.mark.parametrize("protocol", ["lsp", "mcp"])
+async def test_folder_of_an_agent_lifts_no_protection(daemon: SharedDaemon, git_folder: Path, protocol: str) -> None:
+    """R-ROUTE-6: without an editor the whole path counts, whatever folder the agent has."""
+    path = git_folder / "config"
+    if protocol == "lsp":
+        agent = await daemon.agent(git_folder)
+        await agent.read(path)
+        refused = await agent.edit(path, "two", "2")
+    else:
+        host = await daemon.host(git_folder)
+        await host.tool("Read", file_path=str(path))
+        refused = await host.tool("Edit", **edit_of(path))
+    assert code_of(refused) == "rejected"
+    assert "2" not in path.read_text()
+
+
+# the folders of editors, in the project -> how often one is asked
+OPENED = [(["."], 1), ([".git"], 0), ([".git", "."], 2), (["elsewhere"], 0)]
+
+
+@pytest.mark.parametrize(("opened", "n_asked"), OPENED)
+async def test_protection_counts_below_the_folders_of_the_editors_concerned(
+    daemon: SharedDaemon, git_folder: Path, opened: list[str], n_asked: int
+) -> None:
+    editors: list[LspClient] = []
+    for folder in opened:
+        editor = await daemon.editor(git_folder.parent / folder, confirms=True, agents_approval="auto_edit")
+        editor.answers[CONFIRM] = never
+        editors.append(editor)
+    host = await daemon.host(git_folder)
+    path = git_folder / "config"
+    await host.tool("Read", file_path=str(path))
+    editing = host.start_tool("Edit", **edit_of(path))
+    if n_asked:
+        for editor in editors:
+            await editor.question()
+        editing.cancel()
+    else:
+        assert code_of(await editing) == ("rejected" if opened == ["elsewhere"] else None)
+    assert sum(len(editor.asked) for editor in editors) == n_asked
+
+
+async def test_whole_path_counts_once_the_editor_of_its_folder_has_left(daemon: SharedDaemon, git_folder: Path) -> None:
+    editor = await daemon.editor(git_folder, confirms=True)
+    editor.answers[CONFIRM] = never
+    agent = await daemon.agent(git_folder)
+    path = git_folder / "config"
+    await agent.read(path)
+    editing = agent.start_edit(path, "two", "2")
+    await editor.question()
+    await editor.hang_up()
+    assert code_of(await editing) == "rejected"
+
+
 # whether the editor can be asked, its agents_approval, the agent's --approve -> how often it is asked, and the outcome
 LIFTS = [
     (True, "yolo", "person", 0, None),  # the person's own decision, protected files included
