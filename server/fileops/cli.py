@@ -108,9 +108,7 @@ def _serve_attached(options: argparse.Namespace) -> int:
     try:
         return client.serve_attached(client.attachment_here("lsp", role, options.host), options.socket)
     except client.ServePrivately as reason:
-        notice = f"{reason} This session is served privately: other agents and editors do not take part in it."
-        client.say(notice)
-    _log_to(options.log_file, options.log_level)
+        notice = _privately(reason, options)
     from fileops.compose.private import serve
 
     return serve(notice)
@@ -118,6 +116,7 @@ def _serve_attached(options: argparse.Namespace) -> int:
 
 def _serve_mcp(options: argparse.Namespace) -> int:
     given = _mcp_options(options)
+    notice: str | None = None
     if not options.private:
         from fileops.attach import client
 
@@ -127,14 +126,29 @@ def _serve_mcp(options: argparse.Namespace) -> int:
         try:
             return client.serve_mcp_attached(attachment, options.socket)
         except client.ServePrivately as reason:
-            client.say(f"{reason} This session is served privately: other agents and editors do not take part in it.")
+            notice = _privately(reason, options)
+    if notice is None:
+        _log_to(options.log_file, options.log_level)
     import msgspec
 
     from fileops.compose.private import serve_mcp
     from fileops.mcp.options import McpOptions
 
+    return serve_mcp(msgspec.convert(given, McpOptions), notice)
+
+
+def _privately(reason: Exception, options: argparse.Namespace) -> str:
+    """Say on stderr and in a log file that this process serves alone. Returns the sentence for the client."""
+    import logging
+
+    from fileops.attach.client import say
+
+    notice = f"{reason} This session is served privately: other agents and editors do not take part in it."
+    say(notice)
     _log_to(options.log_file, options.log_level)
-    return serve_mcp(msgspec.convert(given, McpOptions))
+    if options.log_file is not None:
+        logging.getLogger(__name__).warning("%s", notice)
+    return notice
 
 
 def _mcp_options(options: argparse.Namespace) -> dict[str, object]:

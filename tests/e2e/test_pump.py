@@ -120,7 +120,7 @@ def _when_waiting(pid: int) -> int:
 
 PUMP = (
     "import socket, sys; from fileops.attach.pump import Bytes, Pump;"
-    "sys.exit(Pump(socket.socket(fileno=int(sys.argv[1])), Bytes()).run())"
+    "sys.exit(Pump(socket.socket(fileno=int(sys.argv[1])), Bytes(), lambda: True).run())"
 )
 
 

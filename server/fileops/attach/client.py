@@ -18,7 +18,7 @@ from fileops.attach.handshake import (
     host_of,
 )
 from fileops.attach.pump import STDIN, STDOUT, Bytes, DaemonLost, Pump
-from fileops.attach.starter import Attached, DaemonSilent, NoDaemon, NotAttached, ask, attach
+from fileops.attach.starter import Attached, NoDaemon, NotAttached, ask, attach, is_responsive
 
 LOST = 1  # exit status: an editor then starts its server again
 OUTCOME_S = 2.0
@@ -72,7 +72,7 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
         say(str(failed))
         return LOST
     try:
-        return Pump(attached.connection, Bytes()).run()
+        return Pump(attached.connection, Bytes(), lambda: _is_responsive(address)).run()
     except DaemonLost:
         status = _outcome(address, attached.answer.connection)  # the daemon lives until the connection is closed
         attached.connection.close()
@@ -96,12 +96,12 @@ def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
             raise DaemonLost from None
 
     try:
-        attached = attached_or_failed(attachment, socket_path)[1]
+        address, attached = attached_or_failed(attachment, socket_path)
     except AttachFailed as failed:
         say(str(failed))
         return LOST
     try:
-        return Pump(attached.connection, Lines(attach_again)).run()
+        return Pump(attached.connection, Lines(attach_again), lambda: _is_responsive(address)).run()
     except DaemonLost:
         say("The shared daemon is gone. Start this server again from the agent's host, or start the host again.")
         return LOST
@@ -116,8 +116,8 @@ def attached_or_failed(attachment: Attachment, socket_path: str | None) -> tuple
             raise AttachFailed(f"{name} was closed at the start.") from None
     try:
         address = find_address(socket_path, os.environ)
-        attached = attach(address, attach_line(attachment))
-    except (AddressRefused, DaemonSilent) as fault:
+        attached = attach(address, attach_line(attachment), input_fd=STDIN)
+    except AddressRefused as fault:
         raise AttachFailed(str(fault)) from None
     except NotAttached as fault:
         raise ServePrivately(str(fault)) from None
@@ -131,6 +131,18 @@ def attached_or_failed(attachment: Attachment, socket_path: str | None) -> tuple
 
 def say(sentence: str) -> None:
     sys.stderr.write(f"fileops-server: {sentence}\n")
+
+
+def _is_responsive(address: Address) -> bool:
+    """Whether the daemon answers after its client's end; it is said if it does not."""
+    try:
+        if is_responsive(address):
+            return True
+    except AddressRefused as fault:
+        say(str(fault))
+        return False
+    say("The shared daemon does not answer, so its last answers are lost. `fileops-server stop --now` ends it.")
+    return False
 
 
 def _outcome(address: Address, connection: str) -> int | None:

@@ -4,8 +4,6 @@ import json
 import os
 import select
 import signal
-import socket
-import struct
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,9 +12,10 @@ from typing import Any
 
 from fileops.attach.address import Address, AddressRefused, find_address
 from fileops.attach.handshake import Answer, control_line
-from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected, is_served
+from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected, is_served, listening_pid
 
 ANSWER_S = 2.0
+DETACH_S = 60.0  # for a daemon on a busy machine: the script that wants one needs it
 TERMINATE_S = 5.0  # then the daemon is killed
 FAILED = 1
 
@@ -76,7 +75,7 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
     try:
         if options and is_served(address):
             return _failed("A shared daemon runs already. End it with `fileops-server stop`, then start it with these.")
-        attached = attach(address, control_line("status"), idle_s=idle_s, options=options)
+        attached = attach(address, control_line("status"), idle_s=idle_s, options=options, within_s=DETACH_S)
     except (AddressRefused, NotAttached) as fault:
         return _failed(str(fault))
     attached.connection.close()
@@ -135,8 +134,7 @@ def _listener_of(address: Address) -> int:
     if connection is None:
         raise NoDaemon
     with connection:
-        if sys.platform == "linux":
-            pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if (pid := listening_pid(connection)) is not None:
             return pid
     pid = _record(address).get("pid")
     if not isinstance(pid, int):

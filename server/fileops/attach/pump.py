@@ -10,13 +10,17 @@ import signal
 import socket
 import stat
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Protocol
 
+from fileops.attach.starter import END_OF_INPUT
+
 STDIN, STDOUT = 0, 1
 CHUNK_BYTES = 1 << 16
-END_S = 15.0  # after a signal; the daemon finishes commits, and waits for disks, for up to 12 s
+END_S = 15.0  # after the end of input or a signal; the daemon finishes commits, and waits for disks, for up to 12 s
+SILENT_S = 1.0  # after the end of input; then the pump asks whether the daemon answers anything at all
 LAST_MS = 1000  # for the daemon to take more of what a client wrote before its end
 MAX_LAST_CHUNKS = 64  # of a client that never stops writing
 BROKEN = 1  # exit status: the client does not read any more
@@ -92,14 +96,16 @@ class Bytes:
 class Pump:
     """`run` moves bytes until a side has ended."""
 
-    def __init__(self, connection: socket.socket, traffic: Traffic) -> None:
+    def __init__(self, connection: socket.socket, traffic: Traffic, is_responsive: Callable[[], bool]) -> None:
+        """Args: is_responsive: whether the daemon still answers other connections. It may block for seconds."""
         self._traffic = traffic
+        self._is_responsive = is_responsive
         self.to_client = Outlet(STDOUT)
         self.connect(connection)
         self._has_input = True
         self._waking, self._wakeup = os.pipe()
         self._signal: int | None = None
-        self._deadline: float | None = None
+        self._deadline: float | None = None  # None while the client may write
 
     def connect(self, connection: socket.socket) -> None:
         """Serve this connection from here on. What the last one has not taken is dropped."""
@@ -110,7 +116,8 @@ class Pump:
     def run(self) -> int:
         """Return the exit status: 0 after the end of stdin, 128 + number after a signal, which counts as such an end.
 
-        The last answers of the daemon are delivered before. Raises: DaemonLost.
+        The last answers of the daemon are delivered before, for END_S after the last sign of it; a daemon that hangs
+        is not waited for, and the status is then BROKEN. Raises: DaemonLost.
         """
         for fd in (self._waking, self._wakeup):
             os.set_blocking(fd, False)
@@ -134,8 +141,11 @@ class Pump:
             with suppress(OSError):  # it is gone; its last answers are still to be read
                 self._connection.shutdown(socket.SHUT_WR)
         ready = self._wait()
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            return self._end_status
+        if self._deadline is not None:
+            if time.monotonic() > self._deadline:
+                return self._end_status
+            if not ready and not self._is_responsive():
+                return self._end_status or BROKEN
         if self._waking in ready:
             os.read(self._waking, CHUNK_BYTES)
         if STDOUT in ready and not self._write_client(ready[STDOUT]):
@@ -143,7 +153,9 @@ class Pump:
             self._send_last()
             return BROKEN
         if STDIN in ready and self._has_input:
-            self._read_client()
+            self._note_end_of_input(ready[STDIN])
+            if not self.to_daemon.n_pending_bytes:
+                self._read_client()
         if self._connection.fileno() in ready:
             return self._serve_daemon(ready[self._connection.fileno()])
         return None
@@ -155,11 +167,21 @@ class Pump:
         poll.register(STDOUT, select.POLLOUT if self.to_client.n_pending_bytes else 0)
         if self._has_input and not self.to_daemon.n_pending_bytes:
             poll.register(STDIN, select.POLLIN)
+        elif self._has_input and self._deadline is None:  # a daemon that hangs takes nothing, and the client may leave
+            poll.register(STDIN, END_OF_INPUT)
         wanted = 0 if self.to_client.n_pending_bytes else select.POLLIN
         if wanted := wanted | (select.POLLOUT if self.to_daemon.n_pending_bytes else 0):
             poll.register(self._connection, wanted)
-        remaining_s = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        return dict(poll.poll(None if remaining_s is None else remaining_s * 1000))
+        if self._deadline is None:
+            return dict(poll.poll())
+        ready = dict(poll.poll(min(SILENT_S, max(0.0, self._deadline - time.monotonic())) * 1000))
+        if ready and self._signal is None:  # what still moves is not cut off
+            self._deadline = time.monotonic() + END_S
+        return ready
+
+    def _note_end_of_input(self, events: int) -> None:
+        if self._deadline is None and events & (END_OF_INPUT | select.POLLHUP | select.POLLERR):
+            self._deadline = time.monotonic() + END_S
 
     def _write_client(self, events: int) -> bool:
         """Return whether it has a reader."""
@@ -182,6 +204,7 @@ class Pump:
             self._traffic.from_client(self, chunk)
         else:
             self._has_input = False
+            self._note_end_of_input(select.POLLHUP)
 
     def _read_last(self) -> None:
         """Read what the client wrote before its end, and nothing after it."""

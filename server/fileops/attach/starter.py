@@ -7,25 +7,30 @@ kernel's queue. A lock beside the socket lets one starter at a time do so: fifty
 import errno
 import fcntl
 import os
+import select
 import socket
 import stat
 import struct
 import sys
+import termios
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import NamedTuple
 
 from fileops.attach.address import Address, AddressRefused, require_private_folder
-from fileops.attach.handshake import MAX_LINE_BYTES, Answer, BadRequest, parse_answer
+from fileops.attach.handshake import MAX_LINE_BYTES, Answer, BadRequest, control_line, parse_answer
 
 LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor at which a daemon inherits its socket
 BACKLOG = 256  # starters that wait for the daemon's first turn
 LOCK_S = 10.0  # for another starter; it holds the lock until its daemon answers
-ANSWER_S = 60.0  # hosts give up earlier, and a daemon on a busy machine is slow to start
-ENDING_S = 20.0  # for a daemon that is ending: it finishes commits, and waits for disks, for up to 12 s
+ANSWER_S = 2.0  # for a daemon that does nothing; one that can answer does so within milliseconds
+ENDING_S = 5.0  # for a busy daemon, after the end of its client
+ATTACH_S = 20.0  # for one that starts, is busy, or is ending: that one waits for disks for up to 12 s
 ATTEMPTS = 5  # a daemon may end while a client connects; several in a row do not
 IDLE_S = 600
+END_OF_INPUT = getattr(select, "POLLRDHUP", 0)  # of a socket; a pipe's is POLLHUP, which is always reported
 _PAUSE_S = 0.02
 _NOBODY = {errno.ENOENT, errno.ECONNREFUSED}
 _FORBIDDEN = {errno.EPERM, errno.EACCES}
@@ -65,17 +70,29 @@ class Attached(NamedTuple):
     answer: Answer
 
 
-def attach(address: Address, line: bytes, *, idle_s: float = IDLE_S, options: Sequence[str] = ()) -> Attached:
-    """Connect and send the first line; start a daemon if none runs. Raises: AddressRefused, NotAttached."""
+def attach(
+    address: Address,
+    line: bytes,
+    *,
+    idle_s: float = IDLE_S,
+    options: Sequence[str] = (),
+    input_fd: int | None = None,
+    within_s: float = ATTACH_S,
+) -> Attached:
+    """Connect and send the first line; start a daemon if none runs. Raises: AddressRefused, NotAttached.
+
+    Args: idle_s, options: of a daemon that is started. input_fd: the client's; its end ends the attempt. within_s: for
+    a daemon that starts, is busy or is ending. One that does nothing has ANSWER_S.
+    """
     require_private_folder(address.folder, create=True)
-    ending_until = time.monotonic() + ENDING_S
+    patience = _Patience(address, within_s, input_fd)
     for _ in range(ATTEMPTS):
         try:
-            attached = _attach(address, line, idle_s, options)
-            while attached.answer.ends_soon and time.monotonic() < ending_until:
+            attached = _attach(address, line, idle_s, options, patience)
+            while attached.answer.ends_soon and not patience.is_over:
                 attached.connection.close()
-                time.sleep(_PAUSE_S)
-                attached = _attach(address, line, idle_s, options)
+                patience.pause()
+                attached = _attach(address, line, idle_s, options, patience)
         except _Gone:
             continue
         return attached
@@ -93,10 +110,24 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached:
         if connection is None:
             break
         try:
-            return _greeted(connection, line, max(deadline - time.monotonic(), _PAUSE_S))
+            remaining_s = max(deadline - time.monotonic(), _PAUSE_S)
+            return _greeted(connection, line, partial(_wait_readable, timeout_s=remaining_s))
         except _Gone:
             continue
     raise NoDaemon
+
+
+def is_responsive(address: Address) -> bool:
+    """Whether a daemon answers. Blocks for ENDING_S at most. Raises: AddressRefused."""
+    try:
+        connection = connected(address, ANSWER_S)
+        if connection is None:
+            return False
+        patience = _Patience(address, ENDING_S, None)
+        _greeted(connection, control_line("status"), patience.wait_readable).connection.close()
+    except (_Gone, NotAttached):
+        return False
+    return True
 
 
 def is_served(address: Address) -> bool:
@@ -116,7 +147,7 @@ def log_path(environ: Mapping[str, str], stem: str) -> str:
 # --- connecting ---------------------------------------------------------------------------------------------------
 
 
-def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]) -> Attached:
+def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
     """Raises: _Gone, NotAttached, AddressRefused."""
     deadline = time.monotonic() + LOCK_S
     while (connection := connected(address, ANSWER_S)) is None:
@@ -124,21 +155,21 @@ def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]
             if is_locked:
                 if (connection := connected(address, ANSWER_S)) is not None:
                     break
-                return _started(address, line, idle_s, options)
+                return _started(address, line, idle_s, options, patience)
         if time.monotonic() > deadline:
             raise StartFailed(f"Another program has been starting the shared daemon for {LOCK_S:g} s. Try again.")
-        time.sleep(_PAUSE_S)
-    return _greeted(connection, line, ANSWER_S)
+        patience.pause()
+    return _greeted(connection, line, patience.wait_readable)
 
 
-def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str]) -> Attached:
+def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
     """Start a daemon, and return when it has answered. The lock is held."""
     with listening_socket(address) as listening:
         spawn_daemon(listening, address, idle_s, options)
     connection = connected(address, ANSWER_S)
     try:
         if connection is not None:
-            return _greeted(connection, line, ANSWER_S)
+            return _greeted(connection, line, patience.wait_readable)
     except _Gone:
         pass
     raise StartFailed(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
@@ -170,34 +201,32 @@ def connected(address: Address, timeout_s: float) -> socket.socket | None:
     return connection
 
 
-def _greeted(connection: socket.socket, line: bytes, timeout_s: float) -> Attached:
-    """Exchange the first lines. Raises: _Gone, NotAttached."""
-    try:
-        connection.settimeout(timeout_s)
-        connection.sendall(line)
-        answer = parse_answer(_received_line(connection))
-        connection.settimeout(None)
-    except TimeoutError:
-        connection.close()
-        raise DaemonSilent(_silent(timeout_s)) from None
-    except BadRequest as error:
-        connection.close()
-        raise StartFailed(f"What listens at the shared daemon's socket is none: {error}.") from None
-    except OSError as error:
-        connection.close()
-        if error.errno in _GONE:
-            raise _Gone from None
-        raise
-    except _Gone:
-        connection.close()
-        raise
+def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[socket.socket], None]) -> Attached:
+    """Exchange the first lines; the connection is closed if that fails. Raises: _Gone, NotAttached."""
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
+        try:
+            connection.settimeout(ANSWER_S)  # a first line fits into the socket's buffer
+            connection.sendall(line)
+            answer = parse_answer(_received_line(connection, wait_readable))
+            connection.settimeout(None)
+        except BadRequest as error:
+            raise StartFailed(f"What listens at the shared daemon's socket is none: {error}.") from None
+        except TimeoutError:
+            raise DaemonSilent(_silent(ANSWER_S)) from None
+        except OSError as error:
+            if error.errno in _GONE:
+                raise _Gone from None
+            raise
+        on_failure.pop_all()
     return Attached(connection, answer)
 
 
-def _received_line(connection: socket.socket) -> bytes:
-    """The daemon's line. What follows it stays in the socket: it belongs to the protocol. Raises: _Gone."""
+def _received_line(connection: socket.socket, wait_readable: Callable[[socket.socket], None]) -> bytes:
+    """Receive the daemon's line. What follows it stays in the socket. Raises: _Gone, NotAttached."""
     line = b""
     while not line.endswith(b"\n") and len(line) <= MAX_LINE_BYTES:
+        wait_readable(connection)
         seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
         if not seen:
             raise _Gone
@@ -205,8 +234,113 @@ def _received_line(connection: socket.socket) -> bytes:
     return line
 
 
+def _wait_readable(connection: socket.socket, timeout_s: float) -> None:
+    """Raises: DaemonSilent."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    if not poll.poll(timeout_s * 1000):
+        raise DaemonSilent(_silent(timeout_s))
+
+
 def _silent(timeout_s: float) -> str:
     return f"The shared daemon did not answer within {round(timeout_s, 1):g} s. `fileops-server stop --now` ends it."
+
+
+# --- patience -----------------------------------------------------------------------------------------------------
+
+
+class _Patience:
+    """Bounds the wait for a daemon: ANSWER_S if it does nothing, more if it works, and the client's input at any time.
+
+    A daemon that hangs must not take its clients with it, and one on a busy machine must not lose them: two clients
+    that are served apart do not see each other's unsaved text. A daemon works if its process has used the processor
+    since then or waits for it, or if another program holds the lock, under which daemons start and end.
+    """
+
+    def __init__(self, address: Address, within_s: float, input_fd: int | None) -> None:
+        self._address = address
+        self._until = time.monotonic() + within_s
+        self._poll = select.poll()
+        self._input_fd = input_fd
+        if input_fd is not None:
+            self._poll.register(input_fd, END_OF_INPUT)
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._until
+
+    def pause(self) -> None:
+        """Raises: NotAttached, if the client's input has ended."""
+        self._poll_until(time.monotonic() + _PAUSE_S)
+
+    def wait_readable(self, connection: socket.socket) -> None:
+        """Wait for the daemon's line. Raises: NotAttached."""
+        began_at = time.monotonic()
+        self._poll.register(connection, select.POLLIN)
+        try:
+            ticks = _processor_ticks(connection)
+            while not self._poll_until(min(time.monotonic() + ANSWER_S, self._until)):
+                ticks_before, ticks = ticks, _processor_ticks(connection)
+                is_working = ticks != ticks_before or _waits_for_processor(connection) or self._is_locked()
+                if not is_working or self.is_over:
+                    raise DaemonSilent(_silent(time.monotonic() - began_at))
+        finally:
+            self._poll.unregister(connection)
+
+    def _poll_until(self, deadline: float) -> bool:
+        """Return whether the daemon has sent something. Raises: NotAttached, if the client's input has ended."""
+        while True:
+            events = dict(self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
+            if self._input_fd is None or self._input_fd not in events:
+                return bool(events)
+            if not n_readable_bytes(self._input_fd):
+                raise NotAttached("The client ended its input before the shared daemon answered.")
+            # What it wrote before, as in `printf … | fileops-server mcp`, is still served.
+            self._poll.unregister(self._input_fd)
+            self._input_fd = None
+            self._until = min(self._until, time.monotonic() + ANSWER_S)
+            deadline = min(deadline, self._until)
+
+    def _is_locked(self) -> bool:
+        with try_lock(self._address) as is_ours:
+            return not is_ours
+
+
+def n_readable_bytes(fd: int) -> int:
+    """How many bytes can be read from a pipe, a socket or a terminal; 0 for others."""
+    try:
+        return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0]
+    except OSError:
+        return 0
+
+
+def _processor_ticks(connection: socket.socket) -> tuple[str, str] | None:
+    """The processor time that the process has used, in user and system mode; None where it is not known."""
+    stat_fields = _process_stat(connection)
+    return None if stat_fields is None else (stat_fields[11], stat_fields[12])
+
+
+def _waits_for_processor(connection: socket.socket) -> bool:
+    stat_fields = _process_stat(connection)
+    return stat_fields is not None and stat_fields[0] == "R"
+
+
+def _process_stat(connection: socket.socket) -> list[str] | None:
+    """The fields of /proc/PID/stat from `state` on, see proc(5), of the process that listens."""
+    pid = listening_pid(connection)
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def listening_pid(connection: socket.socket) -> int | None:
+    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it. None if it does not."""
+    if sys.platform != "linux":
+        return None
+    pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid
 
 
 # --- starting -----------------------------------------------------------------------------------------------------

@@ -111,8 +111,8 @@ def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "F
     return service
 
 
-def serve_mcp(options: "McpOptions") -> int:
-    """Serve one MCP client on stdin and stdout; returns the exit status."""
+def serve_mcp(options: "McpOptions", notice: str | None = None) -> int:
+    """Serve one MCP client on stdin and stdout; returns the exit status. Args: notice: given to the client's model."""
     gc.disable()  # as in `serve`
     from fileops.fs.local.filesystem import LocalFileSystem
     from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -135,7 +135,7 @@ def serve_mcp(options: "McpOptions") -> int:
         def recover() -> None:
             recover_in_background(disk.recover_all, server.service.folders)
 
-        server = McpServer(build, options, recover=recover)
+        server = McpServer(build, options, recover=recover, notice=notice)
         return StreamSession(
             server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame
         )

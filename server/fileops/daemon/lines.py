@@ -1,6 +1,7 @@
 """The lines that are exchanged with a client before its session, over a socket that does not block."""
 
 import asyncio
+import select
 import socket
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -31,6 +32,13 @@ def is_closed(connection: socket.socket) -> bool:
         return not connection.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return False
+
+
+def has_hung_up(connection: socket.socket) -> bool:
+    """Whether the client has closed both directions: it does not even wait for an answer."""
+    poll = select.poll()
+    poll.register(connection, 0)  # POLLHUP is always reported
+    return bool(poll.poll(0))
 
 
 async def unless_closed(connection: socket.socket, work: Coroutine[Any, Any, T]) -> T | None:

@@ -30,7 +30,7 @@ from fileops.attach.handshake import (
     refusal_line,
 )
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
-from fileops.daemon.lines import client_closed, is_closed, received_line, send, unless_closed
+from fileops.daemon.lines import client_closed, has_hung_up, is_closed, received_line, send, unless_closed
 from fileops.daemon.peer import Peer, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
@@ -192,6 +192,8 @@ class Listener:
             if isinstance(request, Attachment) and refusal != "retiring":
                 self._connections.note_refused(described(request), peer, refusal)
             return await send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
+        if isinstance(request, Attachment) and has_hung_up(connection):  # the daemon hung, and serves nothing here
+            return self._connections.note_refused(described(request), peer, "silent")
         match request:
             case ControlRequest():
                 return await self._control(connection, request)

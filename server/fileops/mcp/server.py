@@ -54,7 +54,7 @@ class McpServer:
     """See rpc.session.Server and rpc.connection.Dialect.
 
     recover: called when the roots are known. cwd: of the client; None for that of this process.
-    unnamed_session: see SessionNames.
+    unnamed_session: see SessionNames. notice: a sentence about this session, added to the instructions for the model.
     """
 
     def __init__(
@@ -65,11 +65,13 @@ class McpServer:
         recover: Callable[[], None] = lambda: None,
         cwd: str | None = None,
         unnamed_session: Callable[[str], str] = lambda host: f"{host}-1",
+        notice: str | None = None,
     ) -> None:
         self.connection = Connection(self, answers.withdrawal)
         self._approver = McpApprover()
         self.service = build(self._approver)
         self._options = options
+        self._notice = notice
         self._recover = recover
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
         self._names = SessionNames(options.session, environ, unnamed_session)
@@ -184,13 +186,13 @@ class McpServer:
         host = None if checked.client_info is None else checked.client_info.name
         self._names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
-        return answers.initialized(checked.protocol_version)
+        return answers.initialized(checked.protocol_version, self._notice)
 
     def _modern_answer(self, method: str) -> JsonObject:
         if method == protocol.TOOLS_LIST:
             return {**answers.CACHEABLE, "tools": self._tool_list()}
         if method == protocol.DISCOVER:
-            return answers.discovered()
+            return answers.discovered(self._notice)
         raise RequestRefused(errors.method_not_found(method))
 
     def _tool_list(self) -> list[JsonObject]:
