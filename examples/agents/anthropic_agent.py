@@ -1,6 +1,6 @@
 """An agent on Anthropic's Messages API. You decide on each of its edits at the terminal.
 
-    pip install fileops-server anthropic
+    pip install /path/to/fileops-server anthropic
     ANTHROPIC_API_KEY=... python anthropic_agent.py FOLDER "Rename cheese to wine in trip.py."
 
 The variable MODEL names another model than the default.

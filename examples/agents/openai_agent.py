@@ -1,6 +1,6 @@
 """An agent on OpenAI's Responses API. You decide on each of its edits at the terminal.
 
-    pip install fileops-server openai
+    pip install /path/to/fileops-server openai
     OPENAI_API_KEY=... python openai_agent.py FOLDER "Rename cheese to wine in trip.py."
 
 The variable MODEL names another model than the default. The agent joins the daemon that all agents and editors of the

@@ -1,6 +1,6 @@
 """An agent of pydantic-ai. You decide on each of its edits at the terminal.
 
-    pip install fileops-server 'pydantic-ai-slim[openai]'
+    pip install /path/to/fileops-server 'pydantic-ai-slim[openai]'
     OPENAI_API_KEY=... python pydantic_ai_agent.py FOLDER "Rename cheese to wine in trip.py."
 
 The variable MODEL names another model than the default, as pydantic-ai writes it.

@@ -164,7 +164,7 @@ def test_client_alone_without_a_server_names_the_command_to_install_one(
     sentence, _ = json.loads(done.stdout)
     assert sentence.endswith(
         "cannot start fileops-server: No such file or directory. "
-        "Install it with `pip install fileops-server`, or name its program with `command`"
+        "Install the server (docs/guide/installing.md in its sources says how), or name its program with `command`"
     )
 
 
@@ -174,7 +174,7 @@ def test_server_without_re2_lists_no_regex_and_names_the_extra(bare_server: Bare
     assert done.stderr == ""
     strategies, refusal = json.loads(done.stdout)
     assert strategies == ["exact", "block"]
-    assert "pip install 'fileops-server[regex]'" in refusal
+    assert "the extra [regex] of fileops-server" in refusal
     assert file.read_text() == "one\ntwo\n"
 
 

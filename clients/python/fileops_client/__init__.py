@@ -4,7 +4,16 @@ from fileops_client._client import FileOpsClient
 from fileops_client._connection import PendingCall, RequestHandler
 from fileops_client._opening import Opening
 from fileops_client._session import Session
-from fileops_client.callbacks import Answer, AskingSession, CommandQuestion, CorrectionRequest, Question
+from fileops_client.callbacks import (
+    Answer,
+    AskingSession,
+    CommandQuestion,
+    ConfirmCommand,
+    ConfirmEdit,
+    CorrectEdit,
+    CorrectionRequest,
+    Question,
+)
 from fileops_client.details import Details, Nearest
 from fileops_client.errors import (
     AttachRefused,
@@ -29,10 +38,18 @@ from fileops_client.models import (
     TrackedFile,
     UiExtra,
 )
-from fileops_client.options import FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
-from fileops_client.requests.sessions import CallStats, Conflict, EditStats, Latency, RecordedRead, SessionFile
+from fileops_client.requests.sessions import (
+    CallStats,
+    Conflict,
+    EditStats,
+    ErrorStats,
+    Latency,
+    RecordedRead,
+    SessionFile,
+)
 from fileops_client.requests.tools import AgentTool, Tool, system_prompt
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.subscriptions import EventContext, Listener, Subscription
@@ -49,8 +66,11 @@ __all__ = [
     "CallStats",
     "CallbackFailed",
     "CommandQuestion",
+    "ConfirmCommand",
+    "ConfirmEdit",
     "Conflict",
     "ConnectionLost",
+    "CorrectEdit",
     "CorrectionRequest",
     "Description",
     "Details",
@@ -60,7 +80,9 @@ __all__ = [
     "DiffRow",
     "DiffView",
     "EditStats",
+    "EncodingOptions",
     "ErrorCode",
+    "ErrorStats",
     "Event",
     "EventContext",
     "FileOpsClient",

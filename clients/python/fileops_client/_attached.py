@@ -180,7 +180,10 @@ def require_private_folder(folder: str) -> None:
     except OSError as error:
         raise ServerMissing(error.errno, f"the folder {folder} cannot be used: {error.strerror}") from error
     if not _is_private(status):
-        raise ServerMissing(f"the folder {folder} is not a private folder of this user: remove it, or name a socket")
+        raise ServerMissing(
+            f"the folder {folder} is not a folder of this user alone, so a socket in it could be another user's: "
+            "name a socket in a folder that only you can enter (mode 0700)"
+        )
 
 
 def _is_private(status: os.stat_result) -> bool:

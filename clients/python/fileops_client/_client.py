@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -17,20 +17,17 @@ from fileops_client._connection import Connection, PendingCall
 from fileops_client._session import Session
 from fileops_client._start import NAME, StartMethods
 from fileops_client._transport import Launch, Transport
-from fileops_client.callbacks import Callbacks
+from fileops_client.callbacks import DEFAULT_SESSION, Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.models import ToolDefinition
 from fileops_client.options import Setup
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
-from fileops_client.requests.sender import FilePath, given
+from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
-
-if TYPE_CHECKING:
-    pass
 
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
@@ -66,7 +63,10 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
             **(setup.handlers or {}),
             **self._callbacks.handlers(setup.confirm_edit, setup.correct_edit, setup.confirm_command),
         }
-        self._events = EventHub(lambda work: self._connection.spawn(work))  # noqa: PLW0108 - it is made again by `restart`
+        self._events = EventHub(
+            lambda work: self._connection.spawn(work),  # noqa: PLW0108 - it is made again by `restart`
+            announced=self._announced_events,
+        )
         self._tools: dict[frozenset[str] | None, tuple[ToolDefinition, ...]] = {}
         self._restarting = asyncio.Lock()
         self._transport: Transport
@@ -105,8 +105,10 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
             return await self._transport.wait(0)
         self._closing = True
         try:
-            with suppress(ResponseError, ConnectionLost, TimeoutError):  # `end` does the rest
-                await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_GRACE_S)
+            # `end` does the rest if the server does not listen. A server that was not initialized refuses `shutdown`.
+            with suppress(ConnectionLost, TimeoutError):
+                with suppress(ResponseError):
+                    await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_GRACE_S)
                 self._connection.notify("exit", None)
             code = await self._transport.end(SHUTDOWN_GRACE_S)
             await asyncio.wait([self._running], timeout=LOSS_GRACE_S)
@@ -127,7 +129,13 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
 
     @property
     def stderr_tail(self) -> str:
+        """The last lines that the child process wrote to stderr; "" without one."""
         return self._transport.stderr_tail
+
+    @property
+    def own_session_id(self) -> str:
+        """The session of calls that name none: "default"."""
+        return DEFAULT_SESSION
 
     # --- sessions and requests --------------------------------------------------------------------------------
 
@@ -156,6 +164,7 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
         return self._connection.begin(method, params)
 
     def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification. Nothing is answered."""
         self._connection.notify(method, params)
 
     async def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
@@ -193,6 +202,7 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
         return self._events.add_documented(name, callback)
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
+        """Stop all calls that `add_event_listener` began with these arguments."""
         self._events.remove_documented(name, callback)
 
     def events(self, *names: str, where: Where = None) -> Subscription:
@@ -234,6 +244,11 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
         self.server_info = answer.get("serverInfo") or {}
         self.notify("initialized", {})
 
+    def _announced_events(self) -> list[str]:
+        """The notifications that the server says it sends."""
+        block = self.capabilities.get("experimental", {}).get("fileops", {})
+        return block.get("notifications", [])
+
     def _publish(self, method: str, params: Any) -> None:
         if method == "window/showMessage":  # such as a misspelt option
             log.log(LOG_LEVELS.get(params.get("type"), logging.INFO), "%s", params.get("message"))
@@ -254,5 +269,5 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
         self._events.end(None if self._closing else lost)
 
 
-def _name_of(folder: FilePath) -> str:
-    return os.path.basename(os.fspath(folder).rstrip("/")) or "/"
+def _name_of(folder: str) -> str:
+    return os.path.basename(folder.rstrip("/")) or "/"

@@ -34,10 +34,12 @@ class PendingCall:
         self._withdraw = withdraw
 
     def cancel(self) -> None:
+        """Ask the daemon to cancel the request, unless it was answered."""
         if not self._answer.done():
             self._withdraw()
 
     def done(self) -> bool:
+        """Whether the request was answered, or the connection was lost."""
         return self._answer.done()
 
     def __await__(self) -> Generator[Any, None, Any]:

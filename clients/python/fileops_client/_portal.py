@@ -30,6 +30,7 @@ class Portal:
 
     @property
     def is_closed(self) -> bool:
+        """Whether `close` was called."""
         return self._closed
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
@@ -106,9 +107,11 @@ class PendingCall:
         self._call = call
 
     def cancel(self) -> None:
+        """Ask the server to cancel the request, unless it was answered."""
         self._portal.run(self._call.cancel)
 
     def done(self) -> bool:
+        """Whether the request was answered, or the connection was lost."""
         return self._call.done()
 
     def result(self, *, timeout_s: float | None = None) -> Any:
@@ -151,6 +154,7 @@ class Subscription(Iterator[Any]):
         return self._portal.run(self._subscription.arrived)
 
     def close(self) -> None:
+        """Collect no more events, and end an iteration."""
         self._portal.run(self._subscription.close)
 
     def __next__(self) -> Any:

@@ -27,11 +27,20 @@ DEFAULT_COMMAND = _default_command()
 def cannot_start(program: str, error: OSError) -> ServerMissing:
     """Return what to raise if the system did not start the server."""
     advice = (
-        ". Install it with `pip install fileops-server`, or name its program with `command`"
+        ". Install the server (docs/guide/installing.md in its sources says how), or name its program with `command`"
         if isinstance(error, FileNotFoundError)
         else ""
     )
     return ServerMissing(error.errno, f"cannot start {program}: {error.strerror}{advice}")
+
+
+def require_words(command: object) -> None:
+    """Refuse a command that is one string, whose characters would be its words. Raises: TypeError."""
+    if isinstance(command, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"command must be a list of words, such as ['ssh', 'host', 'fileops-server'], not {command!r}. "
+            f"If this is the folder to work in, write root={command!r}"
+        )
 
 
 class ChildProcess:

@@ -32,6 +32,11 @@ class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, Comm
     def __repr__(self) -> str:
         return f"<Session {self.id!r}>"
 
+    @property
+    def own_session_id(self) -> str:
+        """The id of this session."""
+        return self.id
+
     async def close(self) -> None:
         """End the session: what it has read and was granted is forgotten. Its edits stay in the history."""
         await self.close_session(self.id)
@@ -52,6 +57,7 @@ class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, Comm
         return await self.client.request(method, params, timeout_s=timeout_s)
 
     def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification, as `FileOpsClient.notify`. It names no session."""
         self.client.notify(method, params)
 
     async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:

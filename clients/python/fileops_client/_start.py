@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Self, Unpack
 from fileops_client import _attached, _in_process
 from fileops_client._attached import Role
 from fileops_client._opening import Opening
-from fileops_client._process import DEFAULT_COMMAND, ChildProcess
+from fileops_client._process import DEFAULT_COMMAND, ChildProcess, require_words
+from fileops_client._signatures import spelled_out
 from fileops_client._transport import Launch
 from fileops_client.options import Setup, SetupOptions
-from fileops_client.requests.sender import FilePath
+from fileops_client.requests.sender import FilePath, path_of
 
 if TYPE_CHECKING:
     from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
@@ -36,6 +37,7 @@ class StartMethods(ABC):
         """End the connection. Returns the exit code of a child process."""
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def start(
         cls,
         command: Sequence[str] | None = None,
@@ -48,19 +50,23 @@ class StartMethods(ABC):
         """Start a private daemon as a child process.
 
         command: default `python -m fileops` with this interpreter. env: added to this process's environment.
-        on_stderr: gets each line of the daemon's log. The other parameters are those of SetupOptions.
+        on_stderr: gets each line of the daemon's log.
         """
+        require_words(command)
+        chosen = Setup(**setup)
+        chosen = chosen.on_this_machine() if command is None else chosen.on_any_machine()
         launch = partial(
             ChildProcess.start,
             DEFAULT_COMMAND if command is None else command,
-            cwd=None if cwd is None else os.fspath(cwd),
+            cwd=None if cwd is None else path_of(cwd),
             env=env,
             on_stderr=on_stderr,
         )
         # Another command may run on another machine, where our pid means nothing.
-        return cls._opening(launch, Setup(**setup), parent_pid=os.getpid() if command is None else None)
+        return cls._opening(launch, chosen, parent_pid=os.getpid() if command is None else None)
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     async def open(
         cls,
         command: Sequence[str] | None = None,
@@ -74,6 +80,7 @@ class StartMethods(ABC):
         return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def attach(
         cls,
         *,
@@ -89,24 +96,26 @@ class StartMethods(ABC):
         socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
         decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
         its sessions. session: a name under which a program that attaches again continues with what it has read.
-        command: starts the server, by default `python -m fileops` with this interpreter. The other parameters are
-        those of SetupOptions. Opening also raises AttachRefused.
+        command: starts the server, by default `python -m fileops` with this interpreter. Opening also raises
+        AttachRefused.
         Raises: ValueError, if an agent has a reviewer, which would never be asked.
         """
-        chosen = Setup(**setup)
+        require_words(command)
+        chosen = Setup(**setup).on_this_machine()
         chosen = chosen.of_agent() if role == "agent" else chosen.of_editor()
         launch = partial(
             _attached.launch,
-            socket=None if socket is None else os.fspath(socket),
+            socket=None if socket is None else path_of(socket),
             role=role,
             host=host,
             session=session,
-            roots=[os.path.abspath(folder) for folder in chosen.folders],
+            roots=chosen.folders,
             command=command,
         )
         return cls._opening(launch, chosen, parent_pid=os.getpid(), name=host)
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def in_process(
         cls,
         *,
@@ -121,8 +130,8 @@ class StartMethods(ABC):
 
         filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
         them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
-        validators: functions (file_path, before, after) -> reason or None; all of them run. The other parameters are
-        those of SetupOptions. Opening raises ValueError, if a name is taken by another function.
+        validators: functions (file_path, before, after) -> reason or None; all of them run.
+        Opening raises ValueError, if a name is taken by another function.
         """
         launch = partial(
             _in_process.launch,
@@ -132,7 +141,7 @@ class StartMethods(ABC):
             executor=executor,
             approver=approver,
         )
-        return cls._opening(launch, Setup(**setup), parent_pid=None)
+        return cls._opening(launch, Setup(**setup).on_this_machine(), parent_pid=None)
 
     @classmethod
     def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> Opening[Self]:

@@ -42,6 +42,7 @@ class Question:
     proposed_text: str | None = None
     original_label: str = "Current"
     proposed_label: str = "Proposed"
+    type: Literal["edit"] = "edit"
     rebased: Rebased | None = None
     session: AskingSession | None = None
 
@@ -65,6 +66,7 @@ class Answer:
     hunk_ids: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
+        """Return the answer as the protocol has it."""
         fields: dict[str, Any] = {"outcome": self.outcome}
         if self.text is not None:
             fields["text"] = self.text

@@ -4,6 +4,8 @@ from typing import Any, Literal, TypedDict
 
 
 class Nearest(TypedDict):
+    """The place that is closest to a text that was not found. Lines are 1-based, both ends included."""
+
     start_line: int
     end_line: int
     similarity: float
@@ -141,6 +143,7 @@ class Details(TypedDict, total=False):
     edits: list[EditStepDetails]
     corrected: list[CorrectedStep]
     dry_run: bool
+    needs_approval: bool  # of a dry run: whether a user would be asked about the same edit
     commit: CommitDetails
     rebased: Rebased
     coerced: list["CoercedArgument"]
@@ -153,7 +156,7 @@ class Details(TypedDict, total=False):
     relevance: Relevance
     # on `validation_failed`
     validator: str
-    reason: str
+    reason: str  # also on `undo_conflict`: "nothing_to_undo", "unknown_edit", "already_undone" or "later_changes"
     # of an undo
     undone: list[str]
     files: list[UndoneFile]

@@ -21,6 +21,8 @@ class BecameStale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidRead:
+    """A session has read a file. size: bytes. timestamp, modified: seconds since the epoch."""
+
     METHOD: ClassVar[str] = "fileops/didRead"
     file_path: str
     session_id: str
@@ -44,6 +46,8 @@ class DidEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidConflict:
+    """An edit was refused because the file has changed since the session read it. size_diff: bytes."""
+
     METHOD: ClassVar[str] = "fileops/didConflict"
     file_path: str
     session_id: str
@@ -55,6 +59,8 @@ class DidConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatcherHealth:
+    """The file watcher works, or is replaced by checks at intervals. reason: None while it works."""
+
     METHOD: ClassVar[str] = "fileops/watcherHealth"
     state: Literal["ok", "degraded"]
     reason: str | None = None
@@ -73,6 +79,7 @@ Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | Notifica
 _EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth]] = {
     event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, WatcherHealth)
 }
+KNOWN_NAMES = frozenset(_EVENTS)
 
 
 def event_of(method: str, params: Any) -> Event:

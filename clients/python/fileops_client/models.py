@@ -60,6 +60,8 @@ class ToolError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunkLine:
+    """A line of a hunk: context, removed or added. text: without its line feed."""
+
     kind: Literal[" ", "-", "+"]
     text: str
     no_newline: bool = False
@@ -67,6 +69,8 @@ class HunkLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
+    """A run of changed lines with their context. Starts are 1-based; `id` names it in an Answer."""
+
     id: str
     old_start: int
     old_lines: int
@@ -125,6 +129,7 @@ class ToolResult:
 
     @property
     def ok(self) -> bool:
+        """Whether the tool did what it was asked."""
         return self.status == "success"
 
     @property

@@ -1,20 +1,25 @@
 """`initializationOptions` and the parameters that every kind of client takes, by name and type."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from fileops_client._connection import RequestHandler
 from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit
-from fileops_client.requests.sender import FilePath
+from fileops_client.requests.sender import FilePath, path_of
 
 
 class EncodingOptions(TypedDict):
+    """The encoding of the files that a glob matches. encoding: a codec of Python."""
+
     glob: str
     encoding: str
 
 
 class LimitOptions(TypedDict, total=False):
+    """Limits of a read: lines, characters of a line, kilobytes of a file, and characters in all."""
+
     max_lines: int
     max_line_chars: int
     max_file_kb: int
@@ -39,6 +44,8 @@ class _Filesystem(TypedDict):
 
 
 class FilesystemOptions(_Filesystem, total=False):
+    """A remote folder under a local prefix. options: of the filesystem's constructor."""
+
     options: Mapping[str, Any]
 
 
@@ -71,11 +78,14 @@ class Options(TypedDict, total=False):
 class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 
-    root, roots: the workspace folders. initialization_options: see Options. handlers: answer the server's requests by
-    method ("workspace/applyEdit", ...), from params to result; their capabilities are announced. confirm_edit: called
-    before each write. correct_edit: called, with the option `correction`, for other strings (old, new) if an edit's
-    text was not found. confirm_command: called before each shell command. capabilities: merged into the announced
-    ones. timeout_s: of each call that names none, 60 by default; None for no limit.
+    root, roots: the workspace folders; a relative path is below this program's current folder, and `~` is the home
+    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see
+    Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
+    their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
+    `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
+    shell command. capabilities: merged into the announced ones. timeout_s: how long the client waits for the answer
+    of a call that names no other limit, 60 by default; None for no limit. (The `timeout_s` of `bash` is another
+    one: that of the command, which the server ends.)
     """
 
     root: FilePath | None
@@ -117,6 +127,20 @@ class Setup:
         options: Options = {"approval_fallback": "none", **(self.initialization_options or {})}
         return replace(self, initialization_options=options)
 
+    def on_this_machine(self) -> "Setup":
+        """Return the setup with absolute folders: of this program's current folder, and of its user's home."""
+        return replace(self, root=None, roots=[os.path.abspath(os.path.expanduser(folder)) for folder in self.folders])
+
+    def on_any_machine(self) -> "Setup":
+        """Return the setup of a server that may run elsewhere. Raises: ValueError, for a folder that is relative."""
+        for folder in self.folders:
+            if not os.path.isabs(folder):
+                raise ValueError(
+                    f"root must be an absolute path, not {folder!r}: a server with its own `command` may run elsewhere"
+                )
+        return self
+
     @property
-    def folders(self) -> list[FilePath]:
-        return ([] if self.root is None else [self.root]) + list(self.roots)
+    def folders(self) -> list[str]:
+        """The workspace folders, the root first."""
+        return [path_of(folder) for folder in ([] if self.root is None else [self.root]) + list(self.roots)]

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from fileops_client.errors import ConnectionLost
-from fileops_client.events import DidConflict, DidEdit, DidRead, Event, event_of
+from fileops_client.events import KNOWN_NAMES, DidConflict, DidEdit, DidRead, Event, event_of
 
 log = logging.getLogger("fileops_client")
 
@@ -77,14 +77,17 @@ class Subscription:
         return events
 
     def close(self) -> None:
+        """Collect no more events, and end an iteration."""
         self._forget(self)
         self.end(None)
 
     def deliver(self, event: Event) -> None:
+        """Add an event. Called by the client."""
         self._waiting.append(event)
         self._changed.set()
 
     def end(self, lost: ConnectionLost | None) -> None:
+        """End the iteration after the events that have arrived. Called by the client."""
         self._ended = True
         self._lost = lost
         self._changed.set()
@@ -107,8 +110,12 @@ class Subscription:
 class EventHub:
     """Names are the protocol's method names; DOCUMENTED_NAMES are further names for them."""
 
-    def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+    def __init__(
+        self, spawn: Callable[[Coroutine[Any, Any, None]], None], announced: Callable[[], Collection[str]]
+    ) -> None:
+        """Args: announced: the notifications that the server says it sends; none if it says nothing."""
         self._spawn = spawn
+        self._announced = announced
         self._listeners: list[tuple[str, Listener]] = []
         self._subscriptions: list[tuple[frozenset[str], Where, Subscription]] = []
         self._end: tuple[ConnectionLost | None] | None = None
@@ -116,7 +123,7 @@ class EventHub:
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Raises: ValueError (no event can have this name)."""
-        entry = (_method_of(name), listener)
+        entry = (self._method_of(name), listener)
         self._listeners.append(entry)
 
         def stop() -> None:
@@ -142,7 +149,7 @@ class EventHub:
 
         where: only to events for which it is true.
         """
-        wanted = frozenset(map(_method_of, names))
+        wanted = frozenset(map(self._method_of, names))
         subscription = Subscription(self._forget)
         if self._end is not None:
             subscription.end(self._end[0])
@@ -193,9 +200,17 @@ class EventHub:
         except Exception:
             log.exception("a listener failed")
 
+    def _method_of(self, name: str) -> str:
+        """Raises: ValueError.
 
-def _method_of(name: str) -> str:
-    """Raises: ValueError."""
-    if name not in DOCUMENTED_NAMES and "/" not in name:
-        raise ValueError(f"no event {name}; names are methods of the protocol, like fileops/didEdit")
-    return DOCUMENTED_NAMES.get(name, name)
+        A name of this protocol that neither the server nor this client knows is a mistake, and would never be heard.
+        Other names may be those of a protocol that the program adds to it.
+        """
+        if name in DOCUMENTED_NAMES:
+            return DOCUMENTED_NAMES[name]
+        if "/" not in name:
+            raise ValueError(f"no event {name}; names are methods of the protocol, like fileops/didEdit")
+        announced = self._announced()
+        if announced and name.startswith("fileops/") and name not in {*announced, *KNOWN_NAMES}:
+            raise ValueError(f"no event {name}; there are {', '.join(sorted({*announced, *KNOWN_NAMES}))}")
+        return name

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast, overload
 from fileops_client import _client, _session
 from fileops_client._attached import Role
 from fileops_client._portal import PendingCall, Portal, Subscription, awaited
+from fileops_client._signatures import signature_of, spelled_out
 from fileops_client._start import NAME
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
-from fileops_client.options import Options
+from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
@@ -43,11 +44,14 @@ ConfirmCommand = Callable[[CommandQuestion], Answer | Awaitable[Answer]]
 class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 
-    root, roots: the workspace folders. initialization_options: see Options. handlers: answer the server's requests by
-    method ("workspace/applyEdit", ...), from params to result; their capabilities are announced. confirm_edit: called
-    before each write. correct_edit: called, with the option `correction`, for other strings (old, new) if an edit's
-    text was not found. confirm_command: called before each shell command. capabilities: merged into the announced
-    ones. timeout_s: of each call that names none, 60 by default; None for no limit.
+    root, roots: the workspace folders; a relative path is below this program's current folder, and `~` is the home
+    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see
+    Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
+    their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
+    `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
+    shell command. capabilities: merged into the announced ones. timeout_s: how long the client waits for the answer
+    of a call that names no other limit, 60 by default; None for no limit. (The `timeout_s` of `bash` is another
+    one: that of the command, which the server ends.)
     """
 
     root: FilePath | None
@@ -73,6 +77,24 @@ class AgentTool:
     input_schema: dict[str, Any]
     execute: Callable[[Arguments | str], ToolResult]
 
+    def as_function(self) -> Callable[..., str]:
+        """Return a function with the arguments as keywords that returns the text for the model.
+
+        That is what tool runners of SDKs and frameworks take, such as anthropic's and pydantic-ai's. It has the name,
+        the description as docstring, and a signature made of the schema. Images are left out.
+        """
+
+        def call(**arguments: Any) -> str:
+            return self.execute(arguments).output
+
+        call.__name__ = call.__qualname__ = self.name
+        call.__doc__ = self.description
+        shown = signature_of(self.input_schema)
+        call.__signature__ = shown
+        annotations = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
+        call.__annotations__ = {**annotations, "return": str}
+        return call
+
 
 class Tool:
     """One tool with its definition for models and prompts, its execution and its rendering."""
@@ -85,7 +107,13 @@ class Tool:
         self._session_id = session_id
         self._lenient = lenient
 
+    @property
+    def name(self) -> str:
+        """The name by which a model calls it."""
+        return self.definition.name
+
     def execute(self, arguments: Arguments | str) -> ToolResult:
+        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones give a result."""
         return self._requests.execute(self.definition, arguments, lenient=self._lenient, session_id=self._session_id)
 
     def render_call(self, arguments: Arguments, *, is_partial: bool = False) -> str:
@@ -94,6 +122,7 @@ class Tool:
         return view.call
 
     def render_result(self, arguments: Arguments, result: ToolResult, *, expanded: bool = False) -> View:
+        """Return the view of a result for a person, with the call in one line."""
         return self._requests.render(self.definition.method, arguments, result=result, expanded=expanded)
 
     def agent_tool(self) -> AgentTool:
@@ -200,7 +229,7 @@ class Requests:
     ) -> ToolResult:
         """Make several edits in order, all or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}.
+        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for another.
         """
         return self._portal.call(
             self._target.multi_edit(
@@ -214,6 +243,7 @@ class Requests:
         )
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
+        """Report a document that was opened, with the text that the editor shows."""
         return self._portal.run(
             lambda: self._target.did_open(file_path, text, version=version, language_id=language_id)
         )
@@ -223,15 +253,19 @@ class Requests:
         return self._portal.run(lambda: self._target.did_change(file_path, changes, version=version))
 
     def did_save(self, file_path: FilePath, text: str | None = None) -> None:
+        """Report that the document was saved."""
         return self._portal.run(lambda: self._target.did_save(file_path, text))
 
     def did_close(self, file_path: FilePath) -> None:
+        """Report that the document was closed: from now on the text on the disk counts."""
         return self._portal.run(lambda: self._target.did_close(file_path))
 
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
+        """Return the files that the session has read, with their present state."""
         return self._portal.call(self._target.tracked(session_id=session_id))
 
     def close_session(self, session_id: str) -> None:
+        """Forget the session: what it has read, and its approval mode. Its edits stay in the history."""
         return self._portal.call(self._target.close_session(session_id))
 
     def stats(self, *, session_id: str | None = None) -> CallStats:
@@ -247,6 +281,7 @@ class Requests:
         return self._portal.call(self._target.forget(file_path, session_id=session_id))
 
     def conflicts(self, *, session_id: str | None = None) -> tuple[Conflict, ...]:
+        """Return the files that have changed since the session read them, checked now."""
         return self._portal.call(self._target.conflicts(session_id=session_id))
 
     def session_files(self, *, session_id: str | None = None, limit: int | None = None) -> tuple[SessionFile, ...]:
@@ -258,9 +293,11 @@ class Requests:
         return self._portal.call(self._target.reset_session(session_id=session_id))
 
     def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
+        """Return when the user is asked about edits of the session."""
         return self._portal.call(self._target.approval_mode(session_id=session_id))
 
     def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
+        """Set when the user is asked about edits of the session. Raises: ResponseError, if the client may not."""
         return self._portal.call(self._target.set_approval_mode(mode, session_id=session_id))
 
     def history(
@@ -279,9 +316,10 @@ class Requests:
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file). Later changes by others stay.
+        """Undo one edit, or all edits of a session (of one file), by default of this one. Later changes by others stay.
 
-        approved: your user has requested or confirmed it, so the daemon asks for no approval.
+        After a conflict, `details["reason"]` says what kind it is. approved: your user has requested or confirmed it,
+        so the daemon asks for no approval.
         """
         return self._portal.call(
             self._target.undo(
@@ -409,7 +447,8 @@ class Requests:
     ) -> ToolResult:
         """Run a shell command. The server needs the option `bash`.
 
-        timeout_s: of the command, by default 120. description: its purpose, shown to the user for approval.
+        timeout_s: when the server ends the command, by default after 120 s; the client waits longer than that for the
+        answer, and its own `timeout_s` does not count. description: its purpose, shown to the user for approval.
         on_output: new output as it comes.
         Cancelling the call ends the command.
         """
@@ -480,17 +519,21 @@ class FileOpsClient(Requests):
 
     @property
     def timeout_s(self) -> float | None:
+        """As `FileOpsClient.timeout_s` of the asynchronous client."""
         return self._async.timeout_s
 
     @property
     def server_info(self) -> dict[str, Any]:
+        """As `FileOpsClient.server_info` of the asynchronous client."""
         return self._async.server_info
 
     @property
     def capabilities(self) -> dict[str, Any]:
+        """As `FileOpsClient.capabilities` of the asynchronous client."""
         return self._async.capabilities
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def start(
         cls,
         command: Sequence[str] | None = None,
@@ -503,7 +546,7 @@ class FileOpsClient(Requests):
         """Start a private daemon as a child process.
 
         command: default `python -m fileops` with this interpreter. env: added to this process's environment.
-        on_stderr: gets each line of the daemon's log. The other parameters are those of SetupOptions.
+        on_stderr: gets each line of the daemon's log.
         """
         return cls._opened(
             _client.FileOpsClient.start(
@@ -512,6 +555,7 @@ class FileOpsClient(Requests):
         )
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def open(
         cls,
         command: Sequence[str] | None = None,
@@ -529,6 +573,7 @@ class FileOpsClient(Requests):
         )
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def attach(
         cls,
         *,
@@ -544,8 +589,8 @@ class FileOpsClient(Requests):
         socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
         decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
         its sessions. session: a name under which a program that attaches again continues with what it has read.
-        command: starts the server, by default `python -m fileops` with this interpreter. The other parameters are
-        those of SetupOptions. Opening also raises AttachRefused.
+        command: starts the server, by default `python -m fileops` with this interpreter. Opening also raises
+        AttachRefused.
         Raises: ValueError, if an agent has a reviewer, which would never be asked.
         """
         return cls._opened(
@@ -560,6 +605,7 @@ class FileOpsClient(Requests):
         )
 
     @classmethod
+    @spelled_out(SetupOptions, Setup)
     def in_process(
         cls,
         *,
@@ -574,8 +620,8 @@ class FileOpsClient(Requests):
 
         filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
         them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
-        validators: functions (file_path, before, after) -> reason or None; all of them run. The other parameters are
-        those of SetupOptions. Opening raises ValueError, if a name is taken by another function.
+        validators: functions (file_path, before, after) -> reason or None; all of them run.
+        Opening raises ValueError, if a name is taken by another function.
         """
         return cls._opened(
             _client.FileOpsClient.in_process(
@@ -608,7 +654,13 @@ class FileOpsClient(Requests):
 
     @property
     def stderr_tail(self) -> str:
+        """The last lines that the child process wrote to stderr; "" without one."""
         return self._async.stderr_tail
+
+    @property
+    def own_session_id(self) -> str:
+        """The session of calls that name none: "default"."""
+        return self._async.own_session_id
 
     def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
         """Send a request and return its result as JSON. A KeyboardInterrupt or a timeout sends `$/cancelRequest`.
@@ -623,6 +675,7 @@ class FileOpsClient(Requests):
         return PendingCall(self._portal, self._portal.run(lambda: self._async.begin(method, params)))
 
     def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification. Nothing is answered."""
         return self._portal.run(lambda: self._async.notify(method, params))
 
     def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
@@ -647,6 +700,7 @@ class FileOpsClient(Requests):
         return self._portal.registered(lambda: self._async.add_event_listener(name, callback))
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
+        """Stop all calls that `add_event_listener` began with these arguments."""
         return self._portal.run(lambda: self._async.remove_event_listener(name, callback))
 
     def events(self, *names: str, where: Where = None) -> Subscription:
@@ -686,11 +740,17 @@ class Session(Requests):
         """End the session: what it has read and was granted is forgotten. Its edits stay in the history."""
         self.close_session(self.id)
 
+    @property
+    def own_session_id(self) -> str:
+        """The id of this session."""
+        return self._async.own_session_id
+
     def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
         """Send a request, as `FileOpsClient.request`, with this session's id unless the params name one."""
         return self._portal.call(self._async.request(method, params, timeout_s=timeout_s))
 
     def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification, as `FileOpsClient.notify`. It names no session."""
         return self._portal.run(lambda: self._async.notify(method, params))
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:

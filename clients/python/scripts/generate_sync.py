@@ -127,7 +127,8 @@ def _attributes(owner: ast.ClassDef) -> Iterator[str]:
         target = node.target if isinstance(node, ast.AnnAssign) else None
         if isinstance(node, ast.AnnAssign) and isinstance(target, ast.Attribute) and not target.attr.startswith("_"):
             returns = ast.unparse(node.annotation)
-            yield f"@property\ndef {target.attr}(self) -> {returns}:\n    return self._async.{target.attr}"
+            doc = f'    """As `FileOpsClient.{target.attr}` of the asynchronous client."""\n'
+            yield f"@property\ndef {target.attr}(self) -> {returns}:\n{doc}    return self._async.{target.attr}"
 
 
 def _reworded(doc: str) -> str:

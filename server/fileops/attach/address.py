@@ -67,7 +67,10 @@ def require_private_folder(folder: str, *, create: bool) -> None:
     except OSError as error:
         raise AddressRefused(f"The folder {folder} cannot be used: {error.strerror}. Name another socket.") from None
     if (fault := _fault_of(status)) is not None:
-        raise AddressRefused(f"The folder {folder} {fault}. Remove it, or name another socket with {VARIABLE}.")
+        raise AddressRefused(
+            f"The folder {folder} {fault}. Name a socket in a folder that only you can enter (mode 0700), "
+            f"with {VARIABLE}."
+        )
 
 
 def _fault_of(status: os.stat_result) -> str | None:

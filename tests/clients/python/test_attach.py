@@ -58,7 +58,7 @@ def test_address_matches_the_servers(
 
 async def test_folder_open_to_other_users_is_refused(shared: Place) -> None:
     shared.folder.chmod(0o755)
-    with pytest.raises(ServerMissing, match="is not a private folder of this user"):
+    with pytest.raises(ServerMissing, match="is not a folder of this user alone"):
         await FileOpsClient.attach()
     assert shared.daemons() == []
 

@@ -5,16 +5,19 @@ Each SDK is installed in a folder of its own in the cache (support/foreign_packa
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fileops_client import Attachment, FileOpsClient, ResultFormat, ToolError, ToolFormat, ToolResult
 from support.foreign_packages import python_with
 
+CLIENT = Path(__file__).parents[3] / "clients" / "python"
 IMAGE = Attachment(type="image", mime_type="image/png", data=base64.b64encode(b"\x89PNG").decode(), width=1, height=1)
 RESULTS = {
     "success": ToolResult(status="success", output="     1→one", tool_name="Read"),
@@ -91,6 +94,60 @@ async def test_tool_lists_and_results_are_accepted_by_the_sdk(
     values = json.dumps({"lists": plain, "results": results})
     program = f"import json, sys\nvalues = json.loads(sys.argv[1])\nlists, results = values.values()\n{check}"
     assert run([python_with(package), "-c", program, values]) == (0, "")
+
+
+RUN_BY_SDK = {
+    "anthropic": """
+from anthropic import beta_async_tool
+async def use(tool, path):
+    made = beta_async_tool(
+        tool.as_function(), name=tool.name, description=tool.description, input_schema=tool.input_schema
+    )
+    assert made.to_dict()["input_schema"] == tool.input_schema
+    return await made.call({"file_path": path})
+""",
+    "pydantic-ai-slim": """
+from pydantic_ai import Agent, Tool
+from pydantic_ai.models.test import TestModel
+async def use(tool, path):
+    def called(**arguments): return tool.as_function()(file_path=path)
+    made = Tool(tool.as_function(), takes_ctx=False)
+    schema = made.function_schema.json_schema
+    assert set(schema["properties"]) == set(tool.input_schema["properties"]), schema
+    assert schema["required"] == tool.input_schema["required"]
+    named = Tool.from_schema(
+        called, name=tool.name, description=tool.description, json_schema=tool.input_schema
+    )
+    answer = await Agent(TestModel(call_tools=[tool.name]), tools=[named]).run("Read it.")
+    return answer.output
+""",
+}
+
+
+@pytest.mark.parametrize("package", RUN_BY_SDK)
+def test_function_of_an_agent_tool_is_run_by_the_sdk(package: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("bread\n")
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    program = f"""
+import asyncio, sys
+from fileops_client import FileOpsClient
+{RUN_BY_SDK[package]}
+async def main(root):
+    async with FileOpsClient.start([sys.argv[2], "-P", "-m", "fileops"], root=root) as client:
+        tool = (await client.toolbox(enabled=["Read"]))[0]
+        assert tool.name == "Read"
+        print(await use(tool.agent_tool(), root + "/a.txt"))
+asyncio.run(main(sys.argv[1]))
+"""
+    environment = {**os.environ, "PYTHONPATH": f"{packages}:{CLIENT}"}
+    done = subprocess.run(
+        [python_with(package), "-c", program, str(tmp_path), sys.executable],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "→bread" in done.stdout
 
 
 def test_bedrock_receives_the_bytes_of_an_image() -> None:

@@ -27,7 +27,8 @@ class CommandRequests(Sender):
     ) -> ToolResult:
         """Run a shell command. The server needs the option `bash`.
 
-        timeout_s: of the command, by default 120. description: its purpose, shown to the user for approval.
+        timeout_s: when the server ends the command, by default after 120 s; the client waits longer than that for the
+        answer, and its own `timeout_s` does not count. description: its purpose, shown to the user for approval.
         on_output: new output as it comes.
         Cancelling the call ends the command.
         """

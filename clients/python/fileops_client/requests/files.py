@@ -1,12 +1,11 @@
 """Requests that read and edit files, and notifications about documents that are open in an editor."""
 
-import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fileops_client.models import ToolResult
-from fileops_client.requests.sender import FilePath, Sender, given
+from fileops_client.requests.sender import FilePath, Sender, given, path_of
 
 
 class FileRequests(Sender):
@@ -26,7 +25,7 @@ class FileRequests(Sender):
 
         raw: return the text of the lines as it is in the file, as `details["text"]`, and no output for a model.
         """
-        params = given(file_path=os.fspath(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
+        params = given(file_path=path_of(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
 
     async def write(
@@ -41,7 +40,7 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Write a whole text: create the file, or replace the text of one that this session has read whole."""
         params = given(
-            file_path=os.fspath(file_path), content=content, dry_run=dry_run, include_texts=include_texts,
+            file_path=path_of(file_path), content=content, dry_run=dry_run, include_texts=include_texts,
             session_id=session_id,
         )  # fmt: skip
         return await self._tool("fileops/write", params, timeout_s)
@@ -65,7 +64,7 @@ class FileRequests(Sender):
         include_texts: `details` has the whole text before and after, as `original_text` and `proposed_text`.
         """
         params = given(
-            file_path=os.fspath(file_path),
+            file_path=path_of(file_path),
             old_string=old_string,
             new_string=new_string,
             replace_all=replace_all,
@@ -89,13 +88,11 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Make several edits in order, all or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}.
+        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for another.
         """
-        steps = [
-            {"old_string": edit[0], "new_string": edit[1]} if isinstance(edit, tuple) else dict(edit) for edit in edits
-        ]
+        steps = [_step_of(edit, index) for index, edit in enumerate(edits)]
         params = given(
-            file_path=os.fspath(file_path), edits=steps, dry_run=dry_run, include_texts=include_texts,
+            file_path=path_of(file_path), edits=steps, dry_run=dry_run, include_texts=include_texts,
             session_id=session_id,
         )  # fmt: skip
         return await self._tool("fileops/multiEdit", params, timeout_s)
@@ -103,6 +100,7 @@ class FileRequests(Sender):
     # --- open documents -------------------------------------------------------------------------------------
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
+        """Report a document that was opened, with the text that the editor shows."""
         document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
@@ -115,12 +113,27 @@ class FileRequests(Sender):
         )
 
     def did_save(self, file_path: FilePath, text: str | None = None) -> None:
+        """Report that the document was saved."""
         self.notify("textDocument/didSave", given(textDocument={"uri": uri_of(file_path)}, text=text))
 
     def did_close(self, file_path: FilePath) -> None:
+        """Report that the document was closed: from now on the text on the disk counts."""
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
 
 
 def uri_of(file_path: FilePath) -> str:
     """Return the file URI of an absolute path. Names that are not UTF-8 keep their bytes."""
-    return pathlib.Path(file_path).as_uri()
+    return pathlib.Path(path_of(file_path)).as_uri()
+
+
+def _step_of(edit: object, index: int) -> dict[str, Any]:
+    if isinstance(edit, Mapping):
+        return dict(cast("Mapping[str, Any]", edit))
+    pair: list[Any] | None = [*cast("Sequence[Any]", edit)] if type(edit) in {tuple, list} else None
+    if pair is not None and len(pair) == 2:
+        return {"old_string": pair[0], "new_string": pair[1]}
+    size = "" if pair is None else f" of {len(pair)}"
+    raise TypeError(
+        f"edits[{index}] must be (old, new) or a mapping with old_string, new_string and, if wanted, replace_all and "
+        f"strategy, not a {type(edit).__name__}{size}"
+    )

@@ -12,9 +12,11 @@ ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 class HistoryRequests(Sender):
     async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
+        """Return when the user is asked about edits of the session."""
         return (await self.request("fileops/approvalMode", given(session_id=session_id)))["mode"]
 
     async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
+        """Set when the user is asked about edits of the session. Raises: ResponseError, if the client may not."""
         await self.request("fileops/setApprovalMode", given(mode=mode, session_id=session_id))
 
     async def history(
@@ -35,10 +37,13 @@ class HistoryRequests(Sender):
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file). Later changes by others stay.
+        """Undo one edit, or all edits of a session (of one file), by default of this one. Later changes by others stay.
 
-        approved: your user has requested or confirmed it, so the daemon asks for no approval.
+        After a conflict, `details["reason"]` says what kind it is. approved: your user has requested or confirmed it,
+        so the daemon asks for no approval.
         """
         path = path_or_none(file_path)
+        if edit_id is None and session_id is None:
+            session_id = self.own_session_id
         params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
         return await self._tool("fileops/undo", params, timeout_s)

@@ -21,6 +21,11 @@ class Sender(ABC):
     @abstractmethod
     def notify(self, method: str, params: Any = None) -> None: ...
 
+    @property
+    @abstractmethod
+    def own_session_id(self) -> str:
+        """The session of requests that name none."""
+
     @abstractmethod
     def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
 
@@ -35,8 +40,13 @@ def given(**params: Any) -> dict[str, Any]:
     return {key: value for key, value in params.items() if value is not None}
 
 
+def path_of(file_path: FilePath) -> str:
+    """Return the path as the protocol has it: bytes that are not UTF-8 are lone surrogates. Raises: TypeError."""
+    return os.fsdecode(file_path)
+
+
 def path_or_none(file_path: FilePath | None) -> str | None:
-    return None if file_path is None else os.fspath(file_path)
+    return None if file_path is None else path_of(file_path)
 
 
 def method_of(name: str) -> str:

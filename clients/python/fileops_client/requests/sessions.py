@@ -1,13 +1,12 @@
 """Requests about one session: its files (recorded, forgotten, changed, listed), its statistics, its end."""
 
-import os
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from fileops_client.models import Stats, ToolError, TrackedFile
-from fileops_client.requests.sender import FilePath, Sender, given
+from fileops_client.requests.sender import FilePath, Sender, given, path_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +70,14 @@ class EditStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorStats:
+    """Calls that ended in an error. `share` is of all calls, from 0 to 1."""
+
+    n: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallStats:
     """Statistics of calls.
 
@@ -85,14 +92,17 @@ class CallStats:
     lines: Stats
     edits: EditStats
     latency_ms: dict[str, Latency]
+    errors: ErrorStats = ErrorStats(n=0, share=0.0)  # an older server does not send it
 
 
 class SessionRequests(Sender):
     async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
+        """Return the files that the session has read, with their present state."""
         answer = await self.request("fileops/tracked", given(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
 
     async def close_session(self, session_id: str) -> None:
+        """Forget the session: what it has read, and its approval mode. Its edits stay in the history."""
         await self.request("fileops/closeSession", {"session_id": session_id})
 
     async def stats(self, *, session_id: str | None = None) -> CallStats:
@@ -101,15 +111,16 @@ class SessionRequests(Sender):
 
     async def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
         """Record that the agent has read the whole current file by other means."""
-        params = given(file_path=os.fspath(file_path), session_id=session_id)
+        params = given(file_path=path_of(file_path), session_id=session_id)
         return msgspec.convert(await self.request("fileops/recordRead", params), RecordedRead)
 
     async def forget(self, file_path: FilePath, *, session_id: str | None = None) -> bool:
         """Forget that the session has read the file. Return whether it had."""
-        params = given(file_path=os.fspath(file_path), session_id=session_id)
+        params = given(file_path=path_of(file_path), session_id=session_id)
         return (await self.request("fileops/forget", params))["forgotten"]
 
     async def conflicts(self, *, session_id: str | None = None) -> tuple[Conflict, ...]:
+        """Return the files that have changed since the session read them, checked now."""
         answer = await self.request("fileops/conflicts", given(session_id=session_id))
         return msgspec.convert(answer["conflicts"], tuple[Conflict, ...])
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from fileops_client._arguments import BadArguments, arguments_of, read_leniently
+from fileops_client._signatures import signature_of
 from fileops_client.details import CoercedArgument, Details
 from fileops_client.errors import INVALID_PARAMS, ResponseError
 from fileops_client.formats import ToolFormat, tool_list
@@ -29,6 +30,24 @@ class AgentTool:
     description: str
     input_schema: dict[str, Any]
     execute: Callable[[Arguments | str], Awaitable[ToolResult]]
+
+    def as_function(self) -> Callable[..., Awaitable[str]]:
+        """Return a function with the arguments as keywords that returns the text for the model.
+
+        That is what tool runners of SDKs and frameworks take, such as anthropic's and pydantic-ai's. It has the name,
+        the description as docstring, and a signature made of the schema. Images are left out.
+        """
+
+        async def call(**arguments: Any) -> str:
+            return (await self.execute(arguments)).output
+
+        call.__name__ = call.__qualname__ = self.name
+        call.__doc__ = self.description
+        shown = signature_of(self.input_schema)
+        call.__signature__ = shown  # pyright: ignore[reportFunctionMemberAccess] - PEP 362
+        annotations = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
+        call.__annotations__ = {**annotations, "return": str}  # pydantic takes the types from here
+        return call
 
 
 class ToolRequests(ViewRequests):
@@ -168,7 +187,13 @@ class Tool:
         self._session_id = session_id
         self._lenient = lenient
 
+    @property
+    def name(self) -> str:
+        """The name by which a model calls it."""
+        return self.definition.name
+
     async def execute(self, arguments: Arguments | str) -> ToolResult:
+        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones give a result."""
         return await self._requests.execute(
             self.definition, arguments, lenient=self._lenient, session_id=self._session_id
         )
@@ -179,6 +204,7 @@ class Tool:
         return view.call
 
     async def render_result(self, arguments: Arguments, result: ToolResult, *, expanded: bool = False) -> View:
+        """Return the view of a result for a person, with the call in one line."""
         return await self._requests.render(self.definition.method, arguments, result=result, expanded=expanded)
 
     def agent_tool(self) -> AgentTool:

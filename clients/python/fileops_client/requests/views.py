@@ -19,18 +19,24 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
+    """The title of a call and the places that it concerns, for a pane."""
+
     title: str
     locations: tuple[Location, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewLine:
+    """A line of a result. number: 1-based, None for a line that is not of a file."""
+
     number: int | None
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffRow:
+    """A row of a diff. Line numbers are 1-based, None on the side that the row is not part of."""
+
     kind: Literal["hunk", " ", "-", "+"]
     old_line: int | None
     new_line: int | None
@@ -40,6 +46,8 @@ class DiffRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffView:
+    """The change of an applied or previewed edit, as rows. added, removed: lines."""
+
     title: str
     operation: Literal["create", "modify"]
     added: int

@@ -80,7 +80,7 @@ def fault_of_strategy(name: str) -> str | None:
         return None
     installed = ", ".join((EXACT, *STRATEGIES))
     if name == REGEX:
-        return f"needs google-re2, which is not installed: pip install 'fileops-server[regex]'. There are {installed}"
+        return f"needs the package google-re2, the extra [regex] of fileops-server. There are {installed}"
     return f"no such strategy; there are {installed}"
 
 

@@ -28,7 +28,7 @@ def unsupported_reason(url: str) -> str | None:
     is_ssh = _protocol(url) in SSH_PROTOCOLS
     package = "asyncssh" if is_ssh else "fsspec"
     if importlib.util.find_spec(package) is None:
-        return f"needs the package {package}: pip install 'fileops-server[remote]'"
+        return f"needs the package {package}, the extra [remote] of fileops-server"
     if is_ssh:
         return "must name a host" if label_of(url).endswith("://") else None
     return _why_unknown(_protocol(url))
