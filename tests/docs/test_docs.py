@@ -20,7 +20,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CLIENT = (ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
-TRIP = "bread = 2\ncheese = 1\napples = 4\n\nprint(people=4)\n"
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = sorted([
     *ROOT.glob("*.md"), *PAGES, *(ROOT / "clients").glob("*.md"), *(ROOT / "clients").glob("*/README.md"),
@@ -28,6 +27,8 @@ DOCUMENTS = sorted([
 ])  # fmt: skip
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```text file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+((TRIP_NAME, TRIP),) = FILE.findall(CLIENT)  # what a reader has to have before the examples run
 
 
 def code_of(text: str, language: str) -> list[str]:
@@ -35,7 +36,7 @@ def code_of(text: str, language: str) -> list[str]:
 
 
 def project(folder: pathlib.Path) -> pathlib.Path:
-    (folder / "trip.py").write_text(TRIP, encoding="utf-8")
+    (folder / TRIP_NAME).write_text(TRIP, encoding="utf-8")
     return folder
 
 

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Nearest, Relevance
 
 
+# Why an undo was not made: the session has no edit to undo; no such edit is known; it was undone before; the file or
+# its place was changed since.
+UndoConflictReason = Literal["nothing_to_undo", "unknown_edit", "already_undone", "later_changes"]
+
+
 @dataclass(eq=False, kw_only=True)
 class FileOpsError(Exception):
     """Base of all failures that are returned to a caller as a tool result."""
@@ -234,11 +239,15 @@ class DocumentUnknown(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class UndoConflict(FileOpsError):
-    """Later changes prevent the undo. `ranges` are the lines of the current file that it would have to overwrite."""
+    """The undo was not made. `explanation` is a clause for after a colon.
+
+    `ranges` are the lines of the current file that it would have to overwrite, where later changes prevent it.
+    """
 
     code: ClassVar[str] = "undo_conflict"
+    reason: UndoConflictReason = "later_changes"
     ranges: "tuple[LineRange, ...]" = ()
-    reason: str = ""
+    explanation: str = ""
 
 
 @dataclass(eq=False, kw_only=True)

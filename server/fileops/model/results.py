@@ -131,6 +131,7 @@ class UndoResult(Struct, frozen=True, kw_only=True):
 
     files: in the order of the newest undone edit in each; after a failure, those that nevertheless remain undone.
     file_path: the file that failed. note: after a failure among several files, the state of the others.
+    needs_approval: as EditResult.
     """
 
     output: str
@@ -139,6 +140,7 @@ class UndoResult(Struct, frozen=True, kw_only=True):
     file_path: str | None = None
     note: str = ""
     dry_run: bool = False
+    needs_approval: bool | None = None
 
 
 class ReadResult(Struct, frozen=True, kw_only=True):
@@ -176,7 +178,8 @@ class EditResult(Struct, frozen=True, kw_only=True):
     edits: as requested, or as the client's model corrected them. n_replaced: places, one number per edit; matches and
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
-    since it was read. texts: None unless requested.
+    since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
+    dry run.
     """
 
     output: str
@@ -196,3 +199,4 @@ class EditResult(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     rebased: Rebased | None = None
     texts: EditTexts | None = None
+    needs_approval: bool | None = None

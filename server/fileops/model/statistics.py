@@ -28,6 +28,13 @@ class EditStats(Struct, frozen=True, kw_only=True):
     share_undone: float
 
 
+class ErrorStats(Struct, frozen=True, kw_only=True):
+    """Calls that ended in an error of any kind; a cancelled call is none. `share` is of all calls, 0 without calls."""
+
+    n: int
+    share: float
+
+
 class StatsResult(Struct, frozen=True, kw_only=True):
     """The statistics of a session, or of all together.
 
@@ -42,3 +49,4 @@ class StatsResult(Struct, frozen=True, kw_only=True):
     lines: LineStats
     edits: EditStats
     latency_ms: dict[str, Latency]
+    errors: ErrorStats

@@ -113,7 +113,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
             replanned = self.plan([edit for edit in edits if edit is not None])
             if file.is_decided and (file.modified_by_user or replanned.plan.change.hunks != file.plan.change.hunks):
-                raise UndoConflict(reason="the file was changed while a person was asked")
+                raise UndoConflict(explanation="the file was changed while a person was asked")
             file = replace(replanned, is_decided=file.is_decided)
 
     def _rehearse(self, token: CancelToken, file: FileChange) -> FileChange:

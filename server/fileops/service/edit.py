@@ -85,9 +85,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditResult | Proposal:
         """Raises: Stale, PathMoved."""
         plan = self._planned(request, policy.roots, token)
-        if request.dry_run or not (plan.splices or plan.creates):
+        has_effect = bool(plan.splices) or plan.creates
+        needs_approval = has_effect and policy.needs_decision(plan.snapshot)
+        if request.dry_run:
+            return result_of(request, plan, None, needs_approval=needs_approval)
+        if not has_effect:
             return result_of(request, plan, None)
-        if policy.needs_decision(plan.snapshot):
+        if needs_approval:
             return proposal_of(request, plan, policy)
         return self._commit(request, plan, token)
 

@@ -41,7 +41,12 @@ def changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
 
 
 def result_of(
-    request: EditRequest, plan: Plan, edit: CommittedEdit | None, *, modified_by_user: bool = False
+    request: EditRequest,
+    plan: Plan,
+    edit: CommittedEdit | None,
+    *,
+    modified_by_user: bool = False,
+    needs_approval: bool | None = None,
 ) -> EditResult:
     texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
     nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
@@ -62,6 +67,7 @@ def result_of(
         dry_run=request.dry_run,
         rebased=plan.rebased,
         texts=texts,
+        needs_approval=needs_approval,
     )
 
 

@@ -107,9 +107,9 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         if request.edit_id is not None:
             edit = self.history.edit(request.edit_id)
             if edit is None or not self.may_undo(edit.session_id):
-                raise UndoConflict(reason="the history holds no such edit")
+                raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
             if edit.undone_by is not None:
-                raise UndoConflict(reason="it is taken back already")
+                raise UndoConflict(reason="already_undone", explanation="it was undone before")
             return [[edit]]
         path = self.fs.resolve(request.file_path) if request.file_path is not None else None
         groups: dict[str, list[AppliedEdit]] = {}
@@ -118,7 +118,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             if is_undoable and self.history.is_of_session(edit, request.session_id or DEFAULT_SESSION):
                 groups.setdefault(edit.path, []).append(edit)
         if not groups:
-            raise UndoConflict(reason="the history holds no edit of this session that stands")
+            raise UndoConflict(reason="nothing_to_undo", explanation="the history has no edit of this session to undo")
         return list(groups.values())
 
     # --- read and plan -----------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         try:
             snapshot = self.fs.read(path)
         except PathMoved:
-            raise UndoConflict(reason="the path leads elsewhere now") from None
+            raise UndoConflict(explanation="the path leads elsewhere now") from None
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
@@ -175,12 +175,18 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         self, request: UndoRequest, files: tuple[FileChange, ...], policy: Policy, token: CancelToken
     ) -> UndoStep:
         """Return the next question, or write all files if there is none left."""
+        undecided = (
+            index
+            for index, file in enumerate(files)
+            if file.has_effect
+            and not (file.is_decided or request.is_approved)
+            and policy.needs_decision(file.plan.snapshot)
+        )
+        waiting = next(undecided, None)
         if request.dry_run:
-            return _result(request, [to_result(file) for file in files])
-        for index, file in enumerate(files):
-            is_open = file.has_effect and not (file.is_decided or request.is_approved)
-            if is_open and policy.needs_decision(file.plan.snapshot):
-                return PendingUndo(files=files, waiting=index, question=_question(request, file, policy))
+            return _result(request, [to_result(file) for file in files], needs_approval=waiting is not None)
+        if waiting is not None:
+            return PendingUndo(files=files, waiting=waiting, question=_question(request, files[waiting], policy))
         writer = ChangeSetCommitter(
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
             by_session=request.by_session, plan=lambda edits: self._plan(edits, policy),
@@ -199,7 +205,7 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy) -> Approva
     )
 
 
-def _result(request: UndoRequest, files: Sequence[UndoneFile]) -> UndoResult:
+def _result(request: UndoRequest, files: Sequence[UndoneFile], *, needs_approval: bool | None = None) -> UndoResult:
     texts: list[str] = []
     for file in files:
         output = outputs.undone_text(
@@ -209,4 +215,4 @@ def _result(request: UndoRequest, files: Sequence[UndoneFile]) -> UndoResult:
     output = "\n".join(texts)
     if request.dry_run:
         output = outputs.with_dry_run(output)
-    return UndoResult(output=output, files=tuple(files), dry_run=request.dry_run)
+    return UndoResult(output=output, files=tuple(files), dry_run=request.dry_run, needs_approval=needs_approval)

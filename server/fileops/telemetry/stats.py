@@ -5,11 +5,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fileops.model.bounded import LruDict
-from fileops.model.statistics import EditStats, Latency, LineStats, StatsResult
+from fileops.model.statistics import EditStats, ErrorStats, Latency, LineStats, StatsResult
 from fileops.telemetry.calls import CallRecord
 
 PER_OCTAVE = 8  # buckets per doubling: a percentile is at most 9 % too high
 CLOSING = "fileops/closeSession"
+NO_ERRORS = ("ok", "cancelled")
 MAX_SESSIONS = 1000  # the least recently active one is dropped first
 
 
@@ -100,7 +101,8 @@ class Statistics:
 
 
 def _result_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_undone: int) -> StatsResult:
-    n_applied = numbers.n_applied
+    n_applied, n_calls = numbers.n_applied, numbers.calls.total()
+    n_errors = n_calls - sum(numbers.outcomes[code] for code in NO_ERRORS)
     return StatsResult(
         session_id=session_id,
         since=since_ns / 1e9,
@@ -115,6 +117,7 @@ def _result_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_un
             share_modified=numbers.n_modified / n_applied if n_applied else 0.0,
             share_undone=n_undone / n_applied if n_applied else 0.0,
         ),
+        errors=ErrorStats(n=n_errors, share=n_errors / n_calls if n_calls else 0.0),
         latency_ms={method: _in_ms(latencies) for method, latencies in numbers.latencies.items()},
     )
 

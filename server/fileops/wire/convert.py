@@ -189,6 +189,8 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
         ]
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
+    if outcome.needs_approval is not None:
+        details["needs_approval"] = outcome.needs_approval
     if outcome.rebased is not None:
         details["rebased"] = rebased_details(outcome.rebased)
     if outcome.texts is not None:
@@ -242,7 +244,7 @@ def confirm_params(
 ) -> wire.ConfirmEditParams:
     change = question.change
     return wire.ConfirmEditParams(
-        title=question.title, description=question.description, file_path=question.file_path,
+        type="edit", title=question.title, description=question.description, file_path=question.file_path,
         session_id=question.session_id, operation=change.operation, diff=change.unified,
         hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
         proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,

@@ -110,6 +110,7 @@ class EditDetails(FailureDetails, Noticing, total=False):
     modified_by_user: bool
     edit_id: str | None
     dry_run: bool
+    needs_approval: bool
     edits: list[StepDetails]
     corrected: list[CorrectedStep]
     commit: CommitDetails
@@ -133,6 +134,7 @@ class UndoDetails(FailureDetails, Noticing, total=False):
     applied_to: Literal["disk", "buffer"]
     modified_by_user: bool
     dry_run: bool
+    needs_approval: bool
     files: list[UndoneFile]
     file_path: str
 

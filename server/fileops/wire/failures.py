@@ -33,8 +33,8 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
                 details["relevance"] = {"reason": relevance.reason, "ranges": ranges_of(relevance.ranges)}
         case errors.ValidationFailed(validator=validator, reason=reason):
             details["validator"], details["reason"] = validator, reason
-        case errors.UndoConflict(ranges=ranges):
-            details["ranges"] = ranges_of(ranges)
+        case errors.UndoConflict(reason=reason, ranges=ranges):
+            details["reason"], details["ranges"] = reason, ranges_of(ranges)
         case _:
             pass
     return details

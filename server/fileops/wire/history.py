@@ -64,6 +64,8 @@ def undo_result(outcome: UndoResult) -> wire.ToolResult:
         "dry_run": outcome.dry_run,
         "files": undone_files,
     }
+    if outcome.needs_approval is not None:
+        details["needs_approval"] = outcome.needs_approval
     return tool_result(outcome.output, None, whole, details)
 
 

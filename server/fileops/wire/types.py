@@ -245,6 +245,7 @@ class AskingSession(msgspec.Struct, frozen=True, kw_only=True):
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """Params of the request that asks the user about an edit. The texts are null over 1 MB."""
 
+    type: Literal["edit"]  # for a client that shows questions of several kinds in one place
     title: str
     description: str
     file_path: str

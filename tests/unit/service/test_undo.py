@@ -79,12 +79,12 @@ async def test_undo_can_be_undone(bench: Workbench):
 async def test_edit_is_undone_once(bench: Workbench):
     edit_id = await bench.applied(PATH, "two", "TWO")
     await bench.undo(edit_id)
-    assert "already" in conflict_of(await bench.undo(edit_id)).reason
+    assert conflict_of(await bench.undo(edit_id)).reason == "already_undone"
 
 
 async def test_undo_of_an_unknown_edit_is_refused(bench: Workbench):
-    conflict_of(await bench.undo("no such edit"))
-    conflict_of(await bench.undo(session_id="nobody"))
+    assert conflict_of(await bench.undo("no such edit")).reason == "unknown_edit"
+    assert conflict_of(await bench.undo(session_id="nobody")).reason == "nothing_to_undo"
 
 
 async def test_undo_of_a_session_reverts_the_newest_edit_first(bench: Workbench):

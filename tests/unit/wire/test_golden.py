@@ -97,7 +97,9 @@ MESSAGES: dict[str, Callable[[], object]] = {
     "edit_of_moved_file": lambda: failed(
         errors.ModifiedExternally(changed_by="s2", diff_since_read="@@ -1 +1 @@\n-a\n+b\n", also_changed_by="buffer")
     ),
-    "undo_in_conflict": lambda: failed(errors.UndoConflict(ranges=(LineRange(start_line=1, end_line=2),), reason="x")),
+    "undo_in_conflict": lambda: failed(
+        errors.UndoConflict(ranges=(LineRange(start_line=1, end_line=2),), explanation="x")
+    ),
     "tracked": lambda: convert.tracked_result(
         [
             wire.TrackedFile(

@@ -161,6 +161,7 @@ export interface ConfirmCommandResult {
   outcome: 'cancel' | 'proceed_always' | 'proceed_once';
 }
 export interface ConfirmEditParams {
+  type: 'edit';
   title: string;
   description: string;
   file_path: string;
@@ -332,6 +333,7 @@ export interface EditDetails {
   match_lines?: number[];
   modified_by_user?: boolean;
   nearest?: Nearest | null;
+  needs_approval?: boolean;
   /** With the option `notices`. */
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
@@ -389,6 +391,10 @@ export interface EditStep {
 export interface EncodingOptions {
   glob: string;
   encoding: string;
+}
+export interface ErrorStats {
+  n: number;
+  share: number;
 }
 export interface ExecuteCommandParams {
   command: string;
@@ -829,6 +835,7 @@ export interface StatsResult {
   latency_ms: {
     [k: string]: Latency;
   };
+  errors: ErrorStats;
 }
 /** The outcome of one step of a multi-edit. */
 export interface StepDetails {
@@ -930,6 +937,7 @@ export interface UndoDetails {
   match_lines?: number[];
   modified_by_user?: boolean;
   nearest?: Nearest | null;
+  needs_approval?: boolean;
   notices?: Notice[];
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];

@@ -59,7 +59,7 @@ def undo_edits(
         except _Conflict as conflict:
             places, seen = conflict.places, conflict.content
             places = map_spans(places, seen, present) if seen is not None and present is not None else ()
-            raise UndoConflict(ranges=_lines(present, places), reason=conflict.reason) from None
+            raise UndoConflict(ranges=_lines(present, places), explanation=conflict.reason) from None
         splices = splicing.compose(splices, step)
     if present is not None and current is not None:
         splices = splicing.effective(present, splices)

@@ -152,7 +152,7 @@ def failure_message(error: FileOpsError) -> str:
         case errors.MultipleMatches(n_matches=n):
             return f"The text to replace occurs {n} times."
         case errors.CountMismatch(n_expected=expected, n_found=found):
-            return f"The text to replace occurs {counted(found, 'time')}, not {expected} as expected."
+            return f"Failed to edit, expected {counted(expected, 'occurrence')} but found {found}."
         case errors.NoChange(same_strings=True):
             return "The old and the new text are the same."
         case errors.NoChange():
@@ -185,9 +185,9 @@ def failure_message(error: FileOpsError) -> str:
             return f"The editor did not apply the edit: {reason}."
         case errors.DocumentUnknown(reason=reason):
             return f"The text that the editor shows for the file is not known: {reason}."
-        case errors.UndoConflict(reason=reason, ranges=ranges):
+        case errors.UndoConflict(explanation=explanation, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
-            return f"The edit cannot be undone{loss}{_after_colon(reason)}."
+            return f"The edit cannot be undone{loss}{_after_colon(explanation)}."
         case errors.DiskFull(reason=reason, hint=hint):
             return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
         case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):
@@ -199,5 +199,5 @@ def failure_message(error: FileOpsError) -> str:
             raise TypeError(type(error).__name__)
 
 
-def _after_colon(reason: str) -> str:
-    return f": {reason}" if reason else ""
+def _after_colon(explanation: str) -> str:
+    return f": {explanation}" if explanation else ""

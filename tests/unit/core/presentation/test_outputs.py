@@ -115,11 +115,9 @@ def test_other_failures_include_the_systems_reason(failure: FileOpsError) -> Non
         (errors.ApprovalTimedOut(timeout_s=600.0), "Nothing was written. Try again when the user is available."),
         (errors.Rejected(what="command"), "It was not run."),
         (errors.ApplyRefused(reason="r"), "Read the file again before you retry, or ask the user to save it."),
-        (errors.UndoConflict(reason="r", ranges=(LineRange(start_line=3, end_line=3),)), "Read line 3 and edit"),
+        (errors.UndoConflict(ranges=(LineRange(start_line=3, end_line=3),)), "Read line 3 and edit"),
         (
-            errors.UndoConflict(
-                ranges=(LineRange(start_line=3, end_line=5), LineRange(start_line=9, end_line=9)), reason="r"
-            ),
+            errors.UndoConflict(ranges=(LineRange(start_line=3, end_line=5), LineRange(start_line=9, end_line=9))),
             "Read lines 3-5, 9 and edit",
         ),
         (errors.NotEncodable(encoding="ascii", characters="\xe9"), "Use characters that the encoding has."),
@@ -132,8 +130,8 @@ def test_failure_text_names_the_next_step(failure: FileOpsError, advice: str) ->
 
 
 def test_undo_of_an_unknown_edit_is_not_reported_as_a_conflict() -> None:
-    unknown = errors.UndoConflict(reason="the history holds no such edit")
-    assert failure_message(unknown) == "The edit cannot be undone: the history holds no such edit."
+    unknown = errors.UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
+    assert failure_message(unknown) == "The edit cannot be undone: the history has no such edit."
 
 
 def _made(failure: type[FileOpsError]) -> FileOpsError:

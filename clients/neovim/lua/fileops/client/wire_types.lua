@@ -63,6 +63,7 @@
 ---@field outcome 'cancel'|'proceed_always'|'proceed_once'
 
 ---@class (exact) fileops.wire.ConfirmEditParams
+---@field type 'edit'
 ---@field title string
 ---@field description string
 ---@field file_path string
@@ -181,6 +182,7 @@
 ---@field match_lines? integer[]
 ---@field modified_by_user? boolean
 ---@field nearest? fileops.wire.Nearest
+---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[] With the option `notices`.
 ---@field original_text? string With `include_texts`. Null over 1 MB.
 ---@field proposed_text? string With `include_texts`. Null over 1 MB.
@@ -228,6 +230,10 @@
 ---@field encoding string
 
 ---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
+
+---@class (exact) fileops.wire.ErrorStats
+---@field n integer
+---@field share number
 
 ---@class (exact) fileops.wire.FileParams
 ---@field session_id? string
@@ -490,6 +496,7 @@
 ---@field lines fileops.wire.LineStats
 ---@field edits fileops.wire.EditStats
 ---@field latency_ms table<string, fileops.wire.Latency>
+---@field errors fileops.wire.ErrorStats
 
 ---@class (exact) fileops.wire.StepDetails The outcome of one step of a multi-edit.
 ---@field index? integer 0-based.
@@ -567,6 +574,7 @@
 ---@field match_lines? integer[]
 ---@field modified_by_user? boolean
 ---@field nearest? fileops.wire.Nearest
+---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[]
 ---@field ranges? fileops.wire.LineRange[] Of an `undo_conflict`: what the undo would have to overwrite.
 ---@field reason? string
