@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oracle import editor
-from oracle.oracle import (
+from oracle.contents import (
     Applied,
     Content,
     Document,

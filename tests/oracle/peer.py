@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from oracle.oracle import require
+from oracle.contents import require
 from support.rawclient import Message, RawClient
 
 ANSWER_S = 90.0  # for what has to come; never waited out when all is well
