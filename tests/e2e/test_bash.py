@@ -299,6 +299,23 @@ async def test_command_requires_approval(
     assert (tmp_path / "said").read_text() == "x\n" * codes.count(None)
 
 
+async def test_always_holds_for_the_command_in_its_folder_alone(tmp_path: pathlib.Path) -> None:
+    """R-BASH-7"""
+    asked: list[str] = []
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+
+    async def confirm(question: CommandQuestion) -> Answer:
+        asked.append(question.cwd)
+        return Answer(outcome="proceed_always")
+
+    async with FileOpsClient.start(root=tmp_path, initialization_options=BASH, confirm_command=confirm) as client:
+        for folder in (*folders, *folders):
+            assert (await client.bash("echo x", cwd=str(folder))).ok
+    assert asked == [str(folder) for folder in folders]
+
+
 async def test_question_has_the_description_of_the_command(tmp_path: pathlib.Path) -> None:
     """R-BASH-7"""
     questions: list[CommandQuestion] = []

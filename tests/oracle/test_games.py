@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from oracle.game import STEPS, Game, Step, steps_of
 from oracle.contents import Applied, Document, Oracle, Sight, Wrong, judge_rewriting, judge_splice
+from oracle.game import STEPS, Game, Step, steps_of
 from oracle.run import play, shrunk
 
 N_GAMES, N_STEPS = 12, 120

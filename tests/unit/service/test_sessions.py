@@ -43,3 +43,18 @@ async def test_session_that_was_not_closed_keeps_what_it_read(bench: Workbench) 
     await bench.read("/w/a.txt", "other")
     bench.service.close_session("s")
     assert (await bench.edit("/w/a.txt", "one", "1", "other")).error is None
+
+
+async def test_mode_of_the_next_session_does_not_count_for_an_undo_of_a_closed_one(bench: Workbench) -> None:
+    bench.disk.put("/w/b.txt", b"one\n")
+    for path in ("/w/a.txt", "/w/b.txt"):
+        await bench.applied(path, "one", "1", "s")
+    bench.person.can_ask = True
+
+    def close_and_begin_again() -> None:
+        bench.service.close_session("s")
+        bench.service.set_approval_mode("s", "yolo")
+
+    bench.person.meanwhile = close_and_begin_again
+    assert (await bench.undo(session_id="s")).error is None
+    assert len(bench.person.questions) == 2

@@ -81,6 +81,16 @@ def test_check_that_a_read_of_the_same_file_has_overtaken_is_not_repeated(regist
     assert registry.checked.get(timeout=PATIENCE_S) == MARKER
 
 
+def test_record_that_was_replaced_is_not_renewed_by_an_edit_that_found_the_old_one(registry: Registry) -> None:
+    old = record_of(OLD)
+    registry.registry.record("a", FILE, old)
+    registry.registry.record("a", FILE, record_of(NEWER))
+    registry.registry.confirm("a", FILE, old, OBSERVED, OBSERVED.mtime_ns, b"")
+    record = registry.registry.seen("a", FILE)
+    assert record is not None
+    assert record.stamp == NEWER
+
+
 def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> None:
     fs, notices = MemoryFileSystem(), EventRecorder()
     fs.put(FILE, b"one\n")
