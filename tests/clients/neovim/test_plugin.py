@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,8 @@ def test_panes_match_their_screenshots(nvim: Neovim) -> None:
 
 def test_broken_daemon_fails_the_spec(nvim: Neovim) -> None:
     nvim.environment["FILEOPS_TEST_FAIL_FAST"] = "1"
-    done = run_spec(nvim, "daemon", [sys.executable, str(BROKEN_DAEMON)])
+    private = replace(nvim, shares_daemon=False)  # a shared daemon is started by the real command
+    done = run_spec(private, "documents", [sys.executable, str(BROKEN_DAEMON)])
     assert done.returncode == 1
     assert "not ok" in done.stdout
 

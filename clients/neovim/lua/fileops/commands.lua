@@ -1,5 +1,5 @@
 -- `:Fileops` with its subcommands and their completion, and the <Plug> maps. Loaded at startup: requires nothing
--- before a command is used.
+-- before a command is used or a file is opened.
 local M = {}
 
 ---@param module string
@@ -130,15 +130,17 @@ function M.define()
     local lhs = ('<Plug>(fileops-%s)'):format(name)
     vim.keymap.set('n', lhs, function() subcommand.run('') end, { desc = 'fileops: ' .. subcommand.desc })
   end
-  vim.api.nvim_create_autocmd('VimEnter', {
-    once = true,
-    callback = function()
-      local settings = vim.g.fileops
-      if type(settings) == 'function' or (type(settings) == 'table' and settings.autostart) then
-        if require('fileops.config').get().autostart then require('fileops.client.process').start() end
-      end
-    end,
+  local function look(buf)
+    local is_file = vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
+    local is_set = vim.g.fileops ~= nil or package.loaded['fileops.config'] ~= nil
+    if is_file or is_set then require('fileops.autostart').look(buf) end
+  end
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'UIEnter', 'VimEnter' }, {
+    group = vim.api.nvim_create_augroup('fileops.autostart', {}),
+    callback = function(event) look(event.buf) end,
   })
+  -- a plugin manager may load this after the first file
+  if vim.v.vim_did_enter == 1 then look(vim.api.nvim_get_current_buf()) end
 end
 
 return M

@@ -7,7 +7,7 @@ local M = {}
 M.defaults = {
   cmd = false,
   root = false,
-  autostart = false,
+  autostart = 'project',
   shared = true,
   server = {},
   restart = { max = 3, within_s = 60, delay_s = 0.5 },
@@ -39,6 +39,7 @@ M.defaults = {
 }
 
 local choices = {
+  autostart = { 'project', true, false },
   ['pane.layout'] = { 'inline', 'side_by_side' },
   ['review.open'] = { 'pane', 'focus', 'none' },
   ['server.freshness'] = { 'mtime', 'content', 'relevant' },
@@ -84,7 +85,7 @@ local resolved ---@type fileops.Config?
 local function bad_choice(path, value)
   local allowed = choices[path]
   if not allowed or vim.tbl_contains(allowed, value) then return nil end
-  return ('%s: %s is none of %s'):format(path, vim.inspect(value), table.concat(allowed, ', '))
+  return ('%s: %s is none of %s'):format(path, vim.inspect(value), vim.iter(allowed):map(tostring):join(', '))
 end
 
 --- Everything that is wrong with a table of settings, one sentence each.
@@ -95,7 +96,9 @@ function M.problems(user)
   local function add(...) found[#found + 1] = (...):format(select(2, ...)) end
   local function check(path, value, default)
     local wanted = type(default)
-    if path == 'cmd' or path == 'root' then
+    if path == 'autostart' then
+      wanted = type(value) -- of several types: the choices decide
+    elseif path == 'cmd' or path == 'root' then
       wanted = path == 'cmd' and 'table' or 'string'
       if value == false then return end
     elseif path:match('^keys%.') and value == false then

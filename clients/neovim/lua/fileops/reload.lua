@@ -151,6 +151,7 @@ local function take(buf, data)
   if not text then return reread(buf) end
   local modifiable, readonly = options.modifiable, options.readonly
   options.modifiable, options.readonly = true, false
+  options.modified = true -- so Vim takes the buffer for changed after an undo of this: the disk has the new text
   splice(buf, text.lines)
   options.endofline = text.final_newline
   options.modifiable, options.readonly = modifiable, readonly
@@ -171,12 +172,28 @@ function M.is_current(buf)
     fileencoding = options.fileencoding,
     bomb = options.bomb,
   })
+  if not text or text.final_newline ~= options.endofline then return false end
   local shown = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  return text ~= nil and vim.deep_equal(#text.lines > 0 and text.lines or { '' }, shown)
+  return vim.deep_equal(#text.lines > 0 and text.lines or { '' }, shown)
 end
 
 local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
 local taken = {} ---@type table<integer, string?> by buffer: identity of the file that was last brought into it
+local steps = {} ---@type table<integer, integer?> by buffer: the undo state that this made
+
+--- The undo state that a buffer is in.
+---@param buf integer
+---@return integer
+function M.undo_state(buf) return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur end
+
+--- The undo state that holds what the disk last gave a buffer: that of its last reload, or the present one, if the
+--- person has gone back before that.
+---@param buf integer
+---@return integer
+function M.step_of(buf)
+  local now = M.undo_state(buf)
+  return math.min(steps[buf] or now, now)
+end
 
 ---@param buf integer
 ---@return boolean
@@ -202,6 +219,7 @@ function M.reload(buf)
     local now = vim.uv.fs_stat(path)
     if not now or M.identity(now) == identity then break end
   end
+  steps[buf] = M.undo_state(buf)
   return hunks.regions_between(before, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 

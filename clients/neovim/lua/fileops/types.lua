@@ -48,7 +48,7 @@
 ---@class (exact) fileops.Config
 ---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
 ---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
----@field autostart boolean start with Neovim's first file instead of at first use
+---@field autostart 'project'|boolean start with the first file of a project, with Neovim, or at first use
 ---@field shared boolean attach to the user's shared daemon, in which agents outside see this editor's unsaved text
 ---@field server fileops.wire.InitializationOptions see docs/PROTOCOL.md
 ---@field restart fileops.RestartOptions
@@ -80,6 +80,12 @@
 ---@field from string
 ---@field cmd string[]
 ---@field usable boolean
+
+-- follow
+
+---@class (exact) fileops.Watch of one folder
+---@field handle uv.uv_fs_event_t
+---@field names table<string, integer> name in the folder → buffer
 
 -- client/rpc
 

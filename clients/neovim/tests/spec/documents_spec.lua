@@ -51,6 +51,55 @@ t.it('an edit of unsaved text happens in the buffer, which stays unsaved', funct
   t.eq(t.contents(path), text_of(buf))
 end)
 
+local LINES = vim.iter(vim.fn.range(1, 30)):map(function(n) return 'line ' .. n end):totable()
+
+for name, is_followed in pairs({ ['has followed'] = true, ['has not followed yet'] = false }) do
+  t.it(('only the lines of the agent are marked when the buffer %s another program'):format(name), function()
+    local text = table.concat(LINES, '\n') .. '\n'
+    local path, agent, buf = world.new(text, { server = { freshness = 'relevant' } })
+    local follow = require('fileops.follow')
+    t.async(function() succeeded(agent:read({ file_path = path })) end)
+    if not is_followed then follow.stop() end
+    text = text:gsub('line 2\n', 'new\nLINE 2\n')
+    t.write(path, text)
+    if is_followed then t.wait(function() return text_of(buf) == text end, 'the buffer to follow') end
+    t.async(function()
+      local step = { file_path = path, old_string = 'line 25\n', new_string = 'one\ntwo\n' }
+      succeeded(agent:edit(step))
+    end)
+    text = text:gsub('line 25\n', 'one\ntwo\n')
+    t.wait(function() return text_of(buf) == text end, 'the edit')
+    t.wait(function() return #marks.lines(buf) > 0 end, 'the marks')
+    t.eq(marks.lines(buf), { 26 })
+    follow.start()
+  end)
+end
+
+t.it('a buffer whose file has changed before the daemon ran is brought to it, and counts as clean', function()
+  world.stop()
+  local path, agent, buf = nil, nil, nil
+  local process, ready = daemon, daemon.ready
+  process.ready = function(...) -- between the opening of the file and the daemon's start
+    require('fileops.follow').stop()
+    t.write(vim.api.nvim_buf_get_name(0), 'by another program\n')
+    return ready(...)
+  end
+  local ok, problem = pcall(function()
+    path, agent, buf = world.new('old\n')
+  end)
+  process.ready = ready
+  if not ok then error(problem, 0) end
+  t.eq({ text_of(buf), vim.bo[buf].modified }, { 'by another program\n', false })
+  vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
+  t.async(function()
+    local read = succeeded(agent:read({ file_path = path }))
+    assert(
+      read.output:find('typed', 1, true) and read.output:find('by another program', 1, true),
+      read.output
+    )
+  end)
+end)
+
 --- The changes of documents that a daemon was told, as `tee` has seen them.
 ---@param log string
 ---@return integer[] how many places each has

@@ -91,3 +91,31 @@ t.it('regions between two lists of lines', function()
     { { kind = 'delete', line = 1, count = 0, removed = { 'a' } } }
   )
 end)
+
+for name, case in pairs({
+  ['where it was'] = { { 'a', 'B', 'c', 'd' }, { { 'change', 2 } } },
+  ['below lines that came'] = { { 'x', 'y', 'a', 'B', 'c', 'd' }, { { 'change', 4 } } },
+  ['above lines that went'] = { { 'B', 'c', 'd' }, { { 'change', 1 } } },
+  ['with other line ends'] = { { 'a\r', 'B\r', 'c\r' }, {} },
+  ['nowhere'] = { { 'a', 'b', 'c', 'd' }, {} },
+}) do
+  t.it('the regions of an edit are found ' .. name, function()
+    local edit = hunks.parse('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
+    local found = vim.tbl_map(
+      function(region) return { region.kind, region.line } end,
+      hunks.regions_in(case[1], edit)
+    )
+    t.eq(found, case[2])
+  end)
+end
+
+t.it('the regions of an edit of a file with CRLF are found in its buffer', function()
+  local edit = hunks.parse('@@ -1,2 +1,2 @@\n a\r\n-b\r\n+B\r\n')
+  t.eq(#hunks.regions_in({ 'a', 'B' }, edit), 1)
+end)
+
+t.it('a removed line is found by its context, and not without', function()
+  local edit = hunks.parse('@@ -3,3 +3,2 @@\n a\n-b\n c\n')
+  t.eq(hunks.regions_in({ 'x', 'a', 'c' }, edit)[1].line, 3)
+  t.eq(hunks.regions_in({ 'x', 'a', 'y', 'c' }, edit), {})
+end)

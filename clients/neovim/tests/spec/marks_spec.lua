@@ -158,7 +158,7 @@ for name, case in vim.spairs(EDITS) do
       local put = vim.list_slice(original, block[3], block[3] + block[4] - 1)
       vim.api.nvim_buf_set_lines(buf, first, first + block[2], true, put)
     end
-    marks.show(buf, hunks.regions_between(before, original), true)
+    marks.restored(buf, hunks.regions_between(before, original))
     t.eq({ marks.lines(buf), ghosts(buf) }, { {}, {} })
     vim.cmd('edit!')
   end)

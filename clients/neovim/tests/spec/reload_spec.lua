@@ -80,8 +80,11 @@ t.it('undo goes back over the reload to what was typed before', function()
   reload.reload(buf)
   vim.cmd('silent undo')
   t.eq(lines_of(buf), { 'typed', 'line 2', 'line 3', 'line 4', 'line 5' })
+  t.eq(vim.bo[buf].modified, true) -- the disk has another text, which must not come back by itself
   vim.cmd('silent undo')
-  t.eq(lines_of(buf), numbered(5))
+  t.eq({ lines_of(buf), vim.bo[buf].modified }, { numbered(5), true })
+  vim.cmd('silent redo | silent redo')
+  t.eq({ lines_of(buf)[3], vim.bo[buf].modified }, { 'by the agent', false })
 end)
 
 t.it('writing afterwards needs no confirmation', function()

@@ -14,17 +14,23 @@ local n_own_undos = 0 -- that the daemon has not answered yet
 
 local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
 
---- The daemon wrote a file: bring its buffer to it and mark what changed. Told by the answer to an edit and by
---- `fileops/didEdit`, whichever comes first.
+--- The daemon wrote a file: bring its buffer to it. Told by the answer to an edit and by `fileops/didEdit`, whichever
+--- comes first; the watch of the folder may have been faster than both. So what the agent changed is not what this
+--- changes: `edit_hunks` say it, and are marked.
 ---@param path string
----@param is_own? boolean the person's own undo
+---@param edit_hunks? fileops.wire.Hunk[] of an agent's edit
 ---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
-function M.file_written(path, is_own)
+function M.file_written(path, edit_hunks)
   local buf = buffers.buffer_of(path)
   if not buf then return nil end
   local regions, why = require('fileops.reload').reload(buf)
-  if regions then require('fileops.ui.marks').show(buf, regions, is_own) end
-  if why == 'busy' then vim.defer_fn(function() M.file_written(path, is_own) end, BUSY_RETRY_MS) end
+  if why == 'busy' then
+    vim.defer_fn(function() M.file_written(path, edit_hunks) end, BUSY_RETRY_MS)
+    return why
+  end
+  local marks = require('fileops.ui.marks')
+  if regions then marks.restored(buf, regions) end
+  if edit_hunks then marks.show_edit(buf, edit_hunks) end
   return why
 end
 
@@ -39,13 +45,14 @@ end
 local function on_edit(event)
   require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
   require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
-  require('fileops.client.outcome').follow_outside(event)
   local buf = buffers.buffer_of(event.file_path)
-  if buf and through_editor[buf] then
+  local is_marked = buf ~= nil and through_editor[buf] == true
+  require('fileops.client.outcome').follow_outside(event, is_marked)
+  if buf and is_marked then
     through_editor[buf] = nil
     return
   end
-  local why = M.file_written(event.file_path, event.session_id == '')
+  local why = M.file_written(event.file_path)
   local name = buffers.short(event.file_path)
   if why == 'gone' then
     require('fileops.ui.messages').info(('%s was removed; its buffer stays'):format(name))
@@ -56,6 +63,7 @@ end
 
 local on_notification = {
   ['fileops/didBecomeStale'] = function(event)
+    require('fileops.follow').file_changed(event.file_path)
     require('fileops.ui.stale').became_stale(event)
     require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
   end,
@@ -133,7 +141,9 @@ function M.apply_edit(_, params, ctx)
     )
     through_editor[each.buf] = true
     local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    require('fileops.ui.marks').show(each.buf, hunks.regions_between(before, after), n_own_undos > 0)
+    local regions = hunks.regions_between(before, after)
+    local is_own = n_own_undos > 0
+    require('fileops.ui.marks')[is_own and 'restored' or 'show'](each.buf, regions)
   end
   return { applied = true }
 end

@@ -43,8 +43,10 @@ function M.lsp_config(process)
     on_init = process.on_init,
     on_exit = process.on_exit,
     root_dir = function(buf, on_dir)
-      local _, found = locate.find()
-      if found and require('fileops.client.sync').is_told(buf) then on_dir(process.root()) end
+      locate.prepare(function()
+        local _, found = locate.find()
+        if found and require('fileops.client.sync').is_told(buf) then on_dir(process.root()) end
+      end)
     end,
     reuse_client = function(client) return client.name == 'fileops' end,
   }

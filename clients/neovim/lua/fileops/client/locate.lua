@@ -3,22 +3,54 @@ local config = require('fileops.config')
 
 local M = {}
 
-local python_has_it ---@type boolean?
+local python_has_it ---@type boolean? nil while it has not been asked
+
+--- Ask python3 whether it has the daemon. It may take seconds to say so.
+---@param done fun()
+---@return vim.SystemObj? running nil where python3 cannot be started
+local function ask_python(done)
+  local options = { text = true, timeout = 5000 }
+  local ok, running = pcall(vim.system, { 'python3', '-m', 'fileops', '--version' }, options, function(out)
+    python_has_it = out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
+    vim.schedule(done)
+  end)
+  if ok then
+    return running --[[@as vim.SystemObj]]
+  end
+  python_has_it = false
+  vim.schedule(done)
+end
+
+--- Where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say).
+---@return string
+local function of_user() return vim.fn.expand('~/.local/bin/fileops-server') end
 
 ---@return boolean
 local function python_serves()
   if python_has_it == nil then
-    local ok, out = pcall(
-      function()
-        return vim.system({ 'python3', '-m', 'fileops', '--version' }, { text = true, timeout = 5000 }):wait()
-      end
-    )
-    python_has_it = ok and out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
+    local running = ask_python(function() end)
+    if running then running:wait() end
   end
-  return python_has_it --[[@as boolean]]
+  return python_has_it == true
 end
 
---- The places that are looked at, in their order; the search ends with the first usable one.
+--- Call back once `find` does not have to wait for python3.
+---@param done fun()
+function M.prepare(done)
+  local needs_python = python_has_it == nil
+    and not config.get().cmd
+    and vim.fn.executable('fileops-server') == 0
+    and vim.fn.executable(of_user()) == 0
+    and vim.fn.executable('python3') == 1
+  if needs_python then
+    ask_python(done)
+  else
+    done()
+  end
+end
+
+--- The places that are looked at, in their order; the search ends with the first usable one. Where `prepare` has not
+--- been called, this may wait for python3.
 ---@return fileops.Place[] places, fileops.Place? found
 function M.find()
   local places = {} ---@type fileops.Place[]
@@ -29,9 +61,7 @@ function M.find()
   end
   places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
   if places[1].usable then return places, places[1] end
-  -- where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say)
-  local of_user = vim.fn.expand('~/.local/bin/fileops-server')
-  places[2] = { from = 'pipx', cmd = { of_user }, usable = vim.fn.executable(of_user) == 1 }
+  places[2] = { from = 'pipx', cmd = { of_user() }, usable = vim.fn.executable(of_user()) == 1 }
   if places[2].usable then return places, places[2] end
   places[3] = {
     from = 'python3',

@@ -3,7 +3,7 @@ local M = {}
 
 local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 
-local N_RECENT = 8 -- of a file's history, in which an edit that was just announced is looked for
+local N_RECENT = 32 -- of a file's history, in which an edit that was just announced is looked for
 
 local labels = { create = 'Created', modify = 'Edited' }
 
@@ -46,7 +46,7 @@ local function after_edit(method, params, result)
     if not extra then return end
     local is_open = require('fileops.buffers').buffer_of(extra.file_path) ~= nil
     if is_open and file.applied_to ~= 'buffer' then
-      require('fileops.client.handlers').file_written(extra.file_path, is_own)
+      require('fileops.client.handlers').file_written(extra.file_path, not is_own and extra.hunks or nil)
     elseif not is_open and not is_own then
       require('fileops.ui.marks').remember(extra.file_path, extra.hunks)
     end
@@ -61,9 +61,7 @@ end
 local function after_command()
   local client = require('fileops.client.process').client()
   for buf in pairs(client and client.attached_buffers or {}) do
-    if vim.api.nvim_buf_is_loaded(buf) and not require('fileops.reload').is_current(buf) then
-      require('fileops.client.handlers').file_written(vim.api.nvim_buf_get_name(buf))
-    end
+    require('fileops.follow').check(buf)
   end
 end
 
@@ -82,22 +80,26 @@ function M.follow(method, params, result)
   if method == 'fileops/bash' then after_command() end
 end
 
---- An agent outside of this Neovim edited a file: mark it where no buffer shows it, and show the diff unless the person
---- has just seen that in a review. The notification has no diff; the history has.
+--- An agent outside of this Neovim edited a file: mark it, and show the diff unless the person has just seen that in a
+--- review. The notification has no diff; the history has.
 ---@param event fileops.wire.DidEditParams
-function M.follow_outside(event)
+---@param is_marked boolean the daemon edited the buffer in place, which marks it
+function M.follow_outside(event, is_marked)
   local session_id, path = event.session_id, event.file_path
   if require('fileops.sessions').is_own(session_id) then return end
   local was_reviewed = require('fileops.review.queue').take_accepted(session_id, path)
-  local is_open = require('fileops.buffers').buffer_of(path) ~= nil
-  if is_open and was_reviewed then return end
+  if is_marked and was_reviewed then return end
   require('fileops').edits({ file_path = path, limit = N_RECENT }, function(err, result)
     if err then return require('fileops.log').note('no diff of an edit: ' .. err.message) end
     local entry = vim.iter(result.edits):find(function(edit) return edit.edit_id == event.edit_id end)
     if not entry then return end -- further edits came meanwhile
     local last_edit = require('fileops.ui.last_edit')
     local extra = last_edit.of_diff(path, entry.diff)
-    if not is_open then require('fileops.ui.marks').remember(path, extra.hunks) end
+    if not require('fileops.buffers').buffer_of(path) then
+      require('fileops.ui.marks').remember(path, extra.hunks)
+    elseif not is_marked then
+      require('fileops.client.handlers').file_written(path, extra.hunks)
+    end
     local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
     local label = ('%s by %s'):format(
       labels[entry.operation] or 'Removed',

@@ -20,6 +20,7 @@ local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
 ---@param problem? string
 local function enter(status, problem)
   M.state.status, M.state.problem = status, problem
+  if status == 'stopped' or status == 'failed' then require('fileops.follow').stop() end
   events.emit('status', { status = status, problem = problem }, 'FileopsStatus')
 end
 
@@ -34,12 +35,24 @@ local function release(problem, client)
 end
 
 local connection ---@type fileops.rpc.Connection?
+
+--- The project that a path is in: the nearest folder above it that has a `.git`.
+---@param path string of a file or a folder; "" is in none
+---@return string?
+function M.project_of(path)
+  if path == '' then return nil end
+  return vim.fs.root(path, { '.git' })
+end
+
+--- The workspace folder: the one that was set, else the project of the working directory, else that of the current
+--- file, else the working directory.
 ---@return string
 function M.root()
   local set = config.get().root
   if set then return vim.fs.normalize(set) end
   local cwd = assert(vim.uv.cwd())
-  return vim.fs.root(cwd, { '.git' }) or cwd
+  local of_file = require('fileops.buffers').is_file(0) and vim.api.nvim_buf_get_name(0) or ''
+  return M.project_of(cwd) or M.project_of(of_file) or cwd
 end
 
 ---@return vim.lsp.Client?
@@ -219,6 +232,7 @@ function M.launch()
   settings.workspace_folders = { { name = settings.root_dir, uri = vim.uri_from_fname(settings.root_dir) } }
   M.state.stopping = false
   enter('starting')
+  require('fileops.follow').start() -- at once: what is typed until the daemon answers goes into the present text
   local id
   if is_0_11 then
     id = vim.lsp.start(settings, { attach = false })
@@ -242,15 +256,19 @@ function M.ready(callback)
   if M.state.status == 'failed' then return callback(M.state.problem) end
   waiting[#waiting + 1] = callback
   if M.state.status == 'starting' then return end
-  local places, found = locate.find()
-  if not found then
-    local problem, details = locate.missing(places)
-    enter('failed', problem)
-    messages.complain(problem, ('%s; %s'):format(problem, details))
-    return release(problem)
-  end
-  M.state.private_reason = nil
-  M.launch()
+  enter('starting')
+  locate.prepare(function()
+    if M.state.status ~= 'starting' then return release('the daemon was stopped') end
+    local places, found = locate.find()
+    if not found then
+      local problem, details = locate.missing(places)
+      enter('failed', problem)
+      messages.complain(problem, ('%s; %s'):format(problem, details))
+      return release(problem)
+    end
+    M.state.private_reason = nil
+    M.launch()
+  end)
 end
 
 --- Start it if it does not run; after a failure, try once more.

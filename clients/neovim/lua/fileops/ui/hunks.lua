@@ -193,6 +193,76 @@ function M.regions_between(old, new)
   return regions
 end
 
+--- Where in a text a hunk stands that was applied to it, although lines before it may have come or gone since: the
+--- place nearest to the hunk's own at which all its lines are, context included; nil where there is none.
+---@param lines string[] of the text
+---@param hunk fileops.wire.Hunk
+---@return integer? shift in lines
+function M.shift_of(lines, hunk)
+  local wanted = {} ---@type string[]
+  for _, line in ipairs(hunk.lines) do
+    if line.kind ~= '-' then wanted[#wanted + 1] = line.text end
+  end
+  local bare = vim.tbl_map(function(text) return (text:gsub('\r$', '')) end, wanted) -- with 'fileformat' "dos"
+  local first = hunk.new_lines == 0 and hunk.new_start + 1 or hunk.new_start
+  local function stands_at(start)
+    if start < 1 or start + #wanted - 1 > #lines then return false end
+    for i, text in ipairs(wanted) do
+      local line = lines[start + i - 1]
+      if line ~= text and line ~= bare[i] then return false end
+    end
+    return true
+  end
+  for distance = 0, #lines do
+    if stands_at(first + distance) then return distance end
+    if stands_at(first - distance) then return -distance end
+  end
+  return nil
+end
+
+--- The regions of an edit's hunks in a text that holds the edit, and perhaps changes of others. A hunk that cannot be
+--- found as a whole, because another change touches its context, is looked for run by run.
+---@param lines string[] of the text
+---@param edit_hunks fileops.wire.Hunk[]
+---@return fileops.Region[]
+function M.regions_in(lines, edit_hunks)
+  local regions = {} ---@type fileops.Region[]
+  for _, hunk in ipairs(edit_hunks) do
+    local shift = M.shift_of(lines, hunk)
+    for _, region in ipairs(M.regions(hunk)) do
+      local moved = shift
+      if not moved and region.count > 0 then moved = M.shift_of(lines, M.added_hunk(hunk, region)) end
+      if moved then
+        region.line = region.line + moved
+        regions[#regions + 1] = region
+      end
+    end
+  end
+  return regions
+end
+
+--- The added lines of one region of a hunk, as a hunk of their own.
+---@param hunk fileops.wire.Hunk
+---@param region fileops.Region
+---@return fileops.wire.Hunk
+function M.added_hunk(hunk, region)
+  local added, line = {}, hunk.new_start ---@type fileops.wire.HunkLine[], integer
+  for _, each in ipairs(hunk.lines) do
+    if each.kind == '+' and line >= region.line and line < region.line + region.count then
+      added[#added + 1] = each
+    end
+    if each.kind ~= '-' then line = line + 1 end
+  end
+  return {
+    id = hunk.id,
+    old_start = hunk.old_start,
+    old_lines = 0,
+    new_start = region.line,
+    new_lines = #added,
+    lines = added,
+  }
+end
+
 --- The hunks of a unified diff of one file.
 ---@param diff string
 ---@return fileops.wire.Hunk[]

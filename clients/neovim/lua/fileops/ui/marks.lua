@@ -4,6 +4,7 @@
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
 local hunks = require('fileops.ui.hunks')
+local reload = require('fileops.reload')
 require('fileops.ui.highlights')
 
 local M = {}
@@ -63,11 +64,6 @@ local function place(buf, region, edit)
   if region.count == 0 then edit.deletions[ids[#ids]] = region.removed end
 end
 
---- The undo state that a buffer is in.
----@param buf integer
----@return integer
-local function undo_state(buf) return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur end
-
 ---@param buf integer
 ---@param edit fileops.MarkedEdit
 local function unmark(buf, edit)
@@ -89,7 +85,7 @@ end
 ---@param buf integer
 local function follow_undo(buf)
   if not edits[buf] then return end
-  local now = undo_state(buf)
+  local now = reload.undo_state(buf)
   for _, edit in ipairs(edits[buf]) do
     if not edit.is_undone and now < edit.seq then
       edit.is_undone = true
@@ -140,19 +136,41 @@ local function show_above_first_line(buf, count)
   end)
 end
 
+--- The buffer was changed in these regions, by no agent: they are not marked.
 ---@param buf integer
 ---@param regions fileops.Region[]
----@param is_own? boolean the person's own doing, which is not marked
-function M.show(buf, regions, is_own)
+function M.restored(buf, regions)
+  if config.get().marks.enabled then forget_restored(buf, regions) end
+end
+
+--- An agent changed these regions of the buffer.
+---@param buf integer
+---@param regions fileops.Region[]
+---@param seq? integer the undo state that holds the change; without it, the present one
+function M.show(buf, regions, seq)
   if not config.get().marks.enabled then return end
   forget_restored(buf, regions)
-  if is_own then return end
-  local edit = { seq = undo_state(buf), regions = regions, ids = {}, deletions = {}, is_undone = false }
+  local edit = {
+    seq = seq or reload.undo_state(buf),
+    regions = regions,
+    ids = {},
+    deletions = {},
+    is_undone = false,
+  }
   mark(buf, edit)
   edits[buf] = edits[buf] or {}
   table.insert(edits[buf], edit)
   local first = regions[1]
   if first and first.line == 1 and #first.removed > 0 then show_above_first_line(buf, #first.removed) end
+end
+
+--- An agent's edit is in the buffer, which was brought to its file, and may have changed in other places too: mark
+--- what is the edit's.
+---@param buf integer
+---@param edit_hunks fileops.wire.Hunk[]
+function M.show_edit(buf, edit_hunks)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  M.show(buf, hunks.regions_in(lines, edit_hunks), reload.step_of(buf))
 end
 
 --- Remember an edit of a file that no buffer shows.

@@ -1,0 +1,189 @@
+"""Neovim attaches by itself when a person opens a file of a project, and is never held up by that."""
+
+import asyncio
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from clients.neovim.terminal import Terminal, terminal
+from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
+from fileops_client import FileOpsClient
+
+pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+
+STATUS = 'luaeval(\'(package.loaded["fileops.client.process"] or {state = {status = "not loaded"}}).state.status\')'
+DAEMON = [sys.executable, "-m", "fileops"]
+AGENT = [*DAEMON, "attach"]
+
+
+@pytest.fixture(params=["floor", "new"])
+def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
+    return neovim(request.param, tmp_path)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "cart.py").write_text("one = 1\ntwo = 2\n")
+    (folder / ".git" / "COMMIT_EDITMSG").write_text("\n")
+    (tmp_path / "alone.py").write_text("alone = 1\n")
+    return folder
+
+
+def settings(nvim: Neovim, more: dict[str, object] | None = None) -> tuple[str, str]:
+    given = {"cmd": DAEMON, "shared": nvim.shares_daemon, **(more or {})}
+    return "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(given)}]==])"
+
+
+@contextmanager
+def opened(nvim: Neovim, project: Path, *arguments: str) -> Generator[Terminal]:
+    with terminal(nvim, project, *arguments, columns=80) as running:
+        yield running
+
+
+def gated(tmp_path: Path) -> tuple[list[str], Path]:
+    """A daemon's command that begins when a file appears, and that file."""
+    gate = tmp_path / "gate"
+    wait = f'until test -e {shlex.quote(str(gate))}; do sleep 0.02; done; exec {shlex.join(DAEMON)} "$@"'
+    return ["sh", "-c", wait, "daemon"], gate
+
+
+def test_first_file_of_a_project_attaches(nvim: Neovim, project: Path) -> None:
+    with opened(nvim, project, *settings(nvim), "cart.py") as running:
+        running.until(f"{STATUS} ==# 'running'")
+        assert running.ask("luaeval('require(\"fileops.client.process\").state.root')") == str(project)
+        assert "ENTER" not in running.text()
+
+
+def test_project_of_the_file_is_the_workspace_where_the_working_directory_has_none(nvim: Neovim, project: Path) -> None:
+    nvim.environment["GIT_CEILING_DIRECTORIES"] = str(project.parent)
+    with terminal(nvim, project.parent, *settings(nvim), columns=80) as running:
+        running.command("edit shop/cart.py")
+        running.until(f"{STATUS} ==# 'running'")
+        assert running.ask("luaeval('require(\"fileops.client.process\").state.root')") == str(project)
+
+
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [("../alone.py", {}), (".git/COMMIT_EDITMSG", {}), ("cart.py", {"autostart": False}), ("", {})],
+)
+def test_nothing_is_started_where_no_project_is_edited(
+    nvim: Neovim, project: Path, file: str, more: dict[str, object]
+) -> None:
+    with opened(nvim, project, *settings(nvim, more), *([file] if file else [])) as running:
+        running.until("v:vim_did_enter")
+        running.command("let g:later = 1")
+        running.until("get(g:, 'later')")
+        assert running.ask(STATUS) in {"stopped", "not loaded"}
+
+
+def test_script_that_edits_a_project_starts_nothing(nvim: Neovim, project: Path) -> None:
+    done = subprocess.run(
+        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}", "--cmd", NO_PYTHON,
+         *settings(nvim), "cart.py", "-c", f"echo {STATUS}", "-c", "qa!"],
+        cwd=project, env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.stderr == "not loaded"
+
+
+def test_daemon_that_was_stopped_is_not_started_by_the_next_file(nvim: Neovim, project: Path) -> None:
+    (project / "other.py").write_text("")
+    with opened(nvim, project, *settings(nvim), "cart.py") as running:
+        running.until(f"{STATUS} ==# 'running'")
+        running.command("Fileops stop")
+        running.until(f"{STATUS} ==# 'stopped'")
+        running.command("edit other.py")
+        running.until("bufname() ==# 'other.py'")
+        assert running.ask(STATUS) == "stopped"
+
+
+def test_missing_daemon_is_reported_once_and_holds_up_nothing(nvim: Neovim, project: Path, tmp_path: Path) -> None:
+    """The last place that is looked at is python3, which takes its time."""
+    gate = tmp_path / "gate"
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    python = programs / "python3"
+    python.write_text(f"#!/bin/sh\nuntil test -e {shlex.quote(str(gate))}; do /bin/sleep 0.02; done; exit 1\n")
+    python.chmod(0o700)
+    nvim.environment["HOME"] = str(tmp_path)
+    (project / "other.py").write_text("")
+    arguments = ("--cmd", f"let $PATH = '{programs}'", "cart.py")
+    with opened(nvim, project, *arguments) as running:
+        running.until(f"{STATUS} ==# 'starting'")
+        running.keys("O", "typed", "Escape")
+        running.until("getline(1) ==# 'typed' && mode() ==# 'n'")
+        gate.touch()
+        running.shows("fileops: no daemon found")
+        running.until("mode() ==# 'n'")
+        running.keys("C-l")
+        running.shows_no("no daemon")
+        running.command("split other.py")
+        running.until("bufname() ==# 'other.py'")
+        shown = running.text()
+        assert "no daemon" not in shown
+        assert "ENTER" not in shown
+
+
+async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_into(
+    project: Path, tmp_path: Path
+) -> None:
+    nvim = neovim("new", tmp_path)
+    command, gate = gated(tmp_path)
+    cart = project / "cart.py"
+    with opened(nvim, project, *settings(nvim, {"cmd": command}), "cart.py") as running:
+        running.until(f"{STATUS} ==# 'starting'")
+        async with FileOpsClient.start(AGENT, root=project) as agent:
+            await agent.read(str(cart))
+            assert (await agent.edit(str(cart), "two = 2", "two = 22")).ok  # no editor is attached yet
+            await asyncio.to_thread(running.until, "getline(2) ==# 'two = 22' && !&modified")
+            running.keys("O", "typed", "Escape")
+            await asyncio.to_thread(running.until, "getline(1) ==# 'typed' && &modified")
+            gate.touch()
+            # what the editor has opened is on its way to the daemon, by another connection
+            while (reading := await agent.read(str(cart))).details.get("source") != "buffer":
+                await asyncio.to_thread(running.until, f"{STATUS} ==# 'running'")
+            assert "1→typed\n     2→one = 1\n     3→two = 22" in reading.output
+            proposed = asyncio.create_task(agent.edit(str(cart), "one = 1", "one = 11"))
+            await asyncio.to_thread(running.shows, "Review cart.py")
+            running.command("Fileops accept")
+            assert (await proposed).ok
+            await asyncio.to_thread(running.until, "getline(2) ==# 'one = 11' && &modified")
+            assert cart.read_text() == "one = 1\ntwo = 22\n"
+
+
+async def test_other_programs_change_a_clean_buffer_and_no_line_is_marked(project: Path, tmp_path: Path) -> None:
+    nvim = neovim("new", tmp_path)
+    cart = project / "cart.py"
+
+    def run(*command: str) -> None:
+        subprocess.run(command, cwd=project, capture_output=True, timeout=50, check=True)
+
+    def git(*arguments: str) -> None:
+        run("git", "-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments)
+
+    git("init")
+    git("add", "cart.py")
+    git("commit", "-m", "one")
+    with opened(nvim, project, *settings(nvim, {"server": {"agents_approval": "yolo"}}), "cart.py") as running:
+        running.until(f"{STATUS} ==# 'running'")
+        run("sed", "-i", "s/one = 1/one = 11/", "cart.py")
+        await asyncio.to_thread(running.until, "getline(1) ==# 'one = 11' && !&modified")
+        async with FileOpsClient.start(AGENT, root=project) as agent:
+            await agent.read(str(cart))
+            assert (await agent.edit(str(cart), "two = 2", "two = 22")).ok
+            await asyncio.to_thread(running.shows, "▎")
+            marked = 'luaeval(\'table.concat(require("fileops.ui.marks").lines(vim.fn.bufnr("cart.py")), ",")\')'
+            assert running.ask(marked) == "2"
+            git("checkout", "cart.py")
+            await asyncio.to_thread(running.until, "getline(1) ==# 'one = 1' && getline(2) ==# 'two = 2' && !&modified")
+            assert running.ask(marked) == ""
+        running.keys("u")
+        running.until("getline(2) ==# 'two = 22'")
