@@ -7,13 +7,11 @@ result. If the file changes between the read and the commit, the work is tried a
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, Self
 
 from fileops.model.errors import IoFailure
 from fileops.model.files import Committed
 from fileops.model.internal_errors import Cancelled, PathMoved, Stale
-
-T = TypeVar("T")
 
 MAX_TRIES = 100  # lost compare-and-swaps in a row: more than parallel editors of one file can cause
 
@@ -96,15 +94,30 @@ class CommitGuard:
         self.on_committed(committed)
 
 
-def retry_while_stale(token: CancelToken, attempt: Callable[[], T]) -> T:
-    """The result of the first attempt during which the file did not change. Each attempt begins with a read.
+class Attempts:
+    """Attempts of a step that begins with a read, until the file does not change during one of them.
 
-    Raises: Cancelled, IoFailure (the file keeps changing).
+    Use it as `while True: with attempts.next(): ...`: the end of the block by Stale or PathMoved leads to the next one.
     """
-    for _ in range(MAX_TRIES):
-        token.check()
-        try:
-            return attempt()
-        except (Stale, PathMoved):
-            token.abandon_commit()
-    raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
+
+    __slots__ = ("_n_left", "_token")
+
+    def __init__(self, token: CancelToken) -> None:
+        self._token, self._n_left = token, MAX_TRIES
+
+    def next(self) -> Self:
+        """Raises: Cancelled, IoFailure (the file keeps changing)."""
+        self._token.check()
+        if not self._n_left:
+            raise IoFailure(reason="the file changes faster than it can be edited", hint="Try again when it is quiet.")
+        self._n_left -= 1
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
+        if not isinstance(fault, Stale | PathMoved):
+            return False
+        self._token.abandon_commit()
+        return True

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency.cancellation import CancelToken, retry_while_stale
+from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core.merge.undo import Undone
 from fileops.history.journal import History
 from fileops.model.edits import Plan
@@ -100,8 +100,10 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
 
         Raises: Cancelled, UndoConflict and the failures of reading and writing.
         """
-        plans = self._plans(file)
-        return retry_while_stale(token, lambda: step(next(plans)))
+        plans, attempts = self._plans(file), Attempts(token)
+        while True:
+            with attempts.next():
+                return step(next(plans))
 
     def _plans(self, file: FileChange) -> Iterator[FileChange]:
         """The plan as it is, then new ones. What a user has decided on is not replaced by something else.

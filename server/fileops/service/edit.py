@@ -1,41 +1,60 @@
 """One edit in a worker thread: read, check, plan, and, unless a user has to approve it, commit.
 
-Owns the order of checks of an edit. A plan that needs a decision is returned as a Proposal, and `resume` continues
-with the decision. A text that is not found may be returned as NeedsCorrection, for the client to correct. If the file
-changes between the read and the commit, the edit starts again from the read; so a commit always applies to the
-content that it was planned on.
+Owns the order of checks of an edit, from the request to its result. A plan that needs a decision is returned as a
+Proposal, and `resume` continues with the decision. A text that is not found may be returned as NeedsCorrection, for the
+client to correct. If the file changes between the read and the commit, the edit starts again from the read; so a commit
+always applies to the content that it was planned on.
+
+Under `freshness: "relevant"` the content may have changed since the session was shown it. Then the request is planned
+on what it was shown, and the plan is carried over the changes, if they are not relevant to it.
 """
 
-from collections.abc import Callable
+from dataclasses import replace as with_data
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency.cancellation import CancelToken, retry_while_stale
+from fileops.concurrency.cancellation import Attempts, CancelToken
+from fileops.core import plan as planning
+from fileops.core import splices, text, validation
 from fileops.core.decision import apply_decision
+from fileops.core.diff.unified import change_of
+from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
-from fileops.model.approval import Decision
-from fileops.model.edits import Plan
+from fileops.model.approval import ApprovalRequest, Decision
+from fileops.model.edits import Plan, Rebased, Relevance
 from fileops.model.errors import (
     AlreadyExists,
+    BinaryFile,
     FileMissing,
     FileOpsError,
     IoFailure,
     NoMatch,
+    NotebookFile,
 )
-from fileops.model.files import Base, Committed, Snapshot
+from fileops.model.files import Base, CommitReport, Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
-from fileops.service.commit import Committer
+from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
-from fileops.service.edit_plan import EditPlanner
-from fileops.service.edit_results import Proposal, changed_lines, proposal_of, result_of
 from fileops.service.paths import canonical_path
-from fileops.service.policy import Policy
+from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.freshness import Freshness
+
+if TYPE_CHECKING:
+    from fileops.core.merge.relevance import Replanned
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """A plan that waits for a decision. Nothing is locked until then."""
+
+    plan: Plan
+    question: ApprovalRequest
+
 
 EditStep = EditResult | Proposal | NeedsCorrection
 
@@ -43,15 +62,28 @@ EditStep = EditResult | Proposal | NeedsCorrection
 class EditOperation(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
-    planner: EditPlanner
     committer: Committer
     settings: Settings
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
-        return self._guarded(
-            request, policy, lambda: retry_while_stale(token, lambda: self._start(request, policy, token))
-        )
+        attempts = Attempts(token)
+        try:
+            while True:
+                with attempts.next():
+                    snapshot, base = self._read_for_edit(request, policy.roots)
+                    plan = self._plan(request, snapshot, base, token)
+                    has_effect = bool(plan.splices) or plan.creates
+                    needs_approval = has_effect and policy.needs_decision(plan.snapshot)
+                    if request.dry_run:
+                        return _result_of(request, plan, None, needs_approval=needs_approval)
+                    if not has_effect:
+                        return _result_of(request, plan, None)
+                    if needs_approval:
+                        return _proposal_of(request, plan, policy)
+                    return self._commit(request, plan, token)
+        except FileOpsError as error:
+            return self._step_after(error, request, policy)
 
     def resume(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
@@ -60,7 +92,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
         Raises: Cancelled.
         """
-        return self._guarded(request, policy, lambda: self._resume(request, policy, token, proposal.plan, decision))
+        attempts, asked = Attempts(token), proposal.plan
+        try:
+            decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
+            while True:
+                with attempts.next():
+                    return self._commit_decided(request, policy, token, asked, decided)
+        except FileOpsError as error:
+            return self._step_after(error, request, policy)
 
     def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
         reported = original_error(request, error)
@@ -72,52 +111,25 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             dry_run=request.dry_run,
         )
 
-    def _guarded(self, request: EditRequest, policy: Policy, work: Callable[[], EditResult | Proposal]) -> EditStep:
-        try:
-            return work()
-        except FileOpsError as error:
-            if policy.can_correct and isinstance(error, NoMatch) and (pending := unmatched(request, error)):
-                return pending
-            return self.failed(request, error)
+    def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
+        if policy.can_correct and isinstance(error, NoMatch) and (pending := unmatched(request, error)):
+            return pending
+        return self.failed(request, error)
 
-    # --- read, check, plan ---------------------------------------------------------------------------------
-
-    def _start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditResult | Proposal:
-        """Raises: Stale, PathMoved."""
-        plan = self._planned(request, policy.roots, token)
-        has_effect = bool(plan.splices) or plan.creates
-        needs_approval = has_effect and policy.needs_decision(plan.snapshot)
-        if request.dry_run:
-            return result_of(request, plan, None, needs_approval=needs_approval)
-        if not has_effect:
-            return result_of(request, plan, None)
-        if needs_approval:
-            return proposal_of(request, plan, policy)
-        return self._commit(request, plan, token)
-
-    def _canonical(self, request: EditRequest, roots: Roots | None) -> str:
-        try:
-            return canonical_path(self.fs, request.file_path, roots)
-        except FileMissing as error:
-            if request.content is None and not request.wants_new_file:
-                raise
-            raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
-
-    def _planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
-        """The plan on the present file.
-
-        Raises: Cancelled, Stale, PathMoved, and the failures of reading and of planning.
-        """
-        snapshot, base = self._read_for_edit(request, roots)
-        return self.planner.plan(request, snapshot, base, token)
+    # --- read and check ----------------------------------------------------------------------------------------
 
     def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> tuple[Snapshot, Base | None]:
         """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md.
 
         The base is returned where the edit has to be rebased: the session does not know all of the present file.
         """
-        canonical = self._canonical(request, roots)
         session_id, is_write = request.session_id, request.content is not None
+        try:
+            canonical = canonical_path(self.fs, request.file_path, roots)
+        except FileMissing as error:
+            if not (is_write or request.wants_new_file):
+                raise
+            raise IoFailure(reason="no file can have this name", hint="Use another name.") from error
 
         def refuses_creation(size_bytes: int) -> bool:
             return request.wants_new_file and not (self.settings.fill_empty_files and size_bytes == 0)
@@ -145,13 +157,85 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
         return snapshot, None
 
-    # --- decide --------------------------------------------------------------------------------------------
+    # --- plan ------------------------------------------------------------------------------------------------
 
-    def _resume(
-        self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decision: Decision
-    ) -> EditResult | Proposal:
-        decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
-        return retry_while_stale(token, lambda: self._commit_decided(request, policy, token, asked, decided))
+    def _plan(self, request: EditRequest, snapshot: Snapshot, base: Base | None, token: CancelToken) -> Plan:
+        """The plan on `snapshot`. base: what the session knows of the file, if that is not all of `snapshot`.
+
+        Raises: Cancelled, ValidationFailed, ModifiedExternally (a change is relevant), Stale, BinaryFile,
+            NotebookFile, and what `core.plan.plan` raises.
+        """
+        plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
+        validation.require_valid(self.settings.validators, plan)
+        return plan
+
+    def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
+        """Raises: ModifiedExternally, Stale, Cancelled."""
+        from fileops.core.merge import relevance
+        from fileops.tracking.content_cache import diff_between
+
+        changed_by = self.freshness.changed_by(request.session_id, snapshot)
+        if request.content is None:
+            outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token))
+        else:
+            outcome = self._replan_write(request, snapshot, base, token)
+        if isinstance(outcome, Relevance):
+            raise self.freshness.refusal(request.session_id, snapshot, outcome, dry_run=request.dry_run)
+        shown = base.shown or b""
+        rebased = Rebased(
+            changed_by=changed_by,
+            ranges=outcome.ranges,
+            diff=diff_between(shown, snapshot.data, request.file_path),
+            shown=shown,
+        )
+        return replace(outcome.plan, rebased=rebased)
+
+    def _replan_write(
+        self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
+    ) -> "Replanned | Relevance":
+        """The new text was made of what the session was shown, so its changes are those to that."""
+        from fileops.core.merge import relevance
+
+        if base.shown is None:
+            return Relevance(reason="no_base")
+        then = self._plan_on(request, with_data(snapshot, data=base.shown), token)
+        shown = Base(content=base.shown, shown=base.shown)
+        carried = relevance.carry(shown, snapshot.data, then.splices, margin_lines=0)
+        if isinstance(carried, Relevance):
+            return carried
+        change = change_of(
+            snapshot.data, then.format, carried.splices,
+            file_path=request.file_path, operation="modify", limits=self.settings.limits, check=token.check,
+        )  # fmt: skip
+        plan = replace(then, snapshot=snapshot, splices=carried.splices, change=change)
+        return relevance.Replanned(plan=plan, ranges=carried.ranges)
+
+    def _plan_on(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
+        """Raises: Cancelled, and what `core.plan.plan` raises."""
+        fmt = text.detect_format(snapshot.data)
+        if snapshot.exists:
+            if text.is_binary(snapshot.data, fmt):
+                raise BinaryFile
+            if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
+                raise NotebookFile
+        if request.content is not None:
+            return planning.plan_write(
+                snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
+                check=token.check,
+            )  # fmt: skip
+        return planning.plan(
+            snapshot,
+            fmt,
+            request.edits,
+            limits=self.settings.limits,
+            file_path=request.file_path,
+            is_multi=request.tool == "multi_edit",
+            fill_empty=self.settings.fill_empty_files,
+            correction=self.settings.correction,
+            check=token.check,
+        )
+
+    # --- decide --------------------------------------------------------------------------------------------
 
     def _commit_decided(
         self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decided: Plan
@@ -167,11 +251,11 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         ):  # fmt: skip
             plan = replace(decided, snapshot=snapshot, rebased=None if base is None else decided.rebased)
             return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        replanned = self.planner.plan(request, snapshot, base, token)
+        replanned = self._plan(request, snapshot, base, token)
         is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
-        if decided is asked and is_same_file and changed_lines(replanned) == changed_lines(asked):
+        if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
             return self._commit(request, replanned, token)
-        return proposal_of(request, replanned, policy)
+        return _proposal_of(request, replanned, policy)
 
     def _commit(
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
@@ -194,4 +278,68 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
         )
-        return result_of(request, plan, edit, modified_by_user=modified_by_user)
+        return _result_of(request, plan, edit, modified_by_user=modified_by_user)
+
+
+def _proposal_of(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
+    """Return the question whether the plan may be committed."""
+    question = question_about(
+        plan,
+        splices.apply(plan.snapshot.data, plan.splices),
+        outputs.question_texts(request.file_path, plan),
+        file_path=request.file_path,
+        session_id=request.session_id,
+        policy=policy,
+    )
+    return Proposal(plan=plan, question=question)
+
+
+def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
+    """The lines that the plan removes and adds, without their line numbers."""
+    return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]
+
+
+def _result_of(
+    request: EditRequest,
+    plan: Plan,
+    edit: CommittedEdit | None,
+    *,
+    modified_by_user: bool = False,
+    needs_approval: bool | None = None,
+) -> EditResult:
+    texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
+    nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
+    return EditResult(
+        output=_success_text(request, plan, modified_by_user=modified_by_user),
+        change=plan.change,
+        edits=plan.edits,
+        is_multi=request.tool == "multi_edit",
+        n_replaced=plan.n_replacements,
+        created=plan.creates,
+        applied_to=(edit.committed.snapshot if edit else plan.snapshot).source,
+        matches=plan.matches,
+        match_lines=plan.match_lines,
+        modified_by_user=modified_by_user,
+        edit_id=edit.did_edit.edit_id if edit else None,
+        did_edit=edit.did_edit if edit else None,
+        commit=edit.committed.report if edit else nothing_to_write,
+        dry_run=request.dry_run,
+        rebased=plan.rebased,
+        texts=texts,
+        needs_approval=needs_approval,
+    )
+
+
+def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -> str:
+    if request.tool == "multi_edit":
+        output = outputs.multi_edited_text(request.file_path, plan.edits)
+    elif plan.creates:
+        output = outputs.created_text(request.file_path)
+    elif request.content is not None:
+        output = outputs.written_text(request.file_path, has_effect=bool(plan.splices))
+    else:
+        output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
+    output = outputs.with_corrections(output, plan.matches)
+    if request.dry_run:
+        output = outputs.with_dry_run(output)
+    return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output

@@ -23,9 +23,7 @@ from fileops.service.client.approval import ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.correction import NeedsCorrection, with_proposal
-from fileops.service.edit import EditOperation
-from fileops.service.edit_plan import EditPlanner
-from fileops.service.edit_results import Proposal
+from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles
 from fileops.service.sessions import OpenSession
@@ -64,10 +62,7 @@ class FileOps:
         self._workspace, self._client = workspace, client
         fs, freshness = workspace.fs, workspace.freshness
         self._reader = ReadOperation(fs, freshness, settings)
-        self._editor = EditOperation(
-            fs=fs, freshness=freshness, committer=workspace.committer, settings=settings,
-            planner=EditPlanner(freshness=freshness, settings=settings),
-        )  # fmt: skip
+        self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
         self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from fileops.concurrency.cancellation import CancelToken, retry_while_stale
+from fileops.concurrency.cancellation import MAX_TRIES, Attempts, CancelToken
+from fileops.model.errors import IoFailure
 from fileops.model.internal_errors import Cancelled, Stale
 
 
@@ -32,17 +33,22 @@ def test_abandoned_commit_can_be_cancelled_again() -> None:
 
 
 def test_cancel_between_a_stale_commit_and_its_retry_is_in_time() -> None:
-    token, was_in_time = CancelToken(), list[bool]()
+    token = CancelToken()
+    attempts = Attempts(token)
+    with attempts.next():
+        token.begin_commit()
+        raise Stale(path="/f")
+    with attempts.next():
+        assert token.cancel()
 
-    def attempt() -> None:
-        if not was_in_time:
-            was_in_time.append(False)
-            token.begin_commit()
+
+def test_file_that_keeps_changing_ends_the_attempts() -> None:
+    attempts = Attempts(CancelToken())
+    for _ in range(MAX_TRIES):
+        with attempts.next():
             raise Stale(path="/f")
-        was_in_time.append(token.cancel())
-
-    retry_while_stale(token, attempt)
-    assert was_in_time == [False, True]
+    with pytest.raises(IoFailure):
+        attempts.next()
 
 
 def test_exactly_one_of_commit_and_cancel_wins() -> None:
