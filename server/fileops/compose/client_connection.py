@@ -93,7 +93,7 @@ class ClientConnection:
         from fileops.service.hub.approvals import RoutedApprover, SessionInfo
 
         return RoutedApprover(
-            self._world.editors, approve=approve, mode_of=workspace.modes.get, own=own, timeout_s=timeout_s,
+            self._world.editors, approve=approve, modes=workspace.modes, own=own, timeout_s=timeout_s,
             questions=self._world.questions, on_wait=on_wait,
             info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
         )  # fmt: skip

@@ -61,7 +61,7 @@ class LspConnection(ClientConnection):
             routed = self._routed(
                 shared.workspace, adapters.approver, approve="person", timeout_s=settings.approval_timeout_s
             )
-            adapters = replace(adapters, approver=routed, mode_at=routed.mode_at, opened_at=routed.opened_at)
+            adapters = replace(adapters, approver=routed, routed=routed)
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
 
         def is_open(path: str) -> bool:

@@ -74,8 +74,7 @@ class McpConnection(ClientConnection):
         )  # fmt: skip
         adapters = ClientAdapters(
             approver=routed,
-            mode_at=routed.mode_at,
-            opened_at=routed.opened_at,
+            routed=routed,
             events=self._events(),
             on_closed=self._leave,
             is_agent=True,

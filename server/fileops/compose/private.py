@@ -167,7 +167,7 @@ def compose(
     """Build a service over files as the user sees them.
 
     Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
-    build_workspace. warn: is given sentences for the user, on any thread. is_agent: no user has opened the folders.
+    build_workspace. warn: is given sentences for the user, on any thread. is_agent: see ClientAdapters.
     """
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
@@ -185,6 +185,6 @@ def compose(
         command_approver=commands,
         on_closed=workspace.close,
         warn=warn or ignore,
-        opened_at=(lambda _path: None) if is_agent else None,
+        is_agent=is_agent,
     )
     return FileOps(workspace, client, settings, folders)

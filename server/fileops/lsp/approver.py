@@ -134,7 +134,7 @@ def _some_hunks(selected: object, hunk_ids: Sequence[str], *, is_always: bool) -
     accepted = tuple(hunk_id for hunk_id in hunk_ids if hunk_id in unique_ids)
     if not accepted or len(accepted) != len(unique_ids) or not all(isinstance(hunk_id, str) for hunk_id in ids):
         return Reject()
-    return SomeHunks(accepted, is_always)
+    return SomeHunks(accepted, Always() if is_always else None)
 
 
 class LspCommandApprover:

@@ -15,7 +15,12 @@ class Once(Struct, frozen=True):
 
 
 class Always(Struct, frozen=True):
-    """Apply, and approve all later edits of this session (mode `auto_edit`)."""
+    """Apply, and approve all later edits of this session (mode `auto_edit`).
+
+    folders: in which it holds (absolute paths); None: in every place where the user who said it is asked.
+    """
+
+    folders: tuple[str, ...] | None = None
 
 
 class Reject(Struct, frozen=True):
@@ -35,10 +40,10 @@ class Modify(Struct, frozen=True):
 
 
 class SomeHunks(Struct, frozen=True):
-    """Apply only the hunks with these ids. `is_always` also approves all later edits of this session."""
+    """Apply only the hunks with these ids. always: this also approves later edits of the session."""
 
     hunk_ids: tuple[str, ...]
-    is_always: bool = False
+    always: Always | None = None
 
 
 Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.history.journal import History
-from fileops.model.settings import ApprovalMode
 from fileops.ports import Clock, FileSystem
 from fileops.service.activity import ActivityLog
 from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
+from fileops.service.hub.modes import SessionModes
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
@@ -42,7 +42,7 @@ class Workspace:
         self.edit_history = EditHistory(fs=fs, history=history)
         # Of all sessions, by full name:
         self.sessions = OpenSessions()
-        self.modes: dict[str, ApprovalMode] = {}  # those that were set
+        self.modes = SessionModes()
         self.activity = ActivityLog()
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[str], None] = lambda _session_id: None
@@ -54,7 +54,7 @@ class Workspace:
     def end_session(self, session_id: str) -> None:
         """Forget what a session has read and was granted; requests in progress leave no trace of it either."""
         self.sessions.close(session_id)
-        self.modes.pop(session_id, None)
+        self.modes.drop(session_id)
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
         self.stats.drop_session(session_id)

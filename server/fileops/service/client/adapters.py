@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.core.roots import Roots
-from fileops.model.settings import ApprovalMode
 from fileops.ports import Approver, CommandApprover, Corrector, EventSink, ExecutorChoice
 from fileops.service.hub.names import SessionNames
 from fileops.telemetry.calls import Sink
 
 if TYPE_CHECKING:
+    from fileops.service.hub.approvals import RoutedApprover
     from fileops.service.hub.sessions import SessionRecord
 
 
@@ -34,7 +33,6 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     warn: Callable[[str], None] = ignore  # shows the user a sentence; called on any thread
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
-    mode_at: Callable[[str, str], ApprovalMode] | None = None  # of a session, for a path: see Policy
-    opened_at: Callable[[str], Roots | None] | None = None  # see Policy
+    routed: "RoutedApprover | None" = None  # the approver of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
-    is_agent: bool = False  # in a shared daemon: it is shown its own history, and undoes its own edits only
+    is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none

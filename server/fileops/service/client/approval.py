@@ -3,6 +3,7 @@
 Belongs to the event loop. Sessions are named by their full names.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from fileops.core.roots import Roots
@@ -11,6 +12,7 @@ from fileops.model.events import ApprovalModeChanged
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
+from fileops.service.hub.modes import STRICTNESS, SessionModes
 from fileops.service.policy import Policy
 from fileops.service.sessions import OpenSession
 from fileops.telemetry.calls import excluded
@@ -21,44 +23,57 @@ class ClientApproval:
         self,
         client: ClientAdapters,
         settings: Settings,
-        modes: dict[str, ApprovalMode],
+        modes: SessionModes,
         folders: WorkspaceFolders,
     ) -> None:
-        """Args: modes: those that were set, of the sessions of all clients."""
+        """Args: modes: of the sessions of all clients."""
         self._client, self._settings = client, settings
         self._modes, self._folders = modes, folders
 
     def mode(self, full_name: str) -> ApprovalMode:
-        if (mode := self._modes.get(full_name)) is not None:
-            return mode
-        settings = self._settings
-        if self._client.names.is_own(full_name):
-            return settings.approval_mode
-        return settings.agents_approval or "default"
+        """The mode of a session in this client's folders."""
+        client, settings, folders = self._client, self._settings, self._folders.shown
+        if client.routed is not None:
+            return client.routed.mode_in(full_name, folders)
+        decided = self._modes.of(full_name)
+        if client.names.is_own(full_name):
+            return decided.in_place_of(settings.approval_mode, is_approved=decided.is_approved_by_own_user)
+        is_approved = bool(folders) and all(map(decided.is_approved_in, folders))
+        return decided.in_place_of(settings.agents_approval or "default", is_approved=is_approved)
 
     def set_mode(self, full_name: str, mode: ApprovalMode) -> None:
+        """Set the mode that this client's user has chosen, or that an agent demands of itself."""
         before = self.mode(full_name)
-        self._modes[full_name] = mode
+        if self._client.is_agent:
+            self._modes.demand(full_name, mode)
+        else:
+            self._modes.choose(full_name, mode)
         if mode != before:
             self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
 
     def may_set_mode(self, full_name: str, mode: ApprovalMode) -> bool:
-        """An agent may only demand more questions."""
-        from fileops.service.hub.approvals import STRICTNESS
-
+        """An agent may only demand more questions than it is asked now."""
         return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self.mode(full_name)]
 
     def policy(self, full_name: str, session: OpenSession) -> Policy:
         """What holds for the next step of a request of this session."""
-        corrector, mode_at = self._client.corrector, self._client.mode_at
+        corrector, routed = self._client.corrector, self._client.routed
+        is_own_mode = routed is None and not session.is_closed
         return Policy(
-            mode_at=None if mode_at is None else partial(mode_at, full_name),
-            opened_at=self._client.opened_at,
+            mode_at=None if routed is None else partial(routed.mode_at, full_name),
+            opened_at=self._opened_at,
             roots=self.edit_roots,
-            mode=self._settings.approval_mode if session.is_closed else self.mode(full_name),
+            mode=self.mode(full_name) if is_own_mode else self._settings.approval_mode,
             can_ask=self._client.approver.can_ask,
             can_correct=self._settings.correction and corrector is not None and corrector.can_ask,
         )
+
+    @property
+    def _opened_at(self) -> Callable[[str], Roots | None] | None:
+        """See Policy. An agent names its folders itself, so they do not count."""
+        if self._client.routed is not None:
+            return self._client.routed.opened_at
+        return (lambda _path: None) if self._client.is_agent else None
 
     @property
     def edit_roots(self) -> Roots | None:
@@ -69,16 +84,20 @@ class ClientApproval:
         """Return the user's decision. If it approves the rest too, the session is asked no more."""
         with excluded():
             decision = await self._client.approver.decide(question)
-        if approves_rest(decision) and full_name is not None and not session.is_closed:
-            self._stop_asking(full_name)
+        always = always_of(decision)
+        if always is not None and full_name is not None and not session.is_closed:
+            self._stop_asking(full_name, always)
         return decision
 
-    def _stop_asking(self, full_name: str) -> None:
-        unset: ApprovalMode = self._settings.approval_mode if self._client.mode_at is None else "default"
-        if self._modes.get(full_name, unset) == "default":
-            self._modes[full_name] = "auto_edit"
-            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode="auto_edit"))
+    def _stop_asking(self, full_name: str, always: Always) -> None:
+        if self._client.routed is None and self.mode(full_name) != "default":
+            return  # the question was about a protected file
+        if self._modes.approve_rest(full_name, always.folders):
+            self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=self.mode(full_name)))
 
 
-def approves_rest(decision: Decision) -> bool:
-    return isinstance(decision, Always) or (isinstance(decision, SomeHunks) and decision.is_always)
+def always_of(decision: Decision) -> Always | None:
+    """What the decision says about later edits, None if nothing."""
+    if isinstance(decision, SomeHunks):
+        return decision.always
+    return decision if isinstance(decision, Always) else None

@@ -16,7 +16,7 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
 from fileops.service.client.adapters import ClientAdapters
-from fileops.service.client.approval import ClientApproval, approves_rest
+from fileops.service.client.approval import ClientApproval, always_of
 from fileops.service.session_files import SessionFiles
 from fileops.service.undo import PendingUndo, UndoOperation
 from fileops.service.workspace import Workspace
@@ -70,7 +70,7 @@ class ClientEdits:
             if not isinstance(result, PendingUndo):
                 break
             decision = await self._approval.ask(result.question, by_session, session)
-            is_rest_approved = is_rest_approved or approves_rest(decision)
+            is_rest_approved = is_rest_approved or always_of(decision) is not None
             step = partial(self._undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
         if session.is_closed and by_session is not None:

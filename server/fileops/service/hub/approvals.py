@@ -16,16 +16,16 @@ from msgspec.structs import replace
 
 from fileops.core.approval import is_protected
 from fileops.core.roots import Roots, is_inside
-from fileops.model.approval import ApprovalRequest, Decision, Once, Reject
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, SomeHunks
 from fileops.model.settings import ApprovalMode
 from fileops.ports import Approver
+from fileops.service.hub.modes import SessionModes, strictest
 
 Approve = Literal["person", "ask", "host", "never"]
 
 log = logging.getLogger(__name__)
 
 MAX_QUESTIONS = 32  # of one session at once: no person answers more
-STRICTNESS: Mapping[ApprovalMode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
 # Unless an editor says something else. "default" asks about each edit, "auto_edit" about protected files.
 _WITH_EDITOR: dict[Approve, ApprovalMode] = {
     "person": "default", "ask": "default", "host": "auto_edit", "never": "yolo",
@@ -87,6 +87,10 @@ class AskedEditors:
     def disconnect(self, name: str) -> None:
         self._editors = {known: editor for known, editor in self._editors.items() if known != name}
 
+    def all(self) -> tuple[AskedEditor, ...]:
+        """The editors that can ask their users."""
+        return tuple(editor for editor in self._editors.values() if editor.approver.can_ask)
+
     def concerned(self, path: str) -> tuple[AskedEditor, ...]:
         """The editors that can ask their users about this canonical path."""
         return tuple(editor for editor in self._editors.values() if editor.concerns(path))
@@ -119,7 +123,7 @@ class OpenQuestions:
 class RoutedApprover:
     """See ports.Approver: of one agent, whose questions go to editors first, then to its own host.
 
-    mode_of: the mode that was set for a session, None if none was. own: asks through the agent's host, or refuses.
+    modes: what was decided about each session. own: asks through the agent's host, or refuses.
     on_wait: called with where the user is asked, before editors are.
     """
 
@@ -130,7 +134,7 @@ class RoutedApprover:
         editors: AskedEditors,
         *,
         approve: Approve,
-        mode_of: Callable[[str], ApprovalMode | None],
+        modes: SessionModes,
         info_of: Callable[[str], SessionInfo],
         own: Approver,
         timeout_s: float,
@@ -138,13 +142,19 @@ class RoutedApprover:
         on_wait: Callable[[str], None] = lambda _where: None,
     ) -> None:
         self._questions = questions
-        self._editors, self._mode_of, self._info_of = editors, mode_of, info_of
+        self._editors, self._modes, self._info_of = editors, modes, info_of
         self._approve: Approve = approve
         self._own, self._timeout_s, self._on_wait = own, timeout_s, on_wait
 
     def mode_at(self, session_id: str, path: str) -> ApprovalMode:
         """The mode of a session for a write of this canonical path."""
-        return self._mode(session_id, self._editors.concerned(path))
+        return self._mode(session_id, path, self._editors.concerned(path))
+
+    def mode_in(self, session_id: str, folders: tuple[str, ...]) -> ApprovalMode:
+        """The mode of a session in all of its client's folders; without any, where any editor is concerned."""
+        if not folders:
+            return self._mode(session_id, None, self._editors.all())
+        return strictest(self.mode_at(session_id, folder) for folder in folders)
 
     def opened_at(self, path: str) -> Roots | None:
         """The folders of the editors that this canonical path concerns; None if there are none.
@@ -154,9 +164,14 @@ class RoutedApprover:
         editors = self._editors.concerned(path)
         return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
 
-    def _mode(self, session_id: str, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
-        if (mode := self._mode_of(session_id)) is not None:
-            return mode
+    def _mode(self, session_id: str, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
+        decided = self._modes.of(session_id)
+        is_approved = path is not None and decided.is_approved_in(path)
+        if not editors:  # the agent's host is asked, so what its user said counts
+            is_approved = is_approved or decided.is_approved_by_own_user
+        return decided.in_place_of(self._undecided_mode(editors), is_approved=is_approved)
+
+    def _undecided_mode(self, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         if not editors:
             return _WITHOUT_EDITOR[self._approve]
         default = _WITH_EDITOR[self._approve]
@@ -178,7 +193,7 @@ class RoutedApprover:
             decision = await self._first_decision(asked, question)
             if decision is not None:
                 return decision
-            mode = self._mode(question.session_id, ())
+            mode = self._mode(question.session_id, question.path, ())
             if is_protected(question.path, None):  # the folders of the editors that left count no more
                 question = replace(question, is_protected=True)
             if mode == "yolo" or (mode == "auto_edit" and not question.is_protected):
@@ -193,7 +208,10 @@ class RoutedApprover:
     async def _first_decision(self, editors: Iterable[AskedEditor], question: ApprovalRequest) -> Decision | None:
         """Ask all at once, and withdraw the other questions after the first decision. None if all editors are gone."""
         info = self._info_of(question.session_id)
-        waiting = {asyncio.ensure_future(editor.approver.ask(question, info, self._timeout_s)) for editor in editors}
+        asked = {
+            asyncio.ensure_future(editor.approver.ask(question, info, self._timeout_s)): editor for editor in editors
+        }
+        waiting = set(asked)
         is_malformed = False
         try:
             while waiting:
@@ -201,7 +219,7 @@ class RoutedApprover:
                 for answer in done:
                     match answer.exception():
                         case None:
-                            return answer.result()
+                            return _limited(answer.result(), asked[answer], question.path)
                         case EditorGone():
                             continue
                         case MalformedDecision():
@@ -224,5 +242,13 @@ class UnaskedApprover:
         return Reject() if question.is_protected else Once()
 
 
-def strictest(modes: Iterable[ApprovalMode]) -> ApprovalMode:
-    return max(modes, key=STRICTNESS.__getitem__)
+def _limited(decision: Decision, editor: AskedEditor, path: str) -> Decision:
+    """The decision of an editor's user: "always" holds in the folders of that editor, and for this open file."""
+    always = Always((*editor.folders(), path))
+    match decision:
+        case Always():
+            return always
+        case SomeHunks(always=Always()):
+            return replace(decision, always=always)
+        case _:
+            return decision

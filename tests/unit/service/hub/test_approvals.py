@@ -12,7 +12,7 @@ import pytest
 from fileops.mcp import elicitation
 from fileops.mcp import options as mcp_options
 from fileops.service.hub import approvals
-from support.shared_daemon import LspClient, SharedDaemon, code_of, editor_capabilities
+from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, editor_capabilities
 
 NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
 CONFIRM = "fileops/confirmEdit"
@@ -271,6 +271,135 @@ async def test_agent_with_yolo_in_its_own_options_lifts_no_protection(
     agent = await daemon.agent(file.parent, agents_approval="yolo", approval_mode="yolo")
     await agent.read(protected)
     assert code_of(await agent.edit(protected, "two", "2")) == "rejected"
+
+
+async def mode_of(client: LspClient) -> str:
+    return (await client.call("fileops/approvalMode"))["mode"]
+
+
+async def set_mode(client: LspClient, mode: str) -> int | None:
+    """The code of the refusal, None if the mode was set."""
+    try:
+        await client.call("fileops/setApprovalMode", {"mode": mode})
+    except Refused as refused:
+        return refused.args[0]
+    return None
+
+
+@pytest.mark.parametrize("own", ["yolo", "auto_edit", "default"])
+async def test_agent_cannot_loosen_its_mode_by_its_options(
+    daemon: SharedDaemon, file: Path, protected: Path, own: str
+) -> None:
+    """R-HUB-1: it is compared with the mode that holds, not with what the agent says of itself."""
+    agent = await daemon.agent(file.parent, approval_mode=own)
+    assert await mode_of(agent) == "auto_edit"
+    assert await set_mode(agent, "yolo") == -32602
+    await agent.read(protected)
+    assert code_of(await agent.edit(protected, "two", "2")) == "rejected"
+    editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
+    assert await mode_of(agent) == "default"
+    assert await set_mode(agent, "auto_edit") == -32602
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "two", "2")) == "rejected"
+    assert len(editor.asked) == 1
+
+
+async def test_mode_that_an_agent_demands_never_loosens_what_holds_later(daemon: SharedDaemon, file: Path) -> None:
+    agent = await daemon.agent(file.parent)
+    assert await set_mode(agent, "auto_edit") is None  # as strict as what holds, as long as there is no editor
+    editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "two", "2")) == "rejected"
+    assert len(editor.asked) == 1
+
+
+async def test_agent_may_demand_more_questions_until_a_user_decides_otherwise(daemon: SharedDaemon, file: Path) -> None:
+    editor = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), agents_approval="auto_edit")
+    agent = await daemon.agent(file.parent)
+    assert await set_mode(agent, "default") is None
+    assert await set_mode(agent, "auto_edit") == -32602
+    await agent.read(file)
+    for old, new in (("one", "1"), ("two", "2")):
+        assert code_of(await agent.edit(file, old, new)) is None
+    assert len(editor.asked) == 1
+    assert await mode_of(agent) == "auto_edit"
+    await editor.call("fileops/setApprovalMode", {"session_id": "bot-1", "mode": "yolo"})
+    assert await mode_of(agent) == "yolo"
+
+
+# --- "always" ------------------------------------------------------------------------------------------------------
+
+
+ALWAYS_IN_THE_HOST = {"action": "accept", "content": {"decision": "apply and stop asking"}}
+
+
+@pytest.mark.parametrize(("approve", "first"), [("ask", "notes.txt"), ("person", ".env")])
+async def test_always_in_the_host_silences_no_editor(
+    daemon: SharedDaemon, file: Path, protected: Path, approve: str, first: str
+) -> None:
+    """R-ROUTE-7: it holds where the host is asked, and not for people who were not there."""
+    host = await daemon.host(file.parent, elicits=True, approve=approve)
+    host.answers[FORM] = answers(ALWAYS_IN_THE_HOST)
+    for path in (file, protected):
+        await host.tool("Read", file_path=str(path))
+    assert code_of(await host.tool("Edit", **edit_of(file.parent / first))) is None
+    assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) is None
+    assert len(host.asked) == 1
+    editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
+    assert code_of(await host.tool("Edit", **edit_of(file, "three", "3"))) == "rejected"
+    assert len(editor.asked) == 1
+    await editor.hang_up()
+    assert code_of(await host.tool("Edit", **edit_of(file, "three", "3"))) is None
+    assert len(host.asked) == 1
+
+
+@pytest.mark.parametrize("is_by_hunks", [False, True])
+async def test_always_in_an_editor_holds_in_its_folders_only(
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory, is_by_hunks: bool
+) -> None:
+    """R-ROUTE-7."""
+
+    async def always(params: Any) -> Any:
+        chosen = {"hunk_ids": [hunk["id"] for hunk in params["hunks"]]} if is_by_hunks else {}
+        return {"outcome": "proceed_always", **chosen}
+
+    there = tmp_path_factory.mktemp("elsewhere") / "notes.txt"
+    there.write_text("one\ntwo\nthree\n")
+    here = await asked_editor(daemon, file, always)
+    other = await asked_editor(daemon, there, answers({"outcome": "cancel"}))
+    host = await daemon.host(file.parent, roots=[str(file.parent), str(there.parent)], approve="ask")
+    for path in (file, there):
+        await host.tool("Read", file_path=str(path))
+    for old, new in (("one", "1"), ("two", "2")):
+        assert code_of(await host.tool("Edit", **edit_of(file, old, new))) is None
+    assert code_of(await host.tool("Edit", **edit_of(there))) == "rejected"
+    assert [len(here.asked), len(other.asked)] == [1, 1]
+    modes = [(await editor.call("fileops/sessions"))["sessions"][0]["approval_mode"] for editor in (here, other)]
+    assert modes == ["auto_edit", "default"]
+    await here.hang_up()
+    again = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
+    assert code_of(await host.tool("Edit", **edit_of(file, "three", "3"))) is None
+    assert again.asked == []
+    await again.call("fileops/setApprovalMode", {"session_id": "codex-1", "mode": "default"})
+    assert code_of(await host.tool("Edit", **edit_of(file, "2", "two"))) == "rejected"
+
+
+async def test_always_about_an_open_file_outside_the_folders_holds_for_that_file(
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    editor = await daemon.editor(tmp_path_factory.mktemp("elsewhere"), confirms=True)
+    editor.answers[CONFIRM] = answers({"outcome": "proceed_always"})
+    second = file.parent / "second.txt"
+    second.write_text("one\ntwo\n")
+    for path in (file, second):
+        editor.open(path)
+    await editor.call("fileops/tracked")
+    agent = await daemon.agent(file.parent)
+    for path, n_asked in ((file, 1), (second, 2)):
+        await agent.read(path)
+        for old, new in (("one", "1"), ("two", "2")):
+            await agent.edit(path, old, new)
+        assert len(editor.asked) == n_asked
 
 
 async def test_editor_sets_the_mode_of_a_session(daemon: SharedDaemon, file: Path) -> None:

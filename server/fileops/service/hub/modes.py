@@ -1,0 +1,80 @@
+"""Approval modes of sessions: what users have decided about each, and what an agent demands of itself.
+
+Three parties can change how often a user is asked about a session's edits:
+
+- A user chooses a mode. It replaces all that was decided before.
+- A user answers a question with "always". From then on `default` means `auto_edit`, but only where that user is asked:
+  an editor's user has decided for the folders of that editor, a host's user for the questions that the host gets.
+- An agent demands a mode for itself. It can only make the mode stricter.
+
+Belongs to the event loop; worker threads call `of`. The values are never changed, only replaced.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.roots import is_inside
+from fileops.model.settings import ApprovalMode
+
+STRICTNESS: Mapping[ApprovalMode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
+
+
+class SessionMode(Struct, frozen=True, kw_only=True):
+    """What was decided about one session.
+
+    chosen: by a user; None if none has chosen a mode. demanded: by the agent. is_approved_by_own_user: the user that
+    the session's own client asks (in MCP: its host) said "always". approved_folders: in which an editor's user did.
+    """
+
+    chosen: ApprovalMode | None = None
+    demanded: ApprovalMode = "yolo"
+    is_approved_by_own_user: bool = False
+    approved_folders: tuple[str, ...] = ()
+
+    def in_place_of(self, unset: ApprovalMode, *, is_approved: bool) -> ApprovalMode:
+        """The mode that holds. Args: unset: what holds if nothing was decided. is_approved: "always" holds here."""
+        mode = strictest((self.chosen or unset, self.demanded))
+        return "auto_edit" if mode == "default" and is_approved else mode
+
+    def is_approved_in(self, path: str) -> bool:
+        """Whether an editor's user said "always" for a folder that contains this path."""
+        return any(is_inside(folder, path) for folder in self.approved_folders)
+
+
+UNDECIDED = SessionMode()
+
+
+class SessionModes:
+    def __init__(self) -> None:
+        self._modes: dict[str, SessionMode] = {}
+
+    def of(self, session_id: str) -> SessionMode:
+        return self._modes.get(session_id, UNDECIDED)
+
+    def choose(self, session_id: str, mode: ApprovalMode) -> None:
+        self._modes[session_id] = SessionMode(chosen=mode)
+
+    def demand(self, session_id: str, mode: ApprovalMode) -> None:
+        """Ask at least as often as this mode does. `default` also ends what "always" has granted."""
+        before = self.of(session_id)
+        kept = SessionMode(chosen=before.chosen) if mode == "default" else before
+        self._modes[session_id] = replace(kept, demanded=strictest((before.demanded, mode)))
+
+    def approve_rest(self, session_id: str, folders: Iterable[str] | None) -> bool:
+        """Note an "always" for these folders; None: for what the session's own client asks. Returns if it is new."""
+        before = self.of(session_id)
+        if folders is None:
+            after = replace(before, is_approved_by_own_user=True)
+        else:
+            after = replace(before, approved_folders=tuple(dict.fromkeys((*before.approved_folders, *folders))))
+        self._modes[session_id] = after
+        return after != before
+
+    def drop(self, session_id: str) -> None:
+        self._modes.pop(session_id, None)
+
+
+def strictest(modes: Iterable[ApprovalMode]) -> ApprovalMode:
+    return max(modes, key=STRICTNESS.__getitem__)
