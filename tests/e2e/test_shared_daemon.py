@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import resource
 import signal
 import socket
 import stat
@@ -296,6 +297,30 @@ def test_65th_client_is_refused(here: Place) -> None:
     assert here.run("status").returncode == 0  # which is no client
     for each in (connection, *(one for one, _ in open_connections)):
         each.close()
+
+
+def test_client_of_a_daemon_without_free_descriptors_is_refused_for_that(here: Place) -> None:
+    """With so few that nothing can be looked up, and with a few more: it is served, or told the true reason."""
+    pid = here.start()
+    first, _ = say(here, attach_line())  # what is opened once is open
+    _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    reasons: list[object] = []
+    opens: list[int] = []
+    for n_free in range(8):
+        n_open = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (n_open + n_free, hard))
+        connection, answer = say(here, attach_line())
+        reasons.append(answer.get("reason"))
+        opens.append(n_open)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+        connection.close()
+        wait_until(lambda: len(here.status()["connections"]) == 1)
+    first.close()
+    assert set(reasons) <= {"exhausted", None}, reasons
+    assert reasons[0] == "exhausted"
+    assert reasons[-1] is None
+    assert len({n_open for n_open, reason in zip(opens, reasons, strict=True) if reason}) == 1  # nothing leaks
+    assert "is confined by" not in here.log_text()
 
 
 def test_thousand_attaches_leak_nothing(here: Place) -> None:

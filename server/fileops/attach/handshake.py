@@ -22,7 +22,7 @@ _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
 Role = Literal["editor", "agent"]
 Command = Literal["status", "stop", "outcome", "notices", "reset"]
-Reason = Literal["attach", "uid", "confined", "full", "retiring", "bad"]
+Reason = Literal["attach", "uid", "confined", "full", "exhausted", "retiring", "bad"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")

@@ -31,7 +31,7 @@ from fileops.attach.handshake import (
 )
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
 from fileops.daemon.lines import client_closed, has_hung_up, is_closed, received_line, send, unless_closed
-from fileops.daemon.peer import Peer, peer_of, refusal_of
+from fileops.daemon.peer import Peer, is_exhaustion, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
 
@@ -47,6 +47,7 @@ _MESSAGES: dict[Reason, str] = {
     "uid": "The shared daemon belongs to another user.",
     "confined": "The shared daemon runs in another sandbox than this program.",
     "full": f"{MAX_CONNECTIONS} clients are connected with the shared daemon. Close one of them.",
+    "exhausted": "The shared daemon has no free file descriptor. Close a client, or raise its limit (ulimit -n).",
     "retiring": "The shared daemon is ending.",
 }
 
@@ -80,6 +81,7 @@ class Listener:
         self._empty_since = time.monotonic()
         self._is_retiring = False
         self._is_ending = False
+        self._spare: int | None = None  # a descriptor to accept a client with that can only be refused
         self._is_outdated = False  # a newer client has attached
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -104,6 +106,9 @@ class Listener:
             accepting.cancel()
             looking.cancel()
             await asyncio.to_thread(release)
+            if self._spare is not None:
+                os.close(self._spare)
+                self._spare = None
             self._listening.close()  # clients in its queue connect again, and start another daemon
 
     def retire(self, reason: str) -> None:
@@ -142,19 +147,31 @@ class Listener:
     async def _accept_all(self) -> None:
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
+        self._keep_spare()
         while True:
             try:
                 connection, _ = await loop.sock_accept(self._listening)
             except OSError as fault:  # mostly no descriptor is free
                 log.error("no client can be accepted: %s", fault)
-                await asyncio.sleep(ACCEPT_PAUSE_S)
+                if self._spare is None:
+                    await asyncio.sleep(ACCEPT_PAUSE_S)
+                else:  # the next one is accepted with it, and refused because there is no other
+                    os.close(self._spare)
+                    self._spare = None
                 continue
             task = loop.create_task(self._serve(connection))
             self._tasks.add(task)
             task.add_done_callback(self._served)
 
+    def _keep_spare(self) -> None:
+        """Call it when a descriptor has become free, but not before the client that took the last one is answered."""
+        if self._spare is None:
+            with suppress(OSError):  # there is none; the end of the next client is the next try
+                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
     def _served(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
+        self._keep_spare()
         if self._is_outdated and not self._tasks:
             self.retire("a newer version of fileops-server is in use")
         if not task.cancelled() and (fault := task.exception()) is not None:
@@ -208,7 +225,14 @@ class Listener:
         status = BROKEN
         try:
             fd = connection.fileno()
-            client.session = self._service.open_session(client.attachment, client.name, fd, fd)
+            try:
+                client.session = self._service.open_session(client.attachment, client.name, fd, fd)
+            except OSError as fault:
+                if not is_exhaustion(fault):
+                    raise
+                log.error("%s is refused: %s", client.name, fault)
+                await send(connection, refusal_line("exhausted", _MESSAGES["exhausted"]))
+                return
             await send(connection, answer_line(client.name))
             connection.setblocking(True)  # the writer's thread waits; the reader is called when there is something
             ended = await client.session.serve()

@@ -4,6 +4,7 @@ A sandboxed program could otherwise let the daemon write where its sandbox forbi
 process: `NoNewPrivs`, the number of seccomp filters, and the user and mount namespaces. What cannot be read is unequal.
 """
 
+import errno
 import logging
 import os
 import select
@@ -38,35 +39,54 @@ def peer_of(connection: socket.socket) -> Peer:
     return Peer(pid, uid)
 
 
-def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined"] | None:
-    """Why the peer is not served; None if it is. Another user is refused even if it is root."""
+def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined", "exhausted"] | None:
+    """Why the peer is not served; None if it is. Another user is refused even if it is root.
+
+    Without a free descriptor nothing can be looked up, which says nothing about the peer.
+    """
     if peer.uid != os.geteuid():
         return "uid"
     if sys.platform != "linux" or peer.pid == os.getpid():
         return None
-    ours, theirs = confinement_of(os.getpid()), confinement_of(peer.pid)
-    if ours is None or ours != theirs or not _is_alive(connection):
+    try:
+        ours, theirs = confinement_of(os.getpid()), confinement_of(peer.pid)
+        is_alive = _is_alive(connection)
+    except OSError as fault:
+        if not is_exhaustion(fault):
+            raise
+        log.warning("process %d is refused: %s", peer.pid, fault)
+        return "exhausted"
+    if ours is None or ours != theirs or not is_alive:
         log.warning("process %d is refused: it is confined by %s, the daemon by %s", peer.pid, theirs, ours)
         return "confined"
     return None
 
 
 def confinement_of(pid: int) -> tuple[str, ...] | None:
-    """What confines a process; None if that cannot be read."""
+    """What confines a process; None if that cannot be read. Raises: OSError, without a free descriptor."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             fields = [line.decode("ascii", "replace").strip() for line in status if line.startswith(_FIELDS)]
         return (*fields, *(os.readlink(f"/proc/{pid}/ns/{name}") for name in ("user", "mnt")))
-    except OSError:
+    except OSError as fault:
+        if is_exhaustion(fault):
+            raise
         return None
+
+
+def is_exhaustion(fault: OSError) -> bool:
+    """Whether this process, or the whole system, has no free descriptor or memory."""
+    return fault.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 def _is_alive(connection: socket.socket) -> bool:
     """Whether the connected process still exists, so that its pid was not another's when it was looked up."""
     try:
         option = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, struct.calcsize("i"))
-    except OSError:  # an older kernel; then the pid is trusted
-        return True
+    except OSError as fault:
+        if fault.errno != errno.ENOPROTOOPT:
+            raise
+        return True  # an older kernel; then the pid is trusted
     (pidfd,) = struct.unpack("i", option)
     try:
         poll = select.poll()

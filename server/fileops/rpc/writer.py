@@ -41,7 +41,13 @@ class FrameWriter:
         """
         self._max_unread_bytes, self._on_unread, self._monotonic = max_unread_bytes, on_unread, monotonic
         self._taken_at = monotonic()
-        self._fd = os.dup(fd)  # the thread's own: the caller may close `fd` while the thread still writes
+        self._unblocked = _unblocked(fd)
+        try:
+            self._fd = os.dup(fd)  # the thread's own: the caller may close `fd` while the thread still writes
+        except OSError:
+            if self._unblocked is not None:
+                self._unblocked.close()
+            raise
         self._frame = frame
         self._on_broken = on_broken
         self._on_drained = on_drained
@@ -49,7 +55,6 @@ class FrameWriter:
         self._changed = threading.Condition()
         self._closing = False
         self._writing = False
-        self._unblocked = _unblocked(fd)
         self.n_pending_bytes = 0
         self._held: list[bytes] | None = None  # written inside `batch`
         self._n_held_bytes = 0
