@@ -4,14 +4,20 @@ Imports are deferred until they are needed, so `--version` and `--help` answer i
 """
 
 import argparse
+import errno
+import io
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from typing import NoReturn
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn, TextIO, cast
 
 from fileops import __version__
 from fileops.arguments import FURTHER_TOOLS, MCP_DEFAULTS, parser
+
+STDOUT, STDERR = 1, 2
+OUTPUT_LOST = 1  # exit status
+UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 HELLO = f"""\
 fileops-server {__version__} is waiting for a client on stdin: JSON-RPC 2.0 in LSP frames.
@@ -21,19 +27,21 @@ To leave: Ctrl-D."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
-    options = parser().parse_args(argv)
+    if sys.stderr is None:
+        sys.stderr = _discarding(STDERR)
+    with _checked_output():
+        options = parser().parse_args(argv)
     if options.strategy_functions or options.validator_functions:
         _name_plugins(options)
-    if options.command == "demo":
-        from fileops.demo.story import run_demo
+    if options.command == "mcp" and options.mcp_command == "hook":
+        from fileops.attach import hook
 
-        return run_demo(options.directory)
-    if options.command == "mcp" and options.mcp_command is not None:
-        return _run_mcp_command(options)
-    if options.command == "schema":
-        return _print_schema(as_openrpc=options.openrpc)
-    if options.command in {"status", "stop"}:
-        return _control_daemon(options)
+        return hook.main(options)
+    if (printing := _printing_command(options)) is not None:
+        if sys.stdout is None:
+            sys.stdout = _discarding(STDOUT)
+        with _checked_output():
+            return printing()
     if options.command == "daemon":
         return _run_daemon(options)
     if options.command == "attach" or options.shared:
@@ -46,6 +54,55 @@ def main(argv: Sequence[str] | None = None) -> int:
     from fileops.compose.private import serve
 
     return serve()
+
+
+def _printing_command(options: argparse.Namespace) -> Callable[[], int] | None:
+    """The command if it serves no client, so that its stdout is for people and scripts."""
+    match options.command:
+        case "demo":
+            from fileops.demo.story import run_demo
+
+            return lambda: run_demo(options.directory)
+        case "mcp" if options.mcp_command == "config":
+            from fileops.mcp.config import command
+
+            return lambda: command.main(options)
+        case "schema":
+            return lambda: _print_schema(as_openrpc=options.openrpc)
+        case "status" | "stop":
+            return lambda: _control_daemon(options)
+        case _:
+            return None
+
+
+@contextmanager
+def _checked_output() -> Generator[None]:
+    """Let stdout take every name, and end quietly if it has no reader any more, as with `| head`."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The name of a file need not be UTF-8.
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
+    try:
+        try:
+            yield
+        finally:
+            if (stdout := cast("TextIO | None", sys.stdout)) is not None:
+                stdout.flush()
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        if error.errno != errno.EPIPE:
+            sys.stderr.write(f"fileops-server: stdout could not be written: {error.strerror}.\n")
+        sys.stdout = _discarding(STDOUT)  # Python flushes it once more at its end
+        sys.exit(OUTPUT_LOST)
+
+
+def _discarding(fd: int) -> io.TextIOWrapper:
+    """Make a standard descriptor, which may be closed, one that discards everything."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    if null != fd:
+        os.dup2(null, fd)
+        os.close(null)
+    return open(fd, "w", encoding="utf-8", closefd=False)
 
 
 def _name_plugins(options: argparse.Namespace) -> None:
@@ -196,11 +253,6 @@ def _encoding_rule(rule: str) -> dict[str, str]:
 def _refuse_mcp(sentence: str) -> NoReturn:
     sys.stderr.write(f"fileops-server mcp: {sentence}\n")
     sys.exit(2)
-
-
-def _run_mcp_command(options: argparse.Namespace) -> int:
-    module = {"config": "fileops.mcp.config.command", "hook": "fileops.attach.hook"}[options.mcp_command]
-    return import_module(module).main(options)
 
 
 def _log_to(log_file: str | None, level: str, *, is_bounded: bool = False) -> None:

@@ -90,6 +90,9 @@ def test_hook_of_gemini_refuses_in_geminis_form(tool: str, reason: str) -> None:
         b"[" * 100_000,
         json.dumps({"hook_event_name": "PreToolUse"}).encode(),
         json.dumps({"hook_event_name": "PreToolUse", "tool_name": ["Edit"]}).encode(),
+        json.dumps({"hook_event_name": [], "session_id": "s"}).encode(),
+        json.dumps({"hook_event_name": {}, "session_id": "s"}).encode(),
+        b'{"hook_event_name": ' + b"1" * 5000 + b"}",
     ],
 )
 def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdin: bytes) -> None:
@@ -97,6 +100,36 @@ def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdi
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.startswith(b"fileops-server mcp hook: ")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("key", ["tool_name", "tool_input", "session_id", "source"])
+@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "\ud800"])
+def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
+    sane: dict[str, object] = {
+        "hook_event_name": name,
+        "tool_name": "Edit",
+        "tool_input": {},
+        "session_id": "s",
+        "source": "clear",
+    }
+    for value in (None, True, 1e999, "\ud800", "x" * 5000, list[object](), dict[str, object]()):
+        for host in ("claude", "gemini"):
+            try:
+                hook.answer_to(host, {**sane, key: value})
+                hook.shared_answer(host, {**sane, key: value}, deadline=0)
+            except hook.Unusable:
+                assert key == "tool_name"
+
+
+@pytest.mark.parametrize("end", [">&-", "2>&- >&-", "| true", "> /dev/full"])
+def test_hook_without_an_output_lets_the_host_continue(end: str) -> None:
+    script = f'exec 3>&2; ({sys.executable} -m fileops mcp hook claude; echo "status $?" >&3) {end}'
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], input=event("Edit").encode(), capture_output=True, check=False, timeout=50
+    )
+    assert done.stderr.endswith(b"status 0\n")
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
 
 
 def test_hook_without_end_of_input_answers_and_exits_after_a_timeout() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -131,4 +132,18 @@ def test_hook_of_a_hung_daemon_prints_nothing_and_the_next_hook_reports(here: Pl
         assert hook(here, BASH) is None
     finally:
         os.kill(daemon, signal.SIGCONT)
+    assert "+2" in context(report(here, BASH))
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("end", [">&-", "> >(exec true)"])
+def test_hook_that_cannot_print_takes_no_report(here: Place, file: Path, end: str) -> None:
+    """The output is closed, or its reader is gone before the hook asks."""
+    file.write_text("one\n2\n")
+    script = f"exec {end}; sleep 0.1; exec {shlex.join(FILEOPS)} mcp hook claude"
+    event = json.dumps({**BASH, "session_id": "c1"}).encode()
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], input=event, env=here.process_env, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"fileops-server mcp hook: stdout is closed\n")
     assert "+2" in context(report(here, BASH))

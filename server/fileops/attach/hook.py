@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 if TYPE_CHECKING:
     import argparse
 
-STDIN = 0
+STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
 MAX_INPUT_BYTES = 64 << 20  # a Write carries the whole file
 CHUNK_BYTES = 1 << 16
@@ -47,32 +47,31 @@ AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
 FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
-class UnusableInput(Exception):
-    """The host's input cannot be answered; the message says why."""
+class Unusable(Exception):
+    """The host's input cannot be answered, or its output cannot be written; the message says why."""
 
 
 def main(options: "argparse.Namespace") -> int:
-    """The exit status. It is always 0: other ones stop some hosts."""
+    """The exit status. It is always 0: other ones stop some hosts. What went wrong is one line on stderr."""
     try:
         deadline = time.monotonic() + MAX_WAIT_S
         event = _parsed(_read_input(STDIN, deadline))
-        answer = answer_to(options.host, event) or _shared_answer(options.host, event, deadline)
-    except UnusableInput as error:
+        answer = answer_to(options.host, event) or shared_answer(options.host, event, deadline)
+        if answer is not None:
+            _print(json.dumps(answer).encode("ascii") + b"\n")
+    except Unusable as error:
         sys.stderr.write(f"fileops-server mcp hook: {error}\n")
-        return 0
-    if answer is not None:
-        sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 
 
 def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer that refuses a built-in tool, or None to let the host continue."""
-    name = event.get("hook_event_name")
+    name = _name_of(event)
     if name not in EVENTS:
         return None
     tool, arguments = event.get("tool_name"), event.get("tool_input")
     if not isinstance(tool, str):
-        raise UnusableInput(f"the event {name} has no tool_name")
+        raise Unusable(f"the event {name} has no tool_name")
     if tool in EDITS[host]:
         return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
     if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
@@ -80,18 +79,22 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
-    """Return the answer with what others changed in files that the session has read; None if there is nothing."""
-    name, session, tool = event.get("hook_event_name"), event.get("session_id"), event.get("tool_name")
+def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    """Return the answer with what others changed in files that the session has read; None if there is nothing.
+
+    What is returned counts as reported, so the daemon is not asked if it could not be printed. Raises: Unusable.
+    """
+    name, session, tool, source = _name_of(event), event.get("session_id"), event.get("tool_name"), event.get("source")
     if not isinstance(session, str) or not session:
         return None
-    if name == "SessionStart" and event.get("source") in FORGETTING:
+    if name == "SessionStart" and isinstance(source, str) and source in FORGETTING:
         from fileops.attach import hooked_session
 
         hooked_session.reset(host, session, deadline)
     elif name in AFTERWARDS and not (isinstance(tool, str) and tool.startswith(PREFIX[host])):  # ours say it themselves
         from fileops.attach import hooked_session
 
+        _require_output()
         if texts := hooked_session.notices(host, session, deadline):
             return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": "\n\n".join(texts)}}
     return None
@@ -102,6 +105,13 @@ def _refusal(host: str, event: str, reason: str) -> dict[str, Any]:
         return {"decision": "deny", "reason": reason}
     decision = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
     return {"hookSpecificOutput": decision}
+
+
+def _name_of(event: dict[str, Any]) -> str | None:
+    name = event.get("hook_event_name")
+    if name is not None and not isinstance(name, str):
+        raise Unusable("hook_event_name is not a text")
+    return name
 
 
 def _is_shown_by_host(arguments: dict[str, Any]) -> bool:
@@ -117,10 +127,27 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         event: object = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UnusableInput(f"stdin is not JSON: {error}") from None
+        raise Unusable(f"stdin is not JSON: {error}") from None
     if not _is_object(event):
-        raise UnusableInput("stdin is not a JSON object")
+        raise Unusable("stdin is not a JSON object")
     return event
+
+
+def _require_output() -> None:
+    """Raises: Unusable, if stdout is closed or has no reader any more."""
+    poll = select.poll()
+    poll.register(STDOUT, 0)  # errors are always reported
+    if any(events & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, events in poll.poll(0)):
+        raise Unusable("stdout is closed")
+
+
+def _print(line: bytes) -> None:
+    """Write to the descriptor, since Python would write once more at its end what could not be written."""
+    try:
+        while line:
+            line = line[os.write(STDOUT, line) :]
+    except OSError as error:
+        raise Unusable(f"stdout cannot be written: {error.strerror}") from None
 
 
 def _read_input(descriptor: int, deadline: float) -> bytes:
@@ -134,10 +161,10 @@ def _read_input(descriptor: int, deadline: float) -> bytes:
         try:
             chunk = os.read(descriptor, CHUNK_BYTES)
         except OSError as error:
-            raise UnusableInput(f"stdin cannot be read: {error.strerror}") from None
+            raise Unusable(f"stdin cannot be read: {error.strerror}") from None
         if not chunk:
             return bytes(data)
         data += chunk
     else:
-        raise UnusableInput(f"stdin holds more than {MAX_INPUT_BYTES} bytes")
+        raise Unusable(f"stdin holds more than {MAX_INPUT_BYTES} bytes")
     return bytes(data)  # a host that keeps the pipe open may have written everything
