@@ -145,11 +145,11 @@ class LspConnection(ClientConnection):
 
     def _session_base(self, client_name: str | None) -> str:
         from fileops.model.host_names import host_name
-        from fileops.service.hub.names import MAX_ID_CHARS
+        from fileops.service.hub.names import base_of
 
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host
         own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
         if isinstance(own_id, str):
-            return f"{self._host}:{own_id[:MAX_ID_CHARS]}"
+            return base_of(self._host, own_id)
         return self._world.session_base(self._host, self._name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from fileops.model.host_names import host_name
-from fileops.service.hub.names import MAX_ID_CHARS
+from fileops.service.hub.names import base_of
 
 UNKNOWN_HOST = "mcp"
 
@@ -43,7 +43,7 @@ class SessionNames:
         thread = meta.get("threadId")
         own_id = thread if isinstance(thread, str) and thread else self._id
         if own_id is not None:
-            return f"{self._host}:{own_id[:MAX_ID_CHARS]}"
+            return base_of(self._host, own_id)
         if self._name is None:
             self._name = self._unnamed(self._host)
         return self._name

@@ -1,15 +1,19 @@
 """Names of sessions: what a client calls a session on its own connection, and what everybody else calls it.
 
-In a private daemon both are the same. In a shared one a full name begins with the session's host: `HOST:ID` if the
-host gives it an id, else `HOST-N` for the connection, and `HOST-N/ID` for a `session_id` of a request.
+In a private daemon both are the same. In a shared one a full name is a *base*, with `/SESSION_ID` after it for a
+`session_id` of a request. The base is `HOST:ID` if the host gives the session an id, else `HOST-N` for the connection.
+
+A base contains no slash, so the first slash of a full name ends its base, and two bases have no session in common.
 """
 
+import hashlib
 from collections.abc import Callable
 
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.sessions import DEFAULT_SESSION
 
-MAX_ID_CHARS = 200
+MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
+KEPT_ID_CHARS = 160  # of a longer id; a hash follows
 # As people write them; by `host_name` of what the editor calls itself.
 _EDITOR_NAMES = {
     "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
@@ -21,6 +25,26 @@ _EDITOR_NAMES = {
 def editor_name(client_name: str) -> str:
     """The name of an editor as people write it; what it calls itself if it is not a known one."""
     return _EDITOR_NAMES.get(host_name(client_name), client_name[:MAX_HOST_CHARS])
+
+
+def base_of(host: str, own_id: str) -> str:
+    """The base of the full names of a session to which its host gives this id."""
+    escaped = shortened(own_id).replace("%", "%25").replace("/", "%2F")
+    return f"{host}:{escaped}"
+
+
+def is_of_host(full_name: str, host: str, own_id: str) -> bool:
+    """Whether the host has given the session this id. Args: host: the first words of the host's name."""
+    name = full_name.partition(":")[0]
+    return full_name == base_of(name, own_id) and f"{name}-".startswith(f"{host}-")
+
+
+def shortened(own_id: str) -> str:
+    """The id, with a hash in place of its end if it is long. Long ids that begin alike remain different."""
+    if len(own_id) <= MAX_ID_CHARS:
+        return own_id
+    digest = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16)
+    return f"{own_id[:KEPT_ID_CHARS]}~{digest.hexdigest()}"
 
 
 class SessionNames:
@@ -60,7 +84,7 @@ class SharedSessionNames(SessionNames):
         self._is_other = is_other
 
     def full(self, given: str) -> str:
-        return self.base if given == DEFAULT_SESSION else f"{self.base}/{given[:MAX_ID_CHARS]}"
+        return self.base if given == DEFAULT_SESSION else f"{self.base}/{shortened(given)}"
 
     def local(self, full_name: str) -> str:
         if full_name == self.base:
@@ -68,7 +92,7 @@ class SharedSessionNames(SessionNames):
         return full_name[len(self.base) + 1 :] if self.is_own(full_name) else full_name
 
     def is_own(self, full_name: str) -> bool:
-        return full_name == self.base or full_name.startswith(f"{self.base}/")
+        return full_name.partition("/")[0] == self.base
 
     def resolve(self, given: str) -> str:
         return given if self._is_other(given) else self.full(given)

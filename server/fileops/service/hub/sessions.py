@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
 from fileops.ports import EventSink
-from fileops.service.hub.names import MAX_ID_CHARS
+from fileops.service.hub.names import is_of_host
 
 KEPT_S = 3600.0  # after its connection has ended
 MAX_KEPT = 256  # of these; the longest unused end first
@@ -61,14 +61,12 @@ class SessionRegistry:
             return self._records.get(session_id)
 
     def named(self, host: str, own_id: str) -> SessionRecord | None:
-        """Return the connected session `HOST…:ID` that was used last. Args: host: how the host's name begins."""
+        """Return the connected session `HOST…:ID` that was used last. Args: host: see is_of_host."""
         with self._lock:
             found = [
                 record
                 for record in self._records.values()
-                if record.is_connected
-                and record.session_id.startswith(host)
-                and record.session_id.partition(":")[2] == own_id[:MAX_ID_CHARS]
+                if record.is_connected and is_of_host(record.session_id, host, own_id)
             ]
         return max(found, key=lambda record: record.used_at, default=None)
 

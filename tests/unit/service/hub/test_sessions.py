@@ -48,6 +48,63 @@ def test_program_name_is_reduced_to_words_and_single_hyphens(program: str, name:
     assert host_name(program) == name
 
 
+@pytest.mark.parametrize("kind", ["lsp", "mcp option", "hint", "thread", "request"])
+async def test_sessions_whose_long_ids_begin_alike_are_separate(daemon: SharedDaemon, file: Path, kind: str) -> None:
+    """R-HUB-2: a long id is shortened with a hash, never cut."""
+    first_id, second_id = "x" * 200 + "a", "x" * 200 + "b"
+    edit = {"file_path": str(file), "old_string": "one", "new_string": "1"}
+    if kind == "lsp":
+        first, second = [await daemon.agent(file.parent, session=own_id) for own_id in (first_id, second_id)]
+        await first.read(file)
+        assert code_of(await second.edit(file, "one", "1")) == "not_read"
+        assert code_of(await first.edit(file, "one", "1")) is None
+    elif kind == "request":
+        agent = await daemon.agent(file.parent)
+        await agent.read(file, first_id)
+        assert code_of(await agent.edit(file, "one", "1", second_id)) == "not_read"
+        assert code_of(await agent.edit(file, "one", "1", first_id)) is None
+    elif kind == "thread":
+        host = await daemon.host(file.parent)
+        await host.tool("Read", first_id, file_path=str(file))
+        assert code_of(await host.tool("Edit", second_id, **edit)) == "not_read"
+        assert code_of(await host.tool("Edit", first_id, **edit)) is None
+    else:
+        hosts = [
+            await daemon.host(file.parent, hints={"session": own_id})
+            if kind == "hint"
+            else await daemon.host(file.parent, session=own_id)
+            for own_id in (first_id, second_id)
+        ]
+        await hosts[0].tool("Read", file_path=str(file))
+        assert code_of(await hosts[1].tool("Edit", **edit)) == "not_read"
+        assert code_of(await hosts[0].tool("Edit", **edit)) is None
+        await hosts[0].tool("Read", file_path=str(file))
+        file.write_text("changed\n")
+        assert await daemon.world.notices("codex", second_id) == []
+        assert len(await daemon.world.notices("codex", first_id)) == 1
+
+
+async def test_slash_in_the_id_of_a_session_makes_it_no_part_of_another(daemon: SharedDaemon, file: Path) -> None:
+    """R-HUB-2: only a slash that the daemon has put there separates the id of a host from that of a request."""
+    short, long = [await daemon.agent(file.parent, session=own, notices="details") for own in ("A", "A/x")]
+    host = await daemon.host(file.parent, "bot", hints={"session": "A/x%2F"})
+    await long.read(file)
+    assert code_of(await short.edit(file, "one", "1", "x")) == "not_read"
+    applied = await long.edit(file, "one", "1")
+    assert code_of(applied) is None
+    assert (await short.call("fileops/history"))["edits"] == []
+    for wanted in ({"edit_id": applied["details"]["edit_id"]}, {"session_id": "x"}):
+        assert code_of(await short.call("fileops/undo", wanted)) == "undo_conflict"
+    await short.read(file, "x")
+    assert short.notified("fileops/didEdit") == []
+    await host.tool("Read", file_path=str(file))
+    names = [session.session_id for session in daemon.world.sessions.all()]
+    assert names == ["bot:A%2Fx", "bot:A/x", "bot:A%2Fx%252F"]
+    file.write_text("changed\n")
+    assert len(await daemon.world.notices("bot", "A/x")) == 1
+    assert len(await daemon.world.notices("bot", "A/x%2F")) == 1
+
+
 # --- survival ------------------------------------------------------------------------------------------------------
 
 
