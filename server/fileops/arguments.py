@@ -88,7 +88,7 @@ def _add_socket_option(parser: argparse.ArgumentParser, default: str | None = ar
 
 
 def _add_plugin_options(parser: argparse.ArgumentParser, default: list[str] | str) -> None:
-    for name in ("strategy", "validator"):
+    for name in ("strategy", "processor", "validator"):
         parser.add_argument(
             f"--{name}", metavar="NAME=MODULE:FUNCTION", action="append", default=default, dest=f"{name}_functions",
             help=f"a {name} that no package installs (docs/guide/plugins.md); may be given several times",

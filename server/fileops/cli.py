@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr = _discarding(STDERR)
     with _checked_output():
         options = parser().parse_args(argv)
-    if options.strategy_functions or options.validator_functions:
+    if options.strategy_functions or options.processor_functions or options.validator_functions:
         _name_plugins(options)
     if options.command == "mcp" and options.mcp_command == "hook":
         from fileops.attach import hook
@@ -110,12 +110,12 @@ def _name_plugins(options: argparse.Namespace) -> None:
 
     if options.shared or options.command not in {None, "daemon"}:
         sys.stderr.write(
-            "fileops-server: --strategy and --validator belong to the process that serves. Give them to "
+            "fileops-server: --strategy, --processor and --validator belong to the process that serves. Give them to "
             "`fileops-server daemon`.\n"
         )
         sys.exit(2)
     try:
-        name_plugins(options.strategy_functions, options.validator_functions)
+        name_plugins(options.strategy_functions, options.processor_functions, options.validator_functions)
     except ValueError as fault:
         sys.stderr.write(f"fileops-server: {fault}\n")
         sys.exit(2)
@@ -144,6 +144,7 @@ def _run_daemon(options: argparse.Namespace) -> int:
         from fileops.attach import control
 
         plugins = [f"--strategy={text}" for text in options.strategy_functions]
+        plugins += [f"--processor={text}" for text in options.processor_functions]
         plugins += [f"--validator={text}" for text in options.validator_functions]
         return control.detach(options.socket, options.idle_s, plugins)
     from fileops.daemon.arbiter import DaemonOptions

@@ -48,9 +48,19 @@ def agreeing(file_path, before, after):
 
 def odd(file_path, before, after):
     return 3
+
+def mangling(file_path, before, after):
+    return "mangled\\n" + after
+
+def shouting(file_path, before, after):
+    return after.upper()
+
+def snow(file_path, before, after):
+    return after + "\\u2603\\n"
 '''
 STRATEGIES = ("sleeping", "looping", "holding", "greedy", "leaving", "forking", "beyond", "talking")
 VALIDATORS = ("sleeping", "looping", "leaving", "agreeing", "odd", "exiting")
+PROCESSORS = ("sleeping", "leaving", "odd", "exiting", "mangling", "snow")
 
 
 def hostile_in(folder: pathlib.Path) -> pathlib.Path:
@@ -61,5 +71,6 @@ def hostile_in(folder: pathlib.Path) -> pathlib.Path:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n")
     lines = ["[fileops.strategies]", *(f"{name} = hostile:{name}" for name in STRATEGIES)]
     lines += ["[fileops.validators]", *(f"{name} = hostile:{name}" for name in VALIDATORS)]
+    lines += ["[fileops.processors]", *(f"{name} = hostile:{name}" for name in PROCESSORS)]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder / "site"

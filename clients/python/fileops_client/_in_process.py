@@ -11,6 +11,7 @@ from fileops_client.errors import ServerMissing
 
 if TYPE_CHECKING:
     from fileops.core.matching.strategies import StrategyPlugin
+    from fileops.core.processing import ProcessorPlugin
     from fileops.core.validation import ValidatorPlugin
     from fileops.ports import Approver, Executor, FileSystem
 
@@ -52,6 +53,7 @@ async def launch(
     *,
     filesystem: "FileSystem | None",
     strategies: "Mapping[str, StrategyPlugin] | None",
+    processors: "Mapping[str, ProcessorPlugin] | None",
     validators: "Mapping[str, ValidatorPlugin] | None",
     executor: "Executor | None",
     approver: "Approver | None",
@@ -62,8 +64,8 @@ async def launch(
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
     parts = own_parts.OwnParts(
-        filesystem=filesystem, strategies=strategies or {}, validators=validators or {}, executor=executor,
-        approver=approver,
+        filesystem=filesystem, strategies=strategies or {}, processors=processors or {}, validators=validators or {},
+        executor=executor, approver=approver,
     )  # fmt: skip
     ours, peer = socket.socketpair()
     connecting = asyncio.ensure_future(asyncio.open_connection(sock=ours, limit=STREAM_LIMIT_BYTES))

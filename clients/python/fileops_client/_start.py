@@ -16,7 +16,14 @@ from fileops_client.options import Setup, SetupOptions
 from fileops_client.requests.sender import FilePath, path_of
 
 if TYPE_CHECKING:
-    from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
+    from fileops_client._in_process import (
+        Approver,
+        Executor,
+        FileSystem,
+        ProcessorPlugin,
+        StrategyPlugin,
+        ValidatorPlugin,
+    )
 
 NAME = "fileops-client"
 
@@ -121,6 +128,7 @@ class StartMethods(ABC):
         *,
         filesystem: "FileSystem | None" = None,
         strategies: "Mapping[str, StrategyPlugin] | None" = None,
+        processors: "Mapping[str, ProcessorPlugin] | None" = None,
         validators: "Mapping[str, ValidatorPlugin] | None" = None,
         executor: "Executor | None" = None,
         approver: "Approver | None" = None,
@@ -130,6 +138,7 @@ class StartMethods(ABC):
 
         filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
         them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
         validators: functions (file_path, before, after) -> reason or None; all of them run.
         Opening raises ValueError, if a name is taken by another function.
         """
@@ -137,6 +146,7 @@ class StartMethods(ABC):
             _in_process.launch,
             filesystem=filesystem,
             strategies=strategies,
+            processors=processors,
             validators=validators,
             executor=executor,
             approver=approver,

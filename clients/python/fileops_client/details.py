@@ -143,6 +143,7 @@ class Details(TypedDict, total=False):
     edits: list[EditStepDetails]
     corrected: list[CorrectedStep]
     dry_run: bool
+    processed_by: list[str]  # the processors that changed the text
     needs_approval: bool  # of a dry run: whether a user would be asked about the same edit
     commit: CommitDetails
     rebased: Rebased
@@ -154,6 +155,8 @@ class Details(TypedDict, total=False):
     diff_since_read: str | None
     also_changed_by: str
     relevance: Relevance
+    # on `processing_failed`, with `reason`
+    processor: str
     # on `validation_failed`
     validator: str
     reason: str  # also on `undo_conflict`: "nothing_to_undo", "unknown_edit", "already_undone" or "later_changes"

@@ -36,6 +36,7 @@ ErrorCode = Literal[
     "notebook",
     "outside_roots",
     "permission_denied",
+    "processing_failed",
     "rejected",
     "strategy_failed",
     "too_large",

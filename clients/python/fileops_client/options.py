@@ -63,6 +63,7 @@ class Options(TypedDict, total=False):
     images: Literal["attach", "refuse"]
     correction: bool
     correction_timeout_s: float
+    processors: Sequence[str]
     validators: Sequence[str]
     notices: Literal["off", "details", "output"]
     limits: LimitOptions

@@ -32,7 +32,14 @@ from fileops_client.requests.views import Description, View
 from fileops_client.subscriptions import EventContext, Listener, Where
 
 if TYPE_CHECKING:
-    from fileops_client._in_process import Approver, Executor, FileSystem, StrategyPlugin, ValidatorPlugin
+    from fileops_client._in_process import (
+        Approver,
+        Executor,
+        FileSystem,
+        ProcessorPlugin,
+        StrategyPlugin,
+        ValidatorPlugin,
+    )
 
 
 RequestHandler = Callable[[Any], Any]
@@ -611,6 +618,7 @@ class FileOpsClient(Requests):
         *,
         filesystem: FileSystem | None = None,
         strategies: Mapping[str, StrategyPlugin] | None = None,
+        processors: Mapping[str, ProcessorPlugin] | None = None,
         validators: Mapping[str, ValidatorPlugin] | None = None,
         executor: Executor | None = None,
         approver: Approver | None = None,
@@ -620,6 +628,7 @@ class FileOpsClient(Requests):
 
         filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
         them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
         validators: functions (file_path, before, after) -> reason or None; all of them run.
         Opening raises ValueError, if a name is taken by another function.
         """
@@ -627,6 +636,7 @@ class FileOpsClient(Requests):
             _client.FileOpsClient.in_process(
                 filesystem=filesystem,
                 strategies=strategies,
+                processors=processors,
                 validators=validators,
                 executor=executor,
                 approver=approver,

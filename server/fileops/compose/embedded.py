@@ -16,6 +16,7 @@ from fileops.compose.own_parts import OwnParts
 from fileops.compose.private import build_service
 from fileops.core.matching import strategies
 from fileops.core.matching.exact import BUILT_IN, STRATEGIES
+from fileops.core.processing import PROCESSORS, Processor
 from fileops.core.validation import VALIDATORS, Validator
 from fileops.lsp.server import ClientContext, LspServer
 from fileops.lsp.stdio import LspSession
@@ -32,8 +33,13 @@ async def serve(peer: socket.socket, own: OwnParts) -> None:
 
 
 def _build(own: OwnParts, context: ClientContext) -> "FileOps":
-    validators = tuple(dict.fromkeys([*context.settings.validators, *own.validators]))
-    return build_service(replace(context, settings=replace(context.settings, validators=validators)), own)
+    settings = context.settings
+    settings = replace(
+        settings,
+        processors=tuple(dict.fromkeys([*settings.processors, *own.processors])),
+        validators=tuple(dict.fromkeys([*settings.validators, *own.validators])),
+    )
+    return build_service(replace(context, settings=settings), own)
 
 
 # --- functions of the program under a name ------------------------------------------------------------------------
@@ -45,9 +51,11 @@ _users: dict[str, list[object]] = {}  # name -> the functions that clients have 
 def _installed(own: OwnParts) -> Generator[None]:
     wanted = {
         **{f"strategy {name}": function for name, function in own.strategies.items()},
+        **{f"processor {name}": function for name, function in own.processors.items()},
         **{f"validator {name}": function for name, function in own.validators.items()},
     }
-    taken = {f"strategy {name}" for name in (*BUILT_IN, *STRATEGIES)} | {f"validator {name}" for name in VALIDATORS}
+    taken = {f"strategy {name}" for name in (*BUILT_IN, *STRATEGIES)}
+    taken |= {f"processor {name}" for name in PROCESSORS} | {f"validator {name}" for name in VALIDATORS}
     for name, function in wanted.items():
         if name in taken and function not in _users.get(name, ()):
             raise ValueError(f"the {name} exists already: choose another name")
@@ -55,6 +63,8 @@ def _installed(own: OwnParts) -> Generator[None]:
         _users.setdefault(name, []).append(function)
     for name, strategy in own.strategies.items():
         strategies.register(strategies.plugin_strategy(name, lambda strategy=strategy: strategy))
+    for name, processor in own.processors.items():
+        PROCESSORS[name] = Processor(name, lambda processor=processor: processor)
     for name, validator in own.validators.items():
         VALIDATORS[name] = Validator(name, lambda validator=validator: validator)
     try:
@@ -65,4 +75,5 @@ def _installed(own: OwnParts) -> Generator[None]:
             if not _users[name]:
                 del _users[name]
                 kind, _, key = name.partition(" ")
-                (STRATEGIES if kind == "strategy" else VALIDATORS).pop(key, None)
+                installed = {"strategy": STRATEGIES, "processor": PROCESSORS, "validator": VALIDATORS}[kind]
+                installed.pop(key, None)

@@ -45,7 +45,7 @@ class LspConnection(ClientConnection):
         from fileops.service.hub.routing import EventView
 
         settings, options = context.settings, context.options
-        parts.check_validators(settings.validators)
+        parts.check_plugins(settings)
         warn = parts.warner_of(context)
         shared = self._world.shared(options, warn)
         names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fileops.core.matching.strategies import StrategyPlugin
+from fileops.core.processing import ProcessorPlugin
 from fileops.core.validation import ValidatorPlugin
 from fileops.ports import Approver, Executor, FileSystem
 
@@ -12,12 +13,14 @@ from fileops.ports import Approver, Executor, FileSystem
 class OwnParts(Struct, frozen=True, kw_only=True):
     """Objects of the embedding program. They are called in worker threads, except `approver`, on the event loop.
 
-    strategies, validators: by name. They are installed for the whole process while a client uses them; a name must be
-    free, or belong to the same function. All validators run. executor: runs the commands of `fileops/bash`.
+    strategies, processors, validators: by name. They are installed for the whole process while a client uses them;
+    a name must be free, or belong to the same function. All processors (in their order) and validators run.
+    executor: runs the commands of `fileops/bash`.
     """
 
     filesystem: FileSystem | None = None
     strategies: Mapping[str, StrategyPlugin] = {}
+    processors: Mapping[str, ProcessorPlugin] = {}
     validators: Mapping[str, ValidatorPlugin] = {}
     executor: Executor | None = None
     approver: Approver | None = None

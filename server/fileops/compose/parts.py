@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
     from fileops.model.events import Event
-    from fileops.model.settings import EncodingRule, FreshnessRule
+    from fileops.model.settings import EncodingRule, FreshnessRule, Settings
     from fileops.ports import (
         CommandApprover,
         Corrector,
@@ -86,20 +86,23 @@ def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSy
     return mounted(disk, mounts)
 
 
-def check_validators(names: "Sequence[str]") -> None:
-    """Raises: InvalidParams, if one is not installed."""
-    if not names:
+def check_plugins(settings: "Settings") -> None:
+    """Check the processors and validators that the client names. Raises: InvalidParams, if one is not installed."""
+    if not (settings.processors or settings.validators):
         return
     from fileops.rpc.decode import InvalidParams
-    from fileops.service.plugins.catalog import validator_names
+    from fileops.service.plugins.catalog import processor_names, validator_names
     from fileops.service.plugins.registry import register_installed
 
     register_installed()
-    for index, name in enumerate(names):
-        if name not in validator_names():
-            installed = ", ".join(validator_names()) or "none"
-            place = f".initializationOptions.validators[{index}]"
-            raise InvalidParams(f"no such validator is installed; there are: {installed}", place)
+    for kind, names, there in (
+        ("processor", settings.processors, processor_names()),
+        ("validator", settings.validators, validator_names()),
+    ):
+        for index, name in enumerate(names):
+            if name not in there:
+                place = f".initializationOptions.{kind}s[{index}]"
+                raise InvalidParams(f"no such {kind} is installed; there are: {', '.join(there) or 'none'}", place)
 
 
 def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "Sequence[str]") -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fileops.compose.parts import (
     NoEvents,
     build_workspace,
-    check_validators,
+    check_plugins,
     command_approver_of,
     corrector_of,
     encoded_files,
@@ -172,7 +172,7 @@ def compose(
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
 
-    check_validators(settings.validators)
+    check_plugins(settings)
     workspace = build_workspace(
         files, events, history, freshness_mode=settings.freshness, remote=remote, is_on_disk=is_on_disk
     )

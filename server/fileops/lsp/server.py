@@ -31,7 +31,7 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
-from fileops.service.plugins.catalog import strategy_names, validator_names
+from fileops.service.plugins.catalog import processor_names, strategy_names, validator_names
 from fileops.wire.events import notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
@@ -217,6 +217,7 @@ class LspServer:
             "requests": self.requests,
             "notifications": [*NOTIFICATIONS, DID_CHANGE_SESSIONS] if self._lists_sessions else list(NOTIFICATIONS),
             "strategies": strategy_names(),
+            "processors": processor_names(),
             "validators": validator_names(),
             "shared": self.shared,
         }

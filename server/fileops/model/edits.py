@@ -138,7 +138,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     splices: sorted, not overlapping, over `snapshot.data`. n_replacements: per edit, in order.
     matches: how each edit's text was found ("exact", "newline" or a strategy's name). creates: no file exists yet.
     match_lines: per edit, the 1-based line of each replaced place in the text to which that edit applies. rebased: if
-    the snapshot is not what the session had read.
+    the snapshot is not what the session had read. processed_by: the processors that changed the text, in order.
     """
 
     snapshot: Snapshot
@@ -151,3 +151,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     creates: bool
     change: Change
     rebased: Rebased | None = None
+    processed_by: tuple[str, ...] = ()

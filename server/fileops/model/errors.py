@@ -198,6 +198,15 @@ class StrategyFailed(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class ProcessingFailed(FileOpsError):
+    """A plugin's processor raised, or returned something else than a text, or did not end."""
+
+    code: ClassVar[str] = "processing_failed"
+    processor: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class ValidationFailed(FileOpsError):
     """A plugin's validator refused the content that the edit would produce. `reason` is the validator's message."""
 
@@ -292,7 +301,7 @@ class CommandNotStarted(FileOpsError):
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
-    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ValidationFailed, Rejected,
-    ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
-    CommandTimedOut, CommandNotStarted,
+    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ProcessingFailed,
+    ValidationFailed, Rejected, ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure,
+    ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip

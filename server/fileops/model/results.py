@@ -200,3 +200,4 @@ class EditResult(Struct, frozen=True, kw_only=True):
     rebased: Rebased | None = None
     texts: EditTexts | None = None
     needs_approval: bool | None = None
+    processed_by: tuple[str, ...] = ()

@@ -49,6 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     images: Literal["attach", "refuse"] = "attach"
     correction: bool = False
     correction_timeout_s: float = 60.0
+    processors: Sequence[str] = ()
     validators: Sequence[str] = ()
     encodings: Sequence[EncodingRule] = ()
     notices: Literal["off", "details", "output"] = "off"

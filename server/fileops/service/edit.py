@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core import plan as planning
-from fileops.core import splices, text, validation
+from fileops.core import processing, splices, text, validation
 from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of
 from fileops.core.presentation import outputs
@@ -162,10 +162,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _plan(self, request: EditRequest, snapshot: Snapshot, base: Base | None, token: CancelToken) -> Plan:
         """The plan on `snapshot`. base: what the session knows of the file, if that is not all of `snapshot`.
 
-        Raises: Cancelled, ValidationFailed, ModifiedExternally (a change is relevant), Stale, BinaryFile,
-            NotebookFile, and what `core.plan.plan` raises.
+        Raises: Cancelled, ProcessingFailed, ValidationFailed, ModifiedExternally (a change is relevant), Stale,
+            BinaryFile, NotebookFile, and what `core.plan.plan` raises.
         """
         plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
+        plan = processing.process(
+            self.settings.processors, plan, file_path=request.file_path, limits=self.settings.limits,
+            is_multi=request.tool != "edit", check=token.check,
+        )  # fmt: skip
         validation.require_valid(self.settings.validators, plan)
         return plan
 
@@ -327,6 +331,7 @@ def _result_of(
         rebased=plan.rebased,
         texts=texts,
         needs_approval=needs_approval,
+        processed_by=plan.processed_by,
     )
 
 
@@ -340,6 +345,8 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
     else:
         output = outputs.edited_text(request.file_path, plan.edits[0], plan.change.snippet)
     output = outputs.with_corrections(output, plan.matches)
+    if plan.processed_by and not modified_by_user:
+        output = outputs.with_processing(output, plan.processed_by, plan.change.unified)
     if request.dry_run:
         output = outputs.with_dry_run(output)
     return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output

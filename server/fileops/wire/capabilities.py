@@ -13,11 +13,12 @@ class SharedCapability(TypedDict):
 
 
 class FileopsCapabilities(TypedDict):
-    """`validators` are the installed ones. `shared` is null in a private daemon."""
+    """`processors` and `validators` are the installed ones. `shared` is null in a private daemon."""
 
     protocol_version: int
     requests: list[str]
     notifications: list[str]
     strategies: list[str]
+    processors: list[str]
     validators: list[str]
     shared: SharedCapability | None

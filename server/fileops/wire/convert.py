@@ -189,6 +189,8 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
         ]
     if outcome.commit is not None:
         details["commit"] = _commit(outcome.commit)
+    if outcome.processed_by:
+        details["processed_by"] = list(outcome.processed_by)
     if outcome.needs_approval is not None:
         details["needs_approval"] = outcome.needs_approval
     if outcome.rebased is not None:

@@ -71,6 +71,7 @@ class FailureDetails(TypedDict, total=False):
     diff_since_read: str | None
     also_changed_by: str
     relevance: RelevanceDetails
+    processor: str
     validator: str
     reason: str
     ranges: list[LineRange]
@@ -111,6 +112,7 @@ class EditDetails(FailureDetails, Noticing, total=False):
     edit_id: str | None
     dry_run: bool
     needs_approval: bool
+    processed_by: list[str]
     edits: list[StepDetails]
     corrected: list[CorrectedStep]
     commit: CommitDetails

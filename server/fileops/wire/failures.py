@@ -31,6 +31,8 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
                 details["also_changed_by"] = also
             if relevance is not None:
                 details["relevance"] = {"reason": relevance.reason, "ranges": ranges_of(relevance.ranges)}
+        case errors.ProcessingFailed(processor=processor, reason=reason):
+            details["processor"], details["reason"] = processor, reason
         case errors.ValidationFailed(validator=validator, reason=reason):
             details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):

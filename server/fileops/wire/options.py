@@ -59,6 +59,8 @@ def _settings(options: Options) -> Settings:
     values.pop("texts", None)
     if options.roots is not None:
         values["roots"] = tuple(options.roots)
+    if options.processors is not None:
+        values["processors"] = tuple(options.processors)
     if options.validators is not None:
         values["validators"] = tuple(options.validators)
     if options.encodings is not None:

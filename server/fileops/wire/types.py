@@ -147,6 +147,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     images: Literal["attach", "refuse"] | None = None
     correction: bool | None = None
     correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    processors: list[str] | None = None
     validators: list[str] | None = None
     notices: Literal["off", "details", "output"] | None = None
     limits: LimitOptions | None = None

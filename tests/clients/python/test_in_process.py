@@ -82,6 +82,22 @@ async def test_programs_strategies_and_validators_are_used_until_the_client_clos
         assert "last" not in plain.capabilities["experimental"]["fileops"]["strategies"]
 
 
+def shouting(file_path: str, before: str | None, after: str) -> str | None:
+    return after.upper()
+
+
+async def test_programs_processors_transform_its_edits_until_the_client_closes(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    async with FileOpsClient.in_process(root=tmp_path, processors={"shout": shouting}) as client:
+        made = await client.edit(file, "", "one")
+        assert made.details.get("processed_by") == ["shout"]
+        with pytest.raises(ValueError, match="the processor shout exists already"):
+            await FileOpsClient.in_process(processors={"shout": no_todo})
+    assert file.read_text() == "ONE"
+    async with FileOpsClient.in_process() as plain:
+        assert plain.capabilities["experimental"]["fileops"]["processors"] == []
+
+
 class Echo:
     """A process that prints its command, and where it would run."""
 

@@ -69,6 +69,7 @@ M.server_types = {
   images = 'string',
   correction = 'boolean',
   correction_timeout_s = 'number',
+  processors = 'table',
   validators = 'table',
   encodings = 'table',
   filesystems = 'table',

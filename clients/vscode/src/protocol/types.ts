@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'notebook'
   | 'outside_roots'
   | 'permission_denied'
+  | 'processing_failed'
   | 'rejected'
   | 'strategy_failed'
   | 'too_large'
@@ -338,6 +339,8 @@ export interface EditDetails {
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
   original_text?: string | null;
+  processed_by?: string[];
+  processor?: string;
   /** With `include_texts`. Null over 1 MB. */
   proposed_text?: string | null;
   ranges?: LineRange[];
@@ -413,6 +416,7 @@ export interface FileParams {
 /** What this server serves: `capabilities.experimental.fileops`. */
 export interface FileopsCapabilities {
   notifications: string[];
+  processors: string[];
   protocol_version: number;
   requests: string[];
   shared: SharedCapability | null;
@@ -494,6 +498,7 @@ export interface InitializationOptions {
   images?: ('attach' | 'refuse') | null;
   correction?: boolean | null;
   correction_timeout_s?: number | null;
+  processors?: string[] | null;
   validators?: string[] | null;
   notices?: ('details' | 'off' | 'output') | null;
   limits?: LimitOptions | null;
@@ -939,6 +944,7 @@ export interface UndoDetails {
   nearest?: Nearest | null;
   needs_approval?: boolean;
   notices?: Notice[];
+  processor?: string;
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];
   reason?: string;

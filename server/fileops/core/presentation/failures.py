@@ -72,6 +72,8 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
         case errors.NotebookFile():
             advice = _USE_NOTEBOOK_EDIT if texts.notebook_advice is None else texts.notebook_advice
             return f"File is a Jupyter Notebook. {advice}".rstrip()
+        case errors.ProcessingFailed(processor=processor, reason=reason):
+            return f"The processor {processor} failed: {reason}\nNothing was written."
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {reason}\nNothing was written."
         case _:
@@ -171,6 +173,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"The pattern cannot be used: {reason}."
         case errors.StrategyFailed(strategy=strategy, reason=reason):
             return f"The strategy {strategy} failed: {reason}."
+        case errors.ProcessingFailed(processor=processor, reason=reason):
+            return f"The processor {processor} failed: {' '.join(reason.split()).rstrip('.')}."
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
         case errors.Rejected(what=what):

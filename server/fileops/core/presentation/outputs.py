@@ -86,6 +86,12 @@ def with_dry_run(output: str) -> str:
     return f"Dry run: nothing was written.\n{output}"
 
 
+def with_processing(output: str, processed_by: Sequence[str], unified_diff: str) -> str:
+    """Return `output` and the diff of the text as processors changed it."""
+    named = f"The processor{'s' if len(processed_by) > 1 else ''} {' and '.join(processed_by)}"
+    return f"{output}\n{named} changed the text. The whole change:\n{unified_diff}"
+
+
 def with_user_change(output: str, unified_diff: str) -> str:
     """Return `output` and the diff of the text as the user changed it."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"

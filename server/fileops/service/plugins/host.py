@@ -45,14 +45,14 @@ def main(memory_mb: int, timeout_s: float) -> None:
 
 
 def _answered(request: dict[str, Any]) -> dict[str, object]:
-    """The result as `places` or `reason`, an exception as `failed`, the type of any other result as `odd`."""
+    """The result as `places` or `text`, an exception as `failed`, the type of any other result as `odd`."""
     try:
         plugin = EntryPoint(request["name"], request["value"], request["group"]).load()
         answer: object = plugin(*request["arguments"])
         if "max_places" in request:
             given = islice(cast("Any", answer), request["max_places"])
             return {"places": [(int(start), int(end), str(new)) for start, end, new in given]}
-        return {"reason": answer} if answer is None or isinstance(answer, str) else {"odd": type(answer).__name__}
+        return {"text": answer} if answer is None or isinstance(answer, str) else {"odd": type(answer).__name__}
     except MemoryError:
         return {"failed": "MemoryError: it needs more memory than plugins are given", "is_last": True}
     except BaseException as error:  # noqa: BLE001 - foreign code: all that it raises is a failure

@@ -9,13 +9,14 @@ from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 
 from fileops.core.matching.exact import BUILT_IN
-from fileops.service.plugins.registry import STRATEGY_GROUP, VALIDATOR_GROUP, add_named
+from fileops.service.plugins.registry import PROCESSOR_GROUP, STRATEGY_GROUP, VALIDATOR_GROUP, add_named
 
 
-def name_plugins(strategies: Iterable[str], validators: Iterable[str]) -> None:
+def name_plugins(strategies: Iterable[str], processors: Iterable[str], validators: Iterable[str]) -> None:
     """Make functions known by name, before the first service is built. Raises: ValueError, with a sentence."""
     named = [
         *(_entry(text, "--strategy", STRATEGY_GROUP) for text in strategies),
+        *(_entry(text, "--processor", PROCESSOR_GROUP) for text in processors),
         *(_entry(text, "--validator", VALIDATOR_GROUP) for text in validators),
     ]
     for n, entry in enumerate(named):

@@ -1,6 +1,7 @@
-"""Plugins: strategies and validators of other packages, by entry point, or named by the command line (named.py).
+"""Plugins: strategies, processors and validators of other packages, by name.
 
-They are found by name and loaded at their first use.
+They are entry points of installed packages, or functions that the command line names (named.py). They are
+loaded at their first use.
 
 Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its
 edit fails and names it.
@@ -16,8 +17,9 @@ from fileops.concurrency import shares
 from fileops.core.matching import strategies
 from fileops.core.matching.exact import BUILT_IN, STRATEGIES
 from fileops.core.matching.strategies import MAX_PLACES, StrategyPlugin
+from fileops.core.processing import PROCESSORS, Processor, ProcessorPlugin
 from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
-from fileops.model.errors import FileOpsError, StrategyFailed, ValidationFailed
+from fileops.model.errors import FileOpsError, ProcessingFailed, StrategyFailed, ValidationFailed
 from fileops.model.internal_errors import PluginFailed
 from fileops.service.plugins import installed
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STRATEGY_GROUP, VALIDATOR_GROUP = "fileops.strategies", "fileops.validators"
+STRATEGY_GROUP, PROCESSOR_GROUP, VALIDATOR_GROUP = "fileops.strategies", "fileops.processors", "fileops.validators"
+GROUPS = (STRATEGY_GROUP, PROCESSOR_GROUP, VALIDATOR_GROUP)
 _TOO_MANY = "too many edits wait for plugins already"
 
 
@@ -85,13 +88,16 @@ def register_plugins() -> Plugins:
 def register_installed() -> None:
     """Register the names of what is installed, and of what the command line names."""
     found = list(_of_command_line)
-    if installed.is_any_installed((STRATEGY_GROUP, VALIDATOR_GROUP)):
+    if installed.is_any_installed(GROUPS):
         from importlib.metadata import entry_points
 
-        found += (entry for group in (STRATEGY_GROUP, VALIDATOR_GROUP) for entry in entry_points(group=group))
+        found += (entry for group in GROUPS for entry in entry_points(group=group))
     new_strategies = (entry for entry in found if entry.group == STRATEGY_GROUP)
     for entry in _unique(new_strategies, "strategy", {*BUILT_IN, *STRATEGIES}):
         strategies.register(strategies.plugin_strategy(entry.name, lambda entry=entry: _strategy(entry)))
+    new_processors = (entry for entry in found if entry.group == PROCESSOR_GROUP)
+    for entry in _unique(new_processors, "processor", set()):
+        PROCESSORS[entry.name] = Processor(entry.name, lambda entry=entry: _processor(entry))
     new_validators = (entry for entry in found if entry.group == VALIDATOR_GROUP)
     for entry in _unique(new_validators, "validator", set()):
         VALIDATORS[entry.name] = Validator(entry.name, lambda entry=entry: _validator(entry))
@@ -108,6 +114,20 @@ def _strategy(entry: "EntryPoint") -> StrategyPlugin:
     return find
 
 
+def _processor(entry: "EntryPoint") -> ProcessorPlugin:
+    def transform(file_path: str, before: str | None, after: str) -> str | None:
+        request = {**_named(entry), "arguments": [file_path, before, after]}
+        answer = _running[0].call(lambda: ProcessingFailed(processor=entry.name, reason=_TOO_MANY), request)
+        if (failed := answer.get("failed")) is not None:
+            raise PluginFailed(reason=str(failed))
+        if (odd := answer.get("odd")) is not None:
+            raise PluginFailed(reason=f"it returned {odd} instead of a text")
+        made = answer["text"]
+        return None if made is None else str(made)
+
+    return transform
+
+
 def _validator(entry: "EntryPoint") -> ValidatorPlugin:
     def check(file_path: str, before: str | None, after: str) -> str | None:
         request = {**_named(entry), "arguments": [file_path, before, after]}
@@ -116,7 +136,7 @@ def _validator(entry: "EntryPoint") -> ValidatorPlugin:
             raise PluginFailed(reason=f"it failed itself ({failed})")
         if (odd := answer.get("odd")) is not None:
             raise PluginFailed(reason=f"it gave no reason but {odd}")
-        reason = answer["reason"]
+        reason = answer["text"]
         return None if reason is None else str(reason)
 
     return check

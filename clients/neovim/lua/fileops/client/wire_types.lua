@@ -185,6 +185,8 @@
 ---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[] With the option `notices`.
 ---@field original_text? string With `include_texts`. Null over 1 MB.
+---@field processed_by? string[]
+---@field processor? string
 ---@field proposed_text? string With `include_texts`. Null over 1 MB.
 ---@field ranges? fileops.wire.LineRange[]
 ---@field reason? string
@@ -229,7 +231,7 @@
 ---@field glob string
 ---@field encoding string
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
@@ -241,6 +243,7 @@
 
 ---@class (exact) fileops.wire.FileopsCapabilities What this server serves: `capabilities.experimental.fileops`.
 ---@field notifications string[]
+---@field processors string[]
 ---@field protocol_version integer
 ---@field requests string[]
 ---@field shared? fileops.wire.SharedCapability
@@ -308,6 +311,7 @@
 ---@field images? 'attach'|'refuse'
 ---@field correction? boolean
 ---@field correction_timeout_s? number
+---@field processors? string[]
 ---@field validators? string[]
 ---@field notices? 'details'|'off'|'output'
 ---@field limits? fileops.wire.LimitOptions
@@ -576,6 +580,7 @@
 ---@field nearest? fileops.wire.Nearest
 ---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[]
+---@field processor? string
 ---@field ranges? fileops.wire.LineRange[] Of an `undo_conflict`: what the undo would have to overwrite.
 ---@field reason? string
 ---@field relevance? fileops.wire.RelevanceDetails
