@@ -284,3 +284,37 @@ def test_change_that_was_shown_in_part_stays_relevant(relevant: McpClient, file:
     assert texts_of(refused)[0] == ORDERED
     relevant.tool("Read", file_path=str(file))
     assert relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")["isError"] is False
+
+
+@pytest.mark.parametrize("name", ["buffer", "external", "session:buffer", "reviewer"])
+async def test_session_named_buffer_or_external_is_not_taken_for_one(file: Path, name: str) -> None:
+    """R-SESSION-3: `buffer` is the editor and `external` another program, in each place that names an author."""
+    told = name if name == "reviewer" else f"session:{name}"
+    asked: list[Question] = []
+
+    async def confirm(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(outcome="proceed_once")
+
+    options: Options = {"freshness": "relevant"}
+    async with FileOpsClient.start(root=file.parent, initialization_options=options, confirm_edit=confirm) as client:
+        await client.read(file)
+        await client.read(file, session_id=name)
+        assert (await client.edit(file, "line 2\n", "theirs\n", session_id=name)).ok
+        rebased = await client.edit(file, "line 20", "mine")
+        assert details_of(rebased)["rebased"]["changed_by"] == told
+        question = asked[-1].rebased
+        assert question is not None and question["changed_by"] == told
+        entry, *_ = await client.history()
+        assert entry.rebased is not None and entry.rebased["changed_by"] == told
+        assert (await client.edit(file, "line 9\n", "theirs\n", session_id=name)).ok
+        refused = await client.edit(file, "line 9", "mine")
+        assert details_of(refused)["changed_by"] == told
+        (conflict,) = await client.conflicts()
+        assert conflict.source == f"session:{name}"
+    async with client_of(file.parent, notices="details") as client:
+        await client.read(file)
+        await client.read(file, session_id=name)
+        assert (await client.edit(file, "line 2", "theirs", session_id=name, replace_all=True)).ok
+        (notice,) = details_of(await client.read(file.parent / "missing"))["notices"]
+        assert (notice["changed_by"], notice["kind"]) == (told, "edited")

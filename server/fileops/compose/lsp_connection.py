@@ -50,7 +50,7 @@ class LspConnection(ClientConnection):
         shared = self._world.shared(options, warn)
         names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)
         adapters = ClientAdapters(
-            approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context, names.local),
+            approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context),
             on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
             sinks=shared.sinks, place=self._place, warn=warn,
         )  # fmt: skip
@@ -106,7 +106,7 @@ class LspConnection(ClientConnection):
         commands = parts.command_approver_of(context)
         approver = LspApprover(
             client, timeout_s=settings.approval_timeout_s,
-            use_message_fallback=options.approval_fallback == "message", local_name=adapters.names.local,
+            use_message_fallback=options.approval_fallback == "message",
         )  # fmt: skip
         return replace(
             adapters, approver=approver, command_approver=commands,

@@ -113,14 +113,12 @@ def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "
 # --- adapters of an LSP client -----------------------------------------------------------------------------------
 
 
-def corrector_of(
-    context: "ClientContext", local_name: "Callable[[str], str]" = lambda name: name
-) -> "Corrector | None":
+def corrector_of(context: "ClientContext") -> "Corrector | None":
     if not context.settings.correction:
         return None
     from fileops.lsp.corrector import LspCorrector
 
-    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s, local_name=local_name)
+    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
 
 
 def command_approver_of(context: "ClientContext") -> "CommandApprover | None":

@@ -4,10 +4,8 @@ An answer of an unknown shape is a rejection.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
-
-from msgspec.structs import replace
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
@@ -38,10 +36,7 @@ class LspApprover:
         *,
         timeout_s: float,
         use_message_fallback: bool,
-        local_name: Callable[[str], str] = lambda name: name,
     ) -> None:
-        """Take local_name, which returns what the client calls a session."""
-        self._local_name = local_name
         self._prompt = UserPrompt(
             client, "confirm_edit", timeout_s=timeout_s, use_message_fallback=use_message_fallback
         )
@@ -53,7 +48,6 @@ class LspApprover:
     async def decide(self, question: ApprovalRequest) -> Decision:
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(f"{question.title}\n{question.description}", yes=APPLY)
-        question = replace(question, session_id=self._local_name(question.session_id))
         hunk_ids = [hunk.id for hunk in question.change.hunks]
         return await self._prompt.ask(
             methods.CONFIRM_EDIT, confirm_params(question), lambda answer: decision_of(answer, hunk_ids)

@@ -1,9 +1,6 @@
 """Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer is no proposal."""
 
 import logging
-from collections.abc import Callable
-
-from msgspec.structs import replace
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
@@ -13,12 +10,10 @@ log = logging.getLogger(__name__)
 
 
 class LspCorrector:
-    """See ports.Corrector. local_name: returns what the client calls a session."""
+    """See ports.Corrector."""
 
-    def __init__(
-        self, client: Client, *, timeout_s: float, local_name: Callable[[str], str] = lambda name: name
-    ) -> None:
-        self._client, self._timeout_s, self._local_name = client, timeout_s, local_name
+    def __init__(self, client: Client, *, timeout_s: float) -> None:
+        self._client, self._timeout_s = client, timeout_s
 
     @property
     def can_ask(self) -> bool:
@@ -27,7 +22,6 @@ class LspCorrector:
     async def correct(self, request: CorrectionRequest) -> Correction | None:
         from fileops.wire.correction import correct_edit_params, correction_of
 
-        request = replace(request, session_id=self._local_name(request.session_id))
         try:
             params = correct_edit_params(request)
             answer = await self._client.ask(methods.CORRECT_EDIT, params, timeout_s=self._timeout_s)

@@ -53,9 +53,9 @@ class Relevance(Struct, frozen=True, kw_only=True):
 class Rebased(Struct, frozen=True, kw_only=True):
     """What others had changed in a file when an edit was applied to it nevertheless.
 
-    changed_by: "external", "buffer" or the id of the session that wrote last. ranges: the lines that they changed, one
-    range per change, in the file as the edit found it. diff: unified, None if it would be too long. shown: the content
-    as the session knew it before the edit.
+    changed_by: the last writer, as in BecameStale.source; what a client is shown instead is hub.names.changed_by.
+    ranges: the lines that they changed, one range per change, in the file as the edit found it. diff: unified, None if
+    it would be too long. shown: the content as the session knew it before the edit.
     """
 
     changed_by: str

@@ -107,9 +107,8 @@ class NotRead(FileOpsError):
 class ModifiedExternally(FileOpsError):
     """The file has changed since the session read it.
 
-    changed_by: "external", "buffer" or the id of the session that wrote. diff_since_read: unified diff from the content
-    that the session read to the current one, if the former is still in memory. relevance: why the edit could not be
-    rebased, if that was tried.
+    changed_by: see Rebased. diff_since_read: unified diff from the content that the session read to the current one, if
+    the former is still in memory. relevance: why the edit could not be rebased, if that was tried.
     """
 
     code: ClassVar[str] = "modified_externally"

@@ -38,9 +38,9 @@ class Window(Struct, frozen=True, kw_only=True):
 class ForeignChange(Struct, frozen=True, kw_only=True):
     """How a file that a session has read differs now from what it read.
 
-    path: canonical; file_path: as the session gave it. changed_by: "external", "buffer" or the id of the session that
-    wrote. digest: of the present content, None if the file is gone. diff: unified, None where it would be too long, or
-    what was read is not known any more. base: digest of what was read. snapshot: the present content, if it was read.
+    path: canonical; file_path: as the session gave it. changed_by: see Rebased. digest: of the present content, None if
+    the file is gone. diff: unified, None where it would be too long, or what was read is not known any more. base:
+    digest of what was read. snapshot: the present content, if it was read.
     """
 
     path: str

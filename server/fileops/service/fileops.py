@@ -171,21 +171,22 @@ class FileOps:
     def _with_local_names(self, result: EditResult) -> EditResult:
         error, rebased = result.error, result.rebased
         if rebased is not None:
-            return replace(result, rebased=replace(rebased, changed_by=self.names.local(rebased.changed_by)))
+            return replace(result, rebased=self.names.shown_rebased(rebased))
         if not isinstance(error, ModifiedExternally):
             return result
         also = error.also_changed_by
         local = ModifiedExternally(
-            changed_by=self.names.local(error.changed_by), diff_since_read=error.diff_since_read,
-            also_changed_by=None if also is None else self.names.local(also), relevance=error.relevance,
+            changed_by=self.names.changed_by(error.changed_by), diff_since_read=error.diff_since_read,
+            also_changed_by=None if also is None else self.names.changed_by(also), relevance=error.relevance,
         )  # fmt: skip
         return replace(result, error=local)
 
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """The request with the strings that the client's model proposes; None if it proposes nothing."""
-        corrector = self._client.corrector
+        corrector, question = self._client.corrector, unmatched.question
+        question = replace(question, session_id=self.names.local(question.session_id))
         with excluded():
-            proposal = None if corrector is None else await corrector.correct(unmatched.question)
+            proposal = None if corrector is None else await corrector.correct(question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
     async def run_on_disk(self, work: Callable[[], T]) -> T:
@@ -213,7 +214,7 @@ class FileOps:
             CancelToken(),
             lambda: board.find(session_id, about, lambda path: roots is None or roots.contains(path)),
         )
-        found = found.renamed(self.names.local)
+        found = found.renamed(self.names.changed_by)
         return board.report(session_id, found, is_whole=is_whole)
 
     # --- a session's files -----------------------------------------------------------------------------------

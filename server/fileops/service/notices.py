@@ -28,10 +28,10 @@ class Found(Struct, frozen=True, kw_only=True):
     others: tuple[ForeignChange, ...]
     waiting: frozenset[str]
 
-    def renamed(self, local: Callable[[str], str]) -> "Found":
-        """The same with the names of sessions as the client is shown them."""
+    def renamed(self, changed_by: Callable[[str], str]) -> "Found":
+        """The same with the authors as the client is shown them."""
         about, *others = (
-            None if change is None else replace(change, changed_by=local(change.changed_by))
+            None if change is None else replace(change, changed_by=changed_by(change.changed_by))
             for change in (self.about, *self.others)
         )
         return replace(self, about=about, others=tuple(others))

@@ -28,7 +28,7 @@ class ForeignChanges:
         seen = self._registry.seen(session_id, path)
         if seen is None or not _has_changed(seen):
             return None
-        base, changed_by = seen.shown or seen.digest, seen.stale_source.removeprefix("session:")
+        base, changed_by = seen.shown or seen.digest, seen.stale_source
         change = ForeignChange(
             path=path, file_path=seen.given_path, changed_by=changed_by, digest=None, diff=None, base=base
         )

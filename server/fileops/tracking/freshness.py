@@ -23,7 +23,7 @@ from fileops.tracking.foreign_changes import ForeignChanges
 from fileops.tracking.monitor import FileMonitor, Moved
 from fileops.tracking.monitors import FilesystemMonitors
 from fileops.tracking.pace import SWEEP_S
-from fileops.tracking.refusals import Refusals, name_of, source_of
+from fileops.tracking.refusals import Refusals
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.reports import Conflict, TrackedFile, conflicts, tracked_files
 from fileops.tracking.watches import FolderWatchMaker
@@ -133,7 +133,7 @@ class Freshness:
             read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
             is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
             shown=None if shown is None else content_digest(shown),
-            stale_source="external" if shown is None else source_of(changed_by),
+            stale_source="external" if shown is None else changed_by,
         )  # fmt: skip
         self._registry.record_write(
             session_id, snapshot.path, seen, snapshot.data,
@@ -220,11 +220,9 @@ class Freshness:
         return None if seen.shown is None else self._registry.base(seen)
 
     def changed_by(self, session_id: str, snapshot: Snapshot) -> str:
-        """Who changed the file since the session read it: "external", "buffer" or a session. Raises: NotRead."""
+        """Who changed the file since the session read it: "external", "buffer" or "session:ID". Raises: NotRead."""
         seen = self.require_tracked(session_id, snapshot.path)
-        return (
-            self._refusals.last_changed_by(snapshot) if seen.digest != snapshot.digest else name_of(seen.stale_source)
-        )
+        return self._refusals.last_changed_by(snapshot) if seen.digest != snapshot.digest else seen.stale_source
 
     def refusal(
         self, session_id: str, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False

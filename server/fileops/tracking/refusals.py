@@ -16,10 +16,11 @@ class Refusals:
         self._registry, self._events = registry, events
 
     def last_changed_by(self, snapshot: Snapshot) -> str:
-        """Return who made the present content: "external", "buffer" or the name of a session."""
+        """Return who made the present content: "external", "buffer" or "session:ID"."""
         if snapshot.is_typed:
             return "buffer"
-        return self._registry.writer(snapshot.path, snapshot.stamp) or "external"
+        writer = self._registry.writer(snapshot.path, snapshot.stamp)
+        return f"session:{writer}" if writer else "external"
 
     def refusal(
         self,
@@ -33,9 +34,9 @@ class Refusals:
         """The error for the caller; unless it is a dry run, the other clients are notified too."""
         path, stamp = snapshot.path, snapshot.stamp
         is_unseen = seen.digest == snapshot.digest and seen.shown is not None
-        changed_by = name_of(seen.stale_source) if is_unseen else self.last_changed_by(snapshot)
+        changed_by = seen.stale_source if is_unseen else self.last_changed_by(snapshot)
         if not dry_run:
-            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), source_of(changed_by))
+            self._registry.mark_stale(session_id, path, reason_of(seen, stamp), changed_by)
             self._events.publish(
                 DidConflict(
                     file_path=seen.given_path,
@@ -46,7 +47,7 @@ class Refusals:
                     size_diff=(len(snapshot.data) if stamp is None else stamp.size_bytes) - seen.stamp.size_bytes,
                 )
             )
-        first_changed_by = name_of(seen.stale_source) if seen.stale is not None else changed_by
+        first_changed_by = seen.stale_source if seen.stale is not None else changed_by
         base = self._registry.content(seen.shown or seen.digest)
         return ModifiedExternally(
             changed_by=changed_by,
@@ -54,12 +55,3 @@ class Refusals:
             also_changed_by=first_changed_by if first_changed_by != changed_by else None,
             relevance=relevance,
         )
-
-
-def source_of(changed_by: str) -> str:
-    """As `ReadRecord.stale_source` has it."""
-    return changed_by if changed_by in {"buffer", "external"} else f"session:{changed_by}"
-
-
-def name_of(source: str) -> str:
-    return source.removeprefix("session:")

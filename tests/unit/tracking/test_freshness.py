@@ -276,7 +276,7 @@ def test_write_of_one_session_makes_the_others_stale_at_once(world: TrackerWorld
     assert len(world.notices.stale()) == 1
     with pytest.raises(ModifiedExternally) as refusal:
         world.b.require_fresh("/w/f")
-    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("a", None)
+    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("session:a", None)
     assert refusal.value.diff_since_read is not None
 
 
@@ -287,7 +287,7 @@ def test_refusal_names_both_who_changed_the_file(world: TrackerWorld) -> None:
     world.fs.put("/w/f", b"three\n")
     with pytest.raises(ModifiedExternally) as refusal:
         world.b.require_fresh("/w/f")
-    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("external", "a")
+    assert (refusal.value.changed_by, refusal.value.also_changed_by) == ("external", "session:a")
 
 
 def test_removal_by_one_session_is_notified_to_the_others(world: TrackerWorld) -> None:
@@ -416,7 +416,7 @@ def test_reloaded_buffer_is_stale_by_the_writer_of_its_file(world: TrackerWorld)
     loaded = replace(world.fs.read("/w/f"), source="buffer", version=2, is_loaded=True)
     with pytest.raises(ModifiedExternally) as refusal:
         world.freshness.require_fresh("a", loaded)
-    assert refusal.value.changed_by == "b"
+    assert refusal.value.changed_by == "session:b"
     world.fs.put("/w/f", b"moved\n")
     loaded = replace(world.fs.read("/w/f"), source="buffer", version=3, is_loaded=True)
     with pytest.raises(ModifiedExternally) as refusal:

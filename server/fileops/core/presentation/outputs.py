@@ -128,7 +128,7 @@ def question_texts(path: str, plan: Plan) -> tuple[str, str]:
 def rebased_over(rebased: Rebased) -> str:
     """Return over what an edit was rebased, for the user."""
     names = {"external": "another program", "buffer": "the editor"}
-    who = names.get(rebased.changed_by, rebased.changed_by)
+    who = names.get(rebased.changed_by, rebased.changed_by.removeprefix("session:"))
     return f"rebased over {counted(len(rebased.ranges), 'change')} by {who}"
 
 

@@ -13,6 +13,7 @@ from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
 from fileops.service.hub.modes import STRICTNESS, SessionModes
+from fileops.service.hub.names import SessionNames
 from fileops.service.policy import Policy
 from fileops.service.sessions import OpenSession
 from fileops.telemetry.calls import excluded
@@ -82,8 +83,9 @@ class ClientApproval:
 
     async def ask(self, question: ApprovalRequest, full_name: str | None, session: OpenSession) -> Decision:
         """Return the user's decision. If it approves the rest too, the session is asked no more."""
+        names = self._client.names if self._client.routed is None else SessionNames()  # editors know the full names
         with excluded():
-            decision = await self._client.approver.decide(question)
+            decision = await self._client.approver.decide(names.shown_question(question))
         always = always_of(decision)
         if always is not None and full_name is not None and not session.is_closed:
             self._stop_asking(full_name, always)

@@ -55,7 +55,15 @@ class ClientEdits:
         edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
         if self._is_agent:
             edits = tuple(edit for edit in edits if self._names.is_own(edit.session_id))[:limit]
-        return tuple(replace(edit, session_id=self._names.local(edit.session_id)) for edit in edits)
+        return tuple(map(self._shown, edits))
+
+    def _shown(self, edit: AppliedEdit) -> AppliedEdit:
+        by = edit.changed_by
+        return replace(
+            edit,
+            session_id=self._names.local(edit.session_id),
+            changed_by=None if by is None else self._names.changed_by(by),
+        )
 
     async def undo(self, request: UndoRequest) -> UndoResult:
         request = self._with_full_names(request)
@@ -94,10 +102,7 @@ class ClientEdits:
     async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
         """The present line ranges that agents have written, newest edit first."""
         ranges = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
-        return tuple(
-            replace(written, edit=replace(written.edit, session_id=self._names.local(written.edit.session_id)))
-            for written in ranges
-        )
+        return tuple(replace(written, edit=self._shown(written.edit)) for written in ranges)
 
     async def stats(self, session_id: str | None) -> StatsResult:
         """Statistics of one session; None: of all sessions together, closed ones included."""

@@ -9,6 +9,10 @@ A base contains no slash, so the first slash of a full name ends its base, and t
 import hashlib
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from fileops.model.approval import ApprovalRequest
+from fileops.model.edits import Rebased
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.sessions import DEFAULT_SESSION
 
@@ -47,6 +51,9 @@ def shortened(own_id: str) -> str:
     return f"{own_id[:KEPT_ID_CHARS]}~{digest.hexdigest()}"
 
 
+SESSION = "session:"  # how the source of a change begins if a session made it
+
+
 class SessionNames:
     """The names of a private daemon's only client: as given."""
 
@@ -71,6 +78,19 @@ class SessionNames:
         """See model.events.BecameStale.source."""
         kind, colon, full_name = source.partition(":")
         return f"{kind}:{self.local(full_name)}" if colon else source
+
+    def changed_by(self, source: str) -> str:
+        """A source as `changed_by` has it: of a session its bare name, unless that could be taken for a source."""
+        local = self.local_source(source)
+        name = local.removeprefix(SESSION)
+        return local if name in {"buffer", "external"} or name.startswith(SESSION) else name
+
+    def shown_rebased(self, rebased: Rebased) -> Rebased:
+        return replace(rebased, changed_by=self.changed_by(rebased.changed_by))
+
+    def shown_question(self, question: ApprovalRequest) -> ApprovalRequest:
+        rebased = None if question.rebased is None else self.shown_rebased(question.rebased)
+        return replace(question, session_id=self.local(question.session_id), rebased=rebased)
 
 
 class SharedSessionNames(SessionNames):
