@@ -2,8 +2,12 @@
 
 OpenRPC knows one direction and no names for options. `x-sender` says who sends a method, `x-needs` what it depends on,
 `x-since` the first version; a method without a result is a notification. Params are an object, by name.
+
+Names must be unique there, and two methods exist in both directions. That of the server is then `server:METHOD`;
+`x-method` is what is sent.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from fileops import __version__
@@ -36,7 +40,7 @@ def document() -> Json:
             "version": __version__,
             "description": "JSON-RPC 2.0 in LSP frames, in both directions. See docs/PROTOCOL.md.",
         },
-        "methods": [_method(message, defs) for message in table],
+        "methods": _methods(table, defs),
         "components": {
             "schemas": defs,
             "errors": {str(code): {"code": code, "message": text} for code, text in ERRORS.items()},
@@ -44,9 +48,18 @@ def document() -> Json:
     })  # fmt: skip
 
 
-def _method(message: Message, defs: Json) -> Json:
+def _methods(table: Sequence[Message], defs: Json) -> list[Json]:
+    of_clients = {message.method for message in table if message.sender == "client"}
+    return [
+        _method(message, defs, is_name_taken=message.sender == "server" and message.method in of_clients)
+        for message in table
+    ]
+
+
+def _method(message: Message, defs: Json, *, is_name_taken: bool) -> Json:
     method: Json = {
-        "name": message.method,
+        "name": f"server:{message.method}" if is_name_taken else message.method,
+        "x-method": message.method,
         "paramStructure": "by-name",
         "params": _params(message, defs),
         "x-sender": message.sender,

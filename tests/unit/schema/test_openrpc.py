@@ -41,9 +41,23 @@ def test_invalid_document_is_detected() -> None:
         require_valid(document)
 
 
+def test_names_are_unique_as_generators_need_them() -> None:
+    """OpenRPC: "The name MUST be unique within the methods array", which its schema cannot express."""
+    names = [method["name"] for method in openrpc.document()["methods"]]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_message_of_both_sides_is_named_after_its_second_sender() -> None:
+    named = {method["name"]: (method["x-method"], method["x-sender"]) for method in openrpc.document()["methods"]}
+    assert named["fileops/approvalMode"] == ("fileops/approvalMode", "client")
+    assert named["server:fileops/approvalMode"] == ("fileops/approvalMode", "server")
+    assert named["server:$/cancelRequest"] == ("$/cancelRequest", "server")
+    assert [name for name, (method, _) in named.items() if name not in {method, f"server:{method}"}] == []
+
+
 def test_document_has_every_message_of_the_schema() -> None:
     methods = openrpc.document()["methods"]
-    assert [(method["name"], method["x-sender"]) for method in methods] == [
+    assert [(method["x-method"], method["x-sender"]) for method in methods] == [
         (message["method"], message["sender"]) for message in json_schema.document()["messages"]
     ]
     kinds = ["request" if "result" in method else "notification" for method in methods]
