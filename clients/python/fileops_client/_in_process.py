@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fileops.core.matching.strategies import StrategyPlugin
     from fileops.core.processing import ProcessorPlugin
     from fileops.core.validation import ValidatorPlugin
-    from fileops.ports import Approver, Executor, FileSystem
+    from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
 END_S = 20.0  # the session ends by itself before: it has limits for what is in flight
 
@@ -56,6 +56,7 @@ async def launch(
     processors: "Mapping[str, ProcessorPlugin] | None",
     validators: "Mapping[str, ValidatorPlugin] | None",
     executor: "Executor | None",
+    image_detector: "ImageDetector | None",
     approver: "Approver | None",
 ) -> InProcessServer:
     """Raises: ServerMissing."""
@@ -65,7 +66,7 @@ async def launch(
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
     parts = own_parts.OwnParts(
         filesystem=filesystem, strategies=strategies or {}, processors=processors or {}, validators=validators or {},
-        executor=executor, approver=approver,
+        executor=executor, image_detector=image_detector, approver=approver,
     )  # fmt: skip
     ours, peer = socket.socketpair()
     connecting = asyncio.ensure_future(asyncio.open_connection(sock=ours, limit=STREAM_LIMIT_BYTES))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Approver,
         Executor,
         FileSystem,
+        ImageDetector,
         ProcessorPlugin,
         StrategyPlugin,
         ValidatorPlugin,
@@ -621,13 +622,15 @@ class FileOpsClient(Requests):
         processors: Mapping[str, ProcessorPlugin] | None = None,
         validators: Mapping[str, ValidatorPlugin] | None = None,
         executor: Executor | None = None,
+        image_detector: ImageDetector | None = None,
         approver: Approver | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
         """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        filesystem, executor, approver: objects of your program in place of the server's, as fileops.ports describes
-        them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        filesystem, executor, image_detector, approver: objects of your program in place of the server's, as
+        fileops.ports describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new
+        text), by name.
         processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
         validators: functions (file_path, before, after) -> reason or None; all of them run.
         Opening raises ValueError, if a name is taken by another function.
@@ -639,6 +642,7 @@ class FileOpsClient(Requests):
                 processors=processors,
                 validators=validators,
                 executor=executor,
+                image_detector=image_detector,
                 approver=approver,
                 **cast("AsyncSetupOptions", awaited({**setup})),
             )

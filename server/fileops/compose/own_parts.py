@@ -7,7 +7,7 @@ from msgspec import Struct
 from fileops.core.matching.strategies import StrategyPlugin
 from fileops.core.processing import ProcessorPlugin
 from fileops.core.validation import ValidatorPlugin
-from fileops.ports import Approver, Executor, FileSystem
+from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
 
 class OwnParts(Struct, frozen=True, kw_only=True):
@@ -15,7 +15,8 @@ class OwnParts(Struct, frozen=True, kw_only=True):
 
     strategies, processors, validators: by name. They are installed for the whole process while a client uses them;
     a name must be free, or belong to the same function. All processors (in their order) and validators run.
-    executor: runs the commands of `fileops/bash`.
+    executor: runs the commands of `fileops/bash`. image_detector: says which
+    binary files are images.
     """
 
     filesystem: FileSystem | None = None
@@ -23,4 +24,5 @@ class OwnParts(Struct, frozen=True, kw_only=True):
     processors: Mapping[str, ProcessorPlugin] = {}
     validators: Mapping[str, ValidatorPlugin] = {}
     executor: Executor | None = None
+    image_detector: ImageDetector | None = None
     approver: Approver | None = None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
     from fileops.mcp.options import McpOptions
     from fileops.model.settings import Settings
-    from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor
+    from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor, ImageDetector
     from fileops.service.fileops import FileOps
     from fileops.telemetry.calls import Sink
 
@@ -100,7 +100,9 @@ def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "F
     service = compose(
         settings, context.folders, events=context.events, files=files, approver=approver, history=history,
         corrector=corrector_of(context), remote=remote, sinks=telemetry(), commands=command_approver_of(context),
-        executor=None if own is None else own.executor, is_on_disk=disk is local, warn=warn if disk is local else None,
+        executor=None if own is None else own.executor,
+        image_detector=None if own is None else own.image_detector,
+        is_on_disk=disk is local, warn=warn if disk is local else None,
     )  # fmt: skip
     service.when_work_waits(context.on_request_done)
     if disk is local:
@@ -160,17 +162,19 @@ def compose(
     sinks: "tuple[Sink, ...]" = (),
     commands: "CommandApprover | None" = None,
     executor: "Executor | None" = None,
+    image_detector: "ImageDetector | None" = None,
     is_on_disk: bool = True,
     warn: "Callable[[str], None] | None" = None,
     is_agent: bool = False,
 ) -> "FileOps":
     """Build a service over files as the user sees them.
 
-    Args: folders: absolute paths of the workspace. executor: takes the place of this host's shell. is_on_disk: see
-    build_workspace. warn: is given sentences for the user, on any thread. is_agent: see ClientAdapters.
+    Args: folders: absolute paths of the workspace. executor, image_detector: take the place of the server's.
+    is_on_disk: see build_workspace. warn: is given sentences for the user, on any thread. is_agent: see ClientAdapters.
     """
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
+    from fileops.service.images import ContentDetector
 
     check_plugins(settings)
     workspace = build_workspace(
@@ -183,6 +187,7 @@ def compose(
         sinks=sinks,
         executor_at=executors(remote, executor) if commands else None,
         command_approver=commands,
+        image_detector=image_detector or ContentDetector(),
         on_closed=workspace.close,
         warn=warn or ignore,
         is_agent=is_agent,

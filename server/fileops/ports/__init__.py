@@ -3,7 +3,7 @@
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
 from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem
 from fileops.ports.history import EditJournal, HistoryStore
-from fileops.ports.system import Clock, Executor, ExecutorChoice, RunningProcess
+from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
 __all__ = [
     "Approver",
@@ -21,5 +21,6 @@ __all__ = [
     "ExecutorChoice",
     "FileSystem",
     "HistoryStore",
+    "ImageDetector",
     "RunningProcess",
 ]

@@ -1,4 +1,4 @@
-"""Ports to the operating system: shell commands and the clock."""
+"""Ports to the machine: shell commands, the clock, and what a file's content is."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -26,6 +26,15 @@ class Executor(Protocol):
 
 
 ExecutorChoice = Callable[[str], tuple[Executor, str]]  # working directory -> executor, the directory's name there
+
+
+class ImageDetector(Protocol):
+    def detect(self, path: str, head: bytes) -> str | None:
+        """Return the media type if this is an image, else None. Called in worker threads, for binary content only.
+
+        Args: path: canonical. head: the first bytes of the content, at least 12 where it has as many.
+        """
+        ...
 
 
 class Clock(Protocol):

@@ -61,7 +61,7 @@ class FileOps:
         self._notices: NoticeBoard | None = None
         self._workspace, self._client = workspace, client
         fs, freshness = workspace.fs, workspace.freshness
-        self._reader = ReadOperation(fs, freshness, settings)
+        self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)

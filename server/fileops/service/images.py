@@ -35,6 +35,14 @@ _FORMATS = {PNG: "PNG", JPEG: "JPEG", GIF: "GIF", WEBP: "WEBP"}
 _one_at_a_time = threading.Lock()
 
 
+class ContentDetector:
+    """Implements ImageDetector by the first bytes, whatever the file is called."""
+
+    def detect(self, path: str, head: bytes) -> str | None:
+        del path
+        return media_type(head)
+
+
 def media_type(head: bytes) -> str | None:
     """By the first bytes of a file, None where they are of no image that is read here."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -49,8 +57,10 @@ def media_type(head: bytes) -> str | None:
 def picture_of(data: bytes, file_type: str) -> ImageContent:
     """The image as a model can take it: its own bytes where they fit, else turned upright, scaled, compressed.
 
-    file_type: as `media_type` has it. Of an animation the first frame. Raises: ImageUnreadable.
+    file_type: PNG, JPEG, GIF or WEBP; another is unreadable. Of an animation the first frame. Raises: ImageUnreadable.
     """
+    if file_type not in _FORMATS:
+        raise ImageUnreadable(reason=f"{file_type} is no type that is read; there are {', '.join(_FORMATS)}")
     with _one_at_a_time:
         try:
             picture = _decoded(data, file_type)

@@ -28,7 +28,7 @@ from fileops.model.files import TextFormat
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult, Window
 from fileops.model.settings import Settings, Texts
-from fileops.ports import ContentStream, FileSystem
+from fileops.ports import ContentStream, FileSystem, ImageDetector
 from fileops.service import images
 from fileops.service.line_index import LineIndex, LineIndexes
 from fileops.service.paths import with_canonical_path
@@ -41,6 +41,7 @@ class ReadOperation:
     fs: FileSystem
     freshness: Freshness
     settings: Settings
+    detector: ImageDetector = images.ContentDetector()  # noqa: RUF009 - it has no state
     line_indexes: LineIndexes = field(default_factory=LineIndexes)
 
     def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadResult:
@@ -92,7 +93,7 @@ class ReadOperation:
             is_binary
             and not request.raw
             and self.settings.images == "attach"
-            and (file_type := images.media_type(chunk)) is not None
+            and (file_type := self.detector.detect(canonical, chunk)) is not None
         ):
             return self._read_image(canonical, stream, chunk, file_type, request, token)
         if whole and stamp.size_bytes > limits.max_file_kb * 1024:

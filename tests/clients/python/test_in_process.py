@@ -14,6 +14,7 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.model.approval import ApprovalRequest, Decision, Once, Reject
 from fileops_client import BecameStale, FileOpsClient, ServerMissing
 from support.patience import PATIENCE_S
+from support.pictures import picture
 
 
 async def test_files_of_the_programs_filesystem_are_read_edited_and_watched() -> None:
@@ -96,6 +97,36 @@ async def test_programs_processors_transform_its_edits_until_the_client_closes(t
     assert file.read_text() == "ONE"
     async with FileOpsClient.in_process() as plain:
         assert plain.capabilities["experimental"]["fileops"]["processors"] == []
+
+
+class ByName:
+    """Takes files for images by their names, as their owner knows them."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bytes]] = []
+
+    def detect(self, path: str, head: bytes) -> str | None:
+        self.asked.append((path, head[:4]))
+        return {".png": "image/png", ".heic": "image/heic"}.get(os.path.splitext(path)[1])
+
+
+async def test_programs_detector_decides_what_is_an_image(tmp_path: Path) -> None:
+    """R-IMAGE-6"""
+    files = {name: tmp_path / name for name in ("shot.png", "shot.bin", "shot.heic", "a.txt")}
+    for file in files.values():
+        file.write_bytes(picture("PNG"))
+    files["a.txt"].write_text("one")
+    detector = ByName()
+    async with FileOpsClient.in_process(root=tmp_path, image_detector=detector) as client:
+        assert (await client.read(files["shot.png"])).output == "Read image file [image/png]"
+        assert (await client.read(files["shot.bin"])).code == "binary"
+        unknown = await client.read(files["shot.heic"])
+        assert (unknown.code, "image/heic is no type" in unknown.output) == ("image_unreadable", True)
+        assert (await client.read(files["a.txt"])).output.startswith("     1→one")
+    asked = [str(files[name]) for name in ("shot.png", "shot.bin", "shot.heic")]
+    assert detector.asked == [(path, b"\x89PNG") for path in asked]
+    async with FileOpsClient.in_process(root=tmp_path) as plain:
+        assert (await plain.read(files["shot.bin"])).output == "Read image file [image/png]"
 
 
 class Echo:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.ports import Approver, CommandApprover, Corrector, EventSink, ExecutorChoice
+from fileops.ports import Approver, CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
+from fileops.service.images import ContentDetector
 from fileops.telemetry.calls import Sink
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     corrector: Corrector | None = None
     sinks: tuple[Sink, ...] = ()  # of measured calls
     executor_at: ExecutorChoice | None = None
+    image_detector: ImageDetector = ContentDetector()
     command_approver: CommandApprover | None = None
     on_closed: Callable[[], None] = nothing
     warn: Callable[[str], None] = ignore  # shows the user a sentence; called on any thread
