@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from fileops.model.errors import FAILURES
 from support.rawclient import RawClient, raw_client
 
 ROOT = Path(__file__).parents[2]
@@ -97,12 +98,13 @@ def test_every_requirement_has_one_place_and_a_test() -> None:
     assert set(defined) - cited == set()
 
 
-def test_codes_on_the_page_match_the_code() -> None:
-    from fileops.model.errors import FAILURES
-
-    page = PAGE.read_text(encoding="utf-8")
-    section = page.split("### Error codes")[1].split("##")[0]
-    assert set(re.findall(r"`([a-z_]+)`", section)) == {failure.code for failure in FAILURES}
+def test_every_error_code_has_its_meaning() -> None:
+    (section,) = re.findall(
+        r"^### Error codes\n(.*?)^\*\*R-RESULT-2", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE))
+    assert set(rows) == {failure.code for failure in FAILURES}
+    assert [code for code, meaning in rows.items() if len(meaning.split()) < 3] == []
 
 
 def test_every_served_method_is_on_the_page() -> None:
@@ -147,3 +149,10 @@ def table_of_messages() -> list[str]:
 def test_table_of_messages_matches_the_code() -> None:
     section = PAGE.read_text(encoding="utf-8").split("## All messages")[1].split("\n## ")[0]
     assert [line for line in section.splitlines() if line.startswith("|")] == table_of_messages()
+
+
+def test_contents_are_in_the_order_of_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(.+?)\]\(#.+\)$", page, re.MULTILINE)
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert listed == [heading for heading in headings if heading != "Contents"]

@@ -3,13 +3,16 @@
 Requirements: R-EDIT-4, R-EDIT-8, R-UNDO-6, R-APPROVE-1, R-STATS-1 of docs/PROTOCOL.md.
 """
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcRequestCancelled
 
 from support.lsp_client import SUITE, FileOpsClient, Json, serving
+from support.patience import PATIENCE_S
 
 pytestmark = SUITE
 ASKS = types.ClientCapabilities(experimental={"fileops": {"confirm_edit": True}})
@@ -123,3 +126,47 @@ async def test_errors_are_counted_and_have_a_share(file: Path) -> None:
         for path in (file, file, file, file.parent / "nothing"):
             await client.call("read", file_path=str(path), session_id="s")
         assert (await client.call("stats", session_id="s"))["errors"] == {"n": 1, "share": 0.2}  # with the first stats
+
+
+async def test_diff_has_three_lines_of_context_on_both_sides_of_a_change(file: Path) -> None:
+    """R-RESULT-1"""
+    file.write_text("".join(f"line {n}\n" for n in range(1, 21)))
+    async with serving() as client:
+        await client.start_session()
+        await client.call("read", file_path=str(file))
+        edit = await client.call("edit", file_path=str(file), old_string="line 10\n", new_string="ten\n")
+        body = edit["ui_extra"]["diff"].splitlines()[2:]
+        kept = [f" line {n}" for n in (7, 8, 9)], [f" line {n}" for n in (11, 12, 13)]
+        assert body == ["@@ -7,7 +7,7 @@", *kept[0], "-line 10", "+ten", *kept[1]]
+        (hunk,) = edit["ui_extra"]["hunks"]
+        assert [line["kind"] for line in hunk["lines"]] == [*"   ", "-", "+", *"   "]
+
+
+async def test_parallel_edits_of_one_file_all_apply_except_the_cancelled_one(file: Path) -> None:
+    """R-CANCEL-1"""
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def confirm(params: Json) -> Json:
+        if "+never" not in params["diff"]:
+            return {"outcome": "proceed_once"}
+        asked.set()
+        await withdrawn.wait()
+        return {"outcome": "proceed_once"}
+
+    names = [f"word{n}" for n in range(20)]
+    file.write_text("".join(f"{name}\n\n\n\n" for name in (*names, "last")))
+    async with serving() as client:
+        client.answer("fileops/confirmEdit", confirm)
+        await client.start_session(capabilities=ASKS)
+        await client.call("read", file_path=str(file))
+        held = client.begin("edit", "held", file_path=str(file), old_string="last", new_string="never")
+        await asyncio.wait_for(asked.wait(), PATIENCE_S)
+        edits = [
+            client.call("edit", file_path=str(file), old_string=f"{name}\n", new_string=f"{name}!\n") for name in names
+        ]
+        assert {edit["status"] for edit in await asyncio.gather(*edits)} == {"success"}
+        client.cancel_request(types.CancelParams(id="held"))
+        with pytest.raises(JsonRpcRequestCancelled):
+            await asyncio.wait_for(held, PATIENCE_S)
+        withdrawn.set()
+        assert file.read_text() == "".join(f"{name}\n\n\n\n" for name in (*(f"{n}!" for n in names), "last"))

@@ -136,7 +136,7 @@ class Echo:
         self.shown = f"{command} in {cwd}\n".encode()
 
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
-        on_output(self.shown)
+        on_output(self.shown + f"for {timeout_s:g} s\n".encode())
         return 0
 
     def kill(self) -> None: ...
@@ -151,8 +151,30 @@ async def test_programs_executor_runs_the_commands(tmp_path: Path) -> None:
     async with FileOpsClient.in_process(
         root=tmp_path, executor=Sandbox(), initialization_options={"bash": True, "approval_mode": "yolo"}
     ) as client:
-        result = await client.bash("make test")
-    assert (result.output, result.details.get("exit_code")) == (f"make test in {tmp_path}\n", 0)
+        result = await client.bash("make test", timeout_s=5)
+    assert (result.output, result.details.get("exit_code")) == (f"make test in {tmp_path}\nfor 5 s\n", 0)
+
+
+async def test_command_without_a_time_limit_gets_120_seconds(tmp_path: Path) -> None:
+    """R-BASH-5"""
+    async with FileOpsClient.in_process(
+        root=tmp_path, executor=Sandbox(), initialization_options={"bash": True, "approval_mode": "yolo"}
+    ) as client:
+        assert (await client.bash("make test")).output.endswith("\nfor 120 s\n")
+
+
+async def test_listener_hears_its_own_client_only(tmp_path: Path) -> None:
+    heard: list[str] = []
+    async with (
+        FileOpsClient.in_process(root=tmp_path) as one,
+        FileOpsClient.in_process(root=tmp_path) as other,
+    ):
+        one.add_event_listener("file:edited", lambda context: heard.append(context.data["file_path"]))
+        assert (await other.edit(tmp_path / "of-other", "", "x")).ok
+        with one.events("fileops/didEdit") as edits:
+            assert (await one.edit(tmp_path / "of-one", "", "x")).ok
+            await edits.next(timeout_s=PATIENCE_S)
+    assert heard == [str(tmp_path / "of-one")]
 
 
 async def test_edit_after_another_in_process_clients_edit_is_refused(tmp_path: Path) -> None:
