@@ -36,7 +36,7 @@ _one_at_a_time = threading.Lock()
 
 
 class ContentDetector:
-    """Implements ImageDetector by the first bytes, whatever the file is called."""
+    """Implements ImageDetector by the first bytes; the name does not count."""
 
     def detect(self, path: str, head: bytes) -> str | None:
         del path

@@ -163,7 +163,7 @@ async def test_command_without_a_time_limit_gets_120_seconds(tmp_path: Path) -> 
         assert (await client.bash("make test")).output.endswith("\nfor 120 s\n")
 
 
-async def test_listener_hears_its_own_client_only(tmp_path: Path) -> None:
+async def test_listener_is_notified_by_its_own_client_only(tmp_path: Path) -> None:
     heard: list[str] = []
     async with (
         FileOpsClient.in_process(root=tmp_path) as one,
