@@ -11,11 +11,9 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -58,11 +56,10 @@ class OurTool(Ours):
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """n_edits: of each of two agents. n_kills: places among the system calls of an edit. n_times: timed edits."""
+    """n_edits: of each of two agents. n_kills: places among the system calls of an edit."""
 
     n_edits: int = 100
     n_kills: int = 12
-    n_times: int = 50
 
 
 @dataclass(frozen=True)
@@ -226,19 +223,6 @@ def unsaved_text(contender: Contender, folder: Path, _effort: Effort) -> str:
         return "what the agent reads" if "typed" in tool.look_at(str(path)) else "not seen"
 
 
-def time_of_edit(contender: Contender, folder: Path, effort: Effort) -> str:
-    path = folder / "timed.txt"
-    path.write_text("0\n" + "line\n" * 2_000)
-    times: list[float] = []
-    with running(contender, folder) as tool:
-        tool.look_at(str(path))
-        for number in range(effort.n_times):
-            since = time.perf_counter()
-            tool.edit(str(path), f"{number}\n", f"{number + 1}\n")
-            times.append(time.perf_counter() - since)
-    return f"{statistics.median(times) * 1e3:.1f} ms"
-
-
 ROWS: dict[str, Callable[[Contender, Path, Effort], str]] = {
     "Two agents make 100 edits each in one file at once": lost_updates,
     "The file changed after the agent read it": changed_since_the_read,
@@ -247,7 +231,6 @@ ROWS: dict[str, Callable[[Contender, Path, Effort], str]] = {
     "The file after a kill during the edit": kills,
     "Synced to the disk before the answer": synced,
     "Text typed in an editor and not saved": unsaved_text,
-    "An edit of 10 kB, median": time_of_edit,
 }
 WITH_SHIM = {kills, synced}
 

@@ -11,7 +11,7 @@ from support.foreign_packages import node_package
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 REFERENCE = "@modelcontextprotocol/server-filesystem"
 VERSION = "2026.8.31"
-LOST, TIME = "Two agents make 100 edits each in one file at once", "An edit of 10 kB, median"
+LOST = "Two agents make 100 edits each in one file at once"
 
 
 def column(title: str) -> dict[str, str]:
@@ -24,12 +24,12 @@ def column(title: str) -> dict[str, str]:
 
 
 def masked(cell: str) -> str:
-    """The cell with every number but 0 as N: how many kills and times there were differs from run to run."""
+    """The cell with every number but 0 as N: how many kills there were differs from run to run."""
     return re.sub(r"\d[\d.,]*", lambda found: "0" if found[0] == "0" else "N", cell.replace("**", ""))
 
 
 def found_by_a_run(contender: Contender) -> dict[str, str]:
-    return {row: masked(cell) for row, cell in cells(contender, Effort(n_edits=40, n_kills=4, n_times=3)).items()}
+    return {row: masked(cell) for row, cell in cells(contender, Effort(n_edits=40, n_kills=4)).items()}
 
 
 def found_by_a_run_that_lost_edits(contender: Contender, folder: Path) -> dict[str, str]:
@@ -38,7 +38,7 @@ def found_by_a_run_that_lost_edits(contender: Contender, folder: Path) -> dict[s
     for _ in range(8):
         if not found[LOST].startswith("0 of"):
             break
-        found[LOST] = masked(lost_updates(contender, folder, Effort(n_edits=100, n_kills=0, n_times=0)))
+        found[LOST] = masked(lost_updates(contender, folder, Effort(n_edits=100, n_kills=0)))
     return found
 
 
