@@ -229,7 +229,7 @@ class RoutedApprover:
         finally:
             for unanswered in waiting:
                 unanswered.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await asyncio.gather(*asked, return_exceptions=True)  # also of those that answered at the same moment
         return Reject() if is_malformed else None
 
 
