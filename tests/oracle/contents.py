@@ -42,10 +42,14 @@ class Document:
 
 @dataclass(slots=True)
 class Sight:
-    """What a session saw last. text None: it may have seen what stands. is_sure: nothing happened to the file since."""
+    """What a session saw last. text None: it may have seen what stands. is_sure: nothing happened to the file since.
+
+    n_foreign: see Oracle.n_foreign; None if it is not known.
+    """
 
     text: str | None
     is_sure: bool = True
+    n_foreign: int | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class Oracle:
     )  # by daemon, session and path
     modes: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     applied: dict[str, Applied] = field(default_factory=dict[str, Applied])
+    n_moves: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])  # by daemon and path
+    n_own: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])  # of these, by its own sessions
 
     # --- what stands ---------------------------------------------------------------------------------------------
 
@@ -88,9 +94,14 @@ class Oracle:
 
     def moved(self, path: str, daemons: tuple[int, ...] = (0, 1)) -> None:
         """Something happened to the file, or to its document, that these daemons may take for a change."""
+        self.n_moves.update((daemon, path) for daemon in daemons)
         for (daemon, _, seen), sight in self.sights.items():
             if seen == path and daemon in daemons:
                 sight.is_sure = False
+
+    def n_foreign(self, daemon: int, path: str) -> int:
+        """How often something else than a session of this daemon has changed the file or its document."""
+        return self.n_moves[daemon, path] - self.n_own[daemon, path]
 
     # --- what may be answered ------------------------------------------------------------------------------------
 

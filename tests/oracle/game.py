@@ -37,7 +37,9 @@ from oracle.peer import ANSWER_S, Peer, file_names
 from oracle.texts import FORMATS, Vocabulary, codec_of, lf, text_of
 from support.rawclient import Message
 
-SESSIONS = {0: ("p", "q"), 1: ("r", "s")}
+LONG = "s" * 200
+# Names of the two sessions of daemon 0: also those of other kinds of sources, and two that are nearly equal.
+NAMES = (("p", "q"), ("p", "q"), ("buffer", "external"), (f"{LONG}1", f"{LONG}2"), ("p", "p/q"), (" ", "ä"))
 OBSERVER = "observer"
 CHANGED = {"modified_externally", "not_read"}
 NO_ANSWERS = (  # JSON
@@ -50,7 +52,8 @@ NO_ANSWERS = (  # JSON
 )  # fmt: skip
 EMPTY_PATTERNS = ("x*", "q?", "|zz", r"\B", "(?:)", "(?m)^|x*")
 STEPS: dict[str, float] = {  # and how often, beside each other
-    "read": 12, "edit": 22, "multi_edit": 5, "create": 3, "regex": 2, "batch": 3, "cancelled_edit": 2,
+    "read": 12, "edit": 22, "edit_after_another": 3, "multi_edit": 5, "create": 3,
+    "regex": 2, "batch": 3, "cancelled_edit": 2,
     "undo": 10, "undo_again": 3, "undo_session": 3,
     "open": 8, "type": 8, "reload": 6, "save": 5, "close_document": 3, "open_and_look_at_once": 2,
     "reload_before_a_write": 0.5, "open_without_descriptors": 0.5,
@@ -111,33 +114,35 @@ class Game:
         self._encoding = dice.choice(["utf-8", "utf-16", "utf-32"])
         self._asks, self._is_hasty = dice.random() < 0.6, dice.random() < 0.5
         self._options: dict[str, object] = {"history": "persistent", "freshness": dice.choice(["mtime", "content"])}
+        self.sessions = {0: dice.choice(NAMES), 1: ("r", "s")}
         self._unlooked: set[str] = set()  # opened or changed back, and the daemon has not answered since
         self._past: dict[str, list[bytes]] = {path: [] for path in self.paths}
         self._turn: Turn | None = None
         self._dice = dice
         self.peers: dict[int, Peer] = {}
 
-    def set_up(self) -> None:
+    def _set_up(self) -> None:
         os.mkdir(self.root)
         for path in self.paths:
             self._put(path, self.words.content(self._dice, self._dice.choice(FORMATS)))
         os.link(self.paths[3], f"{self.folder}/twin")  # so that it is written in place
         os.symlink("f0", f"{self.root}/link")
-        for daemon in SESSIONS:
+        for daemon in self.sessions:
             self._start(daemon)
 
     def play(self, steps: list[Step]) -> None:
-        for step in steps:
-            self.trace.append(f"{step}")
-            getattr(self, step.name)(random.Random(f"{step}"))
+        try:
+            self._set_up()
+            for step in steps:
+                self.trace.append(f"{step}")
+                getattr(self, step.name)(random.Random(f"{step}"))
+                self._check()
+            for peer in self.peers.values():
+                peer.shut_down()
             self._check()
-        for peer in self.peers.values():
-            peer.shut_down()
-        self._check()
-
-    def close(self) -> None:
-        for peer in self.peers.values():
-            peer.close()
+        finally:
+            for peer in self.peers.values():
+                peer.close()
 
     # --- agents --------------------------------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ class Game:
             "unsaved text is not from the buffer",
         )
         require(result["details"]["source"] == "disk" or is_open, "the buffer of a document that is not open")
-        self.oracle.sights[key] = Sight(shown(content))
+        self.oracle.sights[key] = Sight(shown(content), n_foreign=self.oracle.n_foreign(daemon, path))
 
     def _judge_read(self, content: Content, output: str) -> None:
         lines = shown(content).split("\n")
@@ -182,6 +187,16 @@ class Game:
             self._read(daemon, session, path)
         old, new = self.words.change(dice, shown(self.oracle.present(daemon, path)))
         self._edit(dice, daemon, session, path, [(old, new)])
+
+    def edit_after_another(self, dice: random.Random) -> None:
+        """Another session of the same daemon has changed the file since this one read it."""
+        daemon, _, path = self._who(dice)
+        session, other = dice.sample(self.sessions[daemon], 2)
+        for reader in (session, other):
+            self._read(daemon, reader, path)
+        for writer in (other, session):
+            change = self.words.change(dice, shown(self.oracle.present(daemon, path)))
+            self._edit(dice, daemon, writer, path, [change])
 
     def multi_edit(self, dice: random.Random) -> None:
         daemon, session, path = self._who(dice)
@@ -261,6 +276,8 @@ class Game:
             return
         if is_cancelled:
             allowed |= {"cancelled"}
+        if code == "modified_externally":
+            self._judge_changer(daemon, session, path, result)
         self._judge_refusal(turn, path, before, code, allowed)
 
     def _judge_refusal(self, turn: Turn, path: str, before: Content, code: str, allowed: set[str]) -> None:
@@ -274,6 +291,15 @@ class Game:
         if turn.n_applied and turn.applying != "oblige":
             allowed |= {"apply_refused", *CHANGED}
         require(code in allowed, f"refused with {code}, where only {allowed or 'yes'} was due; {turn}; {before!r}")
+
+    def _judge_changer(self, daemon: int, session: str, path: str, result: dict[str, Any]) -> None:
+        """What sessions of this daemon alone have changed was changed by none of the others."""
+        sight = self.oracle.sights.get((daemon, session, path))
+        if sight is None or sight.n_foreign is None or path in self.oracle.documents:
+            return
+        if sight.n_foreign == self.oracle.n_foreign(daemon, path):
+            changed_by = result["details"]["changed_by"]
+            require(changed_by not in {"buffer", "external"}, f"a session is called {changed_by!r}")
 
     def regex(self, dice: random.Random) -> None:
         daemon, session, path = self._who(dice)
@@ -310,7 +336,7 @@ class Game:
         before = self.oracle.disk[path]
         text = shown(before)
         words = [word for word in dict.fromkeys(re.findall(r"v\d+", text)) if n_matches(text, word) == 1]
-        who = [(d, s) for d, names in SESSIONS.items() for s in names if not self._must_ask(d, s, path)]
+        who = [(d, s) for d, names in self.sessions.items() for s in names if not self._must_ask(d, s, path)]
         for daemon, session in who:
             self._read(daemon, session, path)
         asked: list[tuple[int, int, str, str, str]] = []
@@ -340,7 +366,7 @@ class Game:
         self._put_in_model(path, after)
         for (_, _, seen), sight in self.oracle.sights.items():
             if seen == path:
-                sight.text, sight.is_sure = None, False
+                sight.text, sight.is_sure, sight.n_foreign = None, False, None
 
     # --- undo ----------------------------------------------------------------------------------------------------
 
@@ -358,11 +384,11 @@ class Game:
     def _undo(self, dice: random.Random, edit_id: str) -> None:
         edit = self.oracle.applied[edit_id]
         daemon = edit.daemon if dice.random() < 0.7 else 1 - edit.daemon
-        self._ask_undo(dice, daemon, {"edit_id": edit_id, "session_id": dice.choice(SESSIONS[daemon])}, edit)
+        self._ask_undo(dice, daemon, {"edit_id": edit_id, "session_id": dice.choice(self.sessions[daemon])}, edit)
 
     def undo_session(self, dice: random.Random) -> None:
-        daemon = dice.choice(list(SESSIONS))
-        self._ask_undo(dice, daemon, {"session_id": dice.choice(SESSIONS[daemon])}, None)
+        daemon = dice.choice(list(self.sessions))
+        self._ask_undo(dice, daemon, {"session_id": dice.choice(self.sessions[daemon])}, None)
 
     def _ask_undo(self, dice: random.Random, daemon: int, which: dict[str, str], edit: Applied | None) -> None:
         """edit: the one that is to be taken back, where it is one."""
@@ -448,11 +474,11 @@ class Game:
         if path in self.oracle.documents or self.oracle.disk[path] is None:
             return
         self._open(dice, path)
-        for session in (*SESSIONS[0], OBSERVER):
+        for session in (*self.sessions[0], OBSERVER):
             self.peers[0].begin("fileops/read", {"file_path": path, "session_id": session})
         self._settle(path)
         self.write_at(dice, path)
-        for session in SESSIONS[0]:
+        for session in self.sessions[0]:
             self._read(0, session, path)
 
     def open_without_descriptors(self, dice: random.Random) -> None:
@@ -471,7 +497,7 @@ class Game:
             self._change(document, self._typed(dice, document.text))
             peer.answer(peer.begin("fileops/tools", {}))
         self._change(document, self._typed(dice, document.text))
-        for session in SESSIONS[0]:
+        for session in self.sessions[0]:
             self._read(0, session, path)
 
     def type(self, dice: random.Random) -> None:
@@ -620,15 +646,15 @@ class Game:
         require(mode == "default", f"a session of a closed one's name is in the mode {mode}")
 
     def restart(self, dice: random.Random) -> None:
-        daemon = dice.choice(list(SESSIONS))
+        daemon = dice.choice(list(self.sessions))
         self.peers[daemon].shut_down()
         self._start_again(daemon)
         self._reopen(daemon)
 
     def kill(self, dice: random.Random) -> None:
         """SIGKILL, somewhere in an edit."""
-        daemon = dice.choice(list(SESSIONS))
-        session, path = dice.choice(SESSIONS[daemon]), dice.choice(self.paths)
+        daemon = dice.choice(list(self.sessions))
+        session, path = dice.choice(self.sessions[daemon]), dice.choice(self.paths)
         self._settle(path)
         before = self.oracle.present(daemon, path)
         if not isinstance(before, bytes) or self._must_ask(daemon, session, path):
@@ -761,7 +787,7 @@ class Game:
 
     def _who(self, dice: random.Random) -> tuple[int, str, str]:
         daemon = 0 if dice.random() < 0.65 else 1
-        return daemon, dice.choice(SESSIONS[daemon]), dice.choice(self.paths)
+        return daemon, dice.choice(self.sessions[daemon]), dice.choice(self.paths)
 
     def _name(self, dice: random.Random, path: str) -> str:
         return f"{self.root}/link" if path == self.paths[0] and dice.random() < 0.2 else path
@@ -863,7 +889,9 @@ class Game:
     ) -> None:
         self.oracle.moved(path)
         is_last = same(after, self.oracle.present(daemon, path))
-        self.oracle.sights[daemon, session, path] = Sight(shown(after), is_sure=is_last)
+        self.oracle.n_own[daemon, path] += 1
+        n_foreign = self.oracle.n_foreign(daemon, path)
+        self.oracle.sights[daemon, session, path] = Sight(shown(after), is_sure=is_last, n_foreign=n_foreign)
         require(edit_id or same(before, after), "a change without an id")
         if edit_id:
             self.oracle.applied[edit_id] = Applied(path, daemon, before, after, self.oracle.disk[path])

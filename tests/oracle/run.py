@@ -1,6 +1,7 @@
-"""Games of agents, a person and other programs against daemons, for as long as you like.
+"""Games of agents, people and other programs against daemons, for as long as you like.
 
     python tests/oracle/run.py --seconds 3600
+    python tests/oracle/run.py --seconds 3600 --daemon shared
     python tests/oracle/run.py --seed 17            one game again, step by step
     python tests/oracle/run.py --seed 17 --shrink 60   and without the steps that it fails without
 
@@ -17,12 +18,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, get_args
 
 if __name__ == "__main__":  # the tests have it on their path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from oracle.game import Game, Step, steps_of
+from oracle import game, shared_game
+from oracle.game import Game, Step
+from oracle.shared_game import SharedGame
 
+Daemon = Literal["private", "shared"]  # two private daemons with an editor at one, or a shared one
 N_STEPS = 120
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
 
@@ -40,18 +45,21 @@ class Report:
         return "\n".join([f"seed {self.seed}: {self.fault or 'nothing wrong'}", *self.trace])
 
 
-def play(seed: int, steps: Sequence[Step] | None = None, *, n_steps: int = N_STEPS) -> Report:
+def steps_of(daemon: Daemon, seed: int, n_steps: int) -> list[Step]:
+    return game.steps_of(seed, n_steps) if daemon == "private" else shared_game.steps_of(seed, n_steps)
+
+
+def play(
+    seed: int, steps: Sequence[Step] | None = None, *, daemon: Daemon = "private", n_steps: int = N_STEPS
+) -> Report:
     """One game. steps: by default those of the seed."""
     with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
-        game = Game(os.path.realpath(folder), seed)
+        playing = (Game if daemon == "private" else SharedGame)(os.path.realpath(folder), seed)
         try:
-            game.set_up()
-            game.play(list(steps_of(seed, n_steps) if steps is None else steps))
+            playing.play(list(steps_of(daemon, seed, n_steps) if steps is None else steps))
         except AssertionError as fault:
-            return Report(seed, f"{fault}", game.trace, game.outcomes)
-        finally:
-            game.close()
-    return Report(seed, None, game.trace, game.outcomes)
+            return Report(seed, f"{fault}", playing.trace, playing.outcomes)
+    return Report(seed, None, playing.trace, playing.outcomes)
 
 
 def shrunk(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> list[Step]:
@@ -70,7 +78,7 @@ def shrunk(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> li
         size //= 2
 
 
-def _shrink(report: Report, seconds: float) -> Report:
+def _shrink(report: Report, seconds: float, daemon: Daemon) -> Report:
     """The game again with as few steps as were found within this time."""
     ends_at = time.monotonic() + seconds
     taken = [_step(line) for line in report.trace if not line.startswith(" ")]
@@ -80,7 +88,7 @@ def _shrink(report: Report, seconds: float) -> Report:
         nonlocal last
         if time.monotonic() > ends_at:
             return False
-        again = play(report.seed, steps)
+        again = play(report.seed, steps, daemon=daemon)
         if again.fault is not None:
             last = again
         return again.fault is not None
@@ -100,6 +108,7 @@ def _step(line: str) -> Step:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--daemon", choices=get_args(Daemon), default="private", help="default: private")
     parser.add_argument("--seed", type=int, help="play this one game")
     parser.add_argument("--first-seed", type=int, default=int(time.time()))
     parser.add_argument("--steps", type=int, default=N_STEPS)
@@ -113,12 +122,13 @@ def main() -> int:
     n_failed = n_games = 0
     seed = given.first_seed if given.seed is None else given.seed
     while n_games == 0 or (given.seed is None and time.monotonic() < ends_at):
-        report = play(seed, [step for step in steps_of(seed, given.steps) if step.name not in given.without])
+        steps = [step for step in steps_of(given.daemon, seed, given.steps) if step.name not in given.without]
+        report = play(seed, steps, daemon=given.daemon)
         outcomes += report.outcomes
         n_games += 1
         if report.fault is not None:
             n_failed += 1
-            sys.stdout.write(f"{_shrink(report, given.shrink) if given.shrink else report}\n\n")
+            sys.stdout.write(f"{_shrink(report, given.shrink, given.daemon) if given.shrink else report}\n\n")
             sys.stdout.flush()
         elif given.seed is not None:
             sys.stdout.write(f"{report}\n")

@@ -55,6 +55,15 @@ class SharedClient:
         self.send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
         return asyncio.create_task(_result_of(reply))
 
+    @property
+    def last_id(self) -> int:
+        """The id of the last request."""
+        return len(self._replies)
+
+    def cancel(self, msg_id: int) -> None:
+        key, method = ("requestId", "notifications/cancelled") if self._by_line else ("id", "$/cancelRequest")
+        self.notify(method, {key: msg_id})
+
     def notify(self, method: str, params: object) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 

@@ -1,0 +1,130 @@
+"""Who has to be asked before an agent of a shared daemon writes: the table of R-ROUTE-1, over plain data.
+
+Like the oracle it imports nothing of the server, and is told who connects, who leaves and what people answer.
+A path is protected or not as the game says: it knows its own few files.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Mode = Literal["yolo", "auto_edit", "default"]
+Approve = Literal["person", "ask", "host", "never"]
+STRICTNESS: dict[Mode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
+MODES: tuple[Mode, ...] = ("yolo", "auto_edit", "default")
+_WITH_EDITORS: dict[Approve, Mode] = {"person": "default", "ask": "default", "host": "auto_edit", "never": "yolo"}
+_WITHOUT: dict[Approve, Mode] = {"person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo"}
+
+
+def is_inside(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSeat:
+    """stated_mode: its `agents_approval`, None if it gives none."""
+
+    name: str
+    folders: tuple[str, ...]
+    can_ask: bool
+    stated_mode: Mode | None = None
+
+    def concerns(self, path: str) -> bool:
+        return self.can_ask and any(is_inside(folder, path) for folder in self.folders)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Who is asked. editors: all at once. by_host: the agent's own host. is_refused: refused without a question."""
+
+    editors: frozenset[str] = frozenset()
+    by_host: bool = False
+    is_refused: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        return not (self.editors or self.by_host or self.is_refused)
+
+
+@dataclass(slots=True)
+class Consent:
+    """editors: those that are connected. granted: "always" of an editor, by session: in the folders that it had."""
+
+    editors: dict[str, EditorSeat] = field(default_factory=dict[str, EditorSeat])
+    granted: dict[str, list[EditorSeat]] = field(default_factory=dict[str, list[EditorSeat]])
+    granted_by_host: set[str] = field(default_factory=set[str])
+    demanded: dict[str, Mode] = field(default_factory=dict[str, Mode])  # more questions, by an agent itself
+
+    def due(self, session: str, path: str, *, approve: Approve, host_asks: bool, is_protected: bool) -> list[Due]:
+        """What is right; several where the rules leave it open."""
+        concerned = [editor for editor in self.editors.values() if editor.concerns(path)]
+        modes = self._modes(session, path, approve, concerned)
+        if session in self.demanded:
+            modes |= {max(mode, self.demanded[session], key=STRICTNESS.__getitem__) for mode in modes}
+        return [_due(mode, concerned, host_asks=host_asks, is_protected=is_protected) for mode in sorted(modes)]
+
+    def _modes(self, session: str, path: str, approve: Approve, concerned: Sequence[EditorSeat]) -> set[Mode]:
+        grants = [editor for editor in self.granted.get(session, ()) if editor.concerns(path)]
+        if not concerned:
+            mode = _WITHOUT[approve]
+            if session in self.granted_by_host:
+                return {loosened(mode)}
+            return {mode, loosened(mode)} if grants else {mode}  # the editor that granted it has left
+        stated: list[Mode] = [
+            (editor.stated_mode if approve in {"person", "never"} else None) or _WITH_EDITORS[approve]
+            for editor in concerned
+        ]
+        mode = strictest(stated)
+        if not grants:
+            return {mode}
+        names = {editor.name for editor in grants}
+        if all(editor.name in names for editor in concerned):
+            return {loosened(mode)}
+        return {mode, loosened(mode)}  # another editor of the same folder has not granted it
+
+
+def strictest(modes: Iterable[Mode]) -> Mode:
+    return max(modes, key=STRICTNESS.__getitem__)
+
+
+def loosened(mode: Mode) -> Mode:
+    """After "always": no questions but about protected files."""
+    return "auto_edit" if mode == "default" else mode
+
+
+def _due(mode: Mode, concerned: Sequence[EditorSeat], *, host_asks: bool, is_protected: bool) -> Due:
+    if mode == "yolo" or (mode == "auto_edit" and not is_protected):
+        return Due()
+    if concerned:
+        asked = [editor for editor in concerned if editor.stated_mode != "yolo"] or concerned
+        return Due(editors=frozenset(editor.name for editor in asked))
+    return Due(by_host=True) if host_asks else Due(is_refused=True)
+
+
+def is_consent(answer: object) -> bool | None:
+    """Whether the answer of a host to `elicitation/create` allows the edit; None if it may be read either way.
+
+    Only an accepted form whose every field says yes allows anything.
+    """
+    if not isinstance(answer, dict):
+        return False
+    given: dict[object, object] = dict(answer)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    content = given.get("content")
+    if given.get("action") != "accept" or not isinstance(content, dict):
+        return False
+    values: dict[object, object] = dict(content)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    known = {key: values[key] for key in ("decision", "apply") if key in values}
+    yes = {"decision": ("apply", "apply and stop asking"), "apply": (True,)}
+    says = [
+        any(value is one or (value == one and isinstance(one, str)) for one in yes[key]) for key, value in known.items()
+    ]
+    if not all(says) or not says:
+        return False
+    return True if "decision" in known else None  # a field that was not asked for
+
+
+def stops_asking(answer: object) -> bool:
+    if is_consent(answer) is False:
+        return False
+    assert isinstance(answer, dict)
+    return answer["content"].get("decision") == "apply and stop asking"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
