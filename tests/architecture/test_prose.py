@@ -61,12 +61,7 @@ RETIRED = {
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
     "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
-MESSAGES = (
-    "fileops/core/presentation/outputs.py",
-    "fileops/core/presentation/failures.py",
-    "fileops/model/errors.py",
-    "fileops/cli.py",
-)
+N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
 DOCUMENTS = sorted(
@@ -82,7 +77,7 @@ DOCUMENTS = sorted(
 
 
 def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of each comment and docstring, and, in the modules that hold messages, of each string."""
+    """Yield (line, text) of each comment, of each docstring, and of each other string that may be a sentence."""
     source = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -92,8 +87,12 @@ def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
             if ast.get_docstring(node, clean=False) is not None:
                 constant = node.body[0]
                 yield from enumerate((ast.get_docstring(node, clean=False) or "").splitlines(), constant.lineno)
-        elif name_of(path) in MESSAGES and isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.lineno, node.value
+        elif isinstance(node, ast.Constant) and is_sentence(node.value):
+            yield node.lineno, str(node.value)
+
+
+def is_sentence(value: object) -> bool:
+    return isinstance(value, str) and value.count(" ") >= N_BLANKS_OF_A_SENTENCE
 
 
 def prose_of_document(path: pathlib.Path) -> Iterator[tuple[int, str]]:

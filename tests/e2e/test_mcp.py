@@ -62,8 +62,8 @@ def test_agent_and_another_program_edit_one_file(tmp_path: Path) -> None:
         sentence, change = texts_of(refused)
         assert sentence == STALE
         assert change == (
-            f"{path} changed on disk since you last read it (by another program). That is usually meant: take the file "
-            "as it is now, and do not revert it unless you are asked to. What changed:\n"
+            f"{path} changed on disk since you last read it (by another program). This is usually intended: take the "
+            "file as it is now, and do not revert it unless you are asked to. What changed:\n"
             "@@ -1,3 +1,3 @@\n one\n 2\n-three\n+three, by another program"
         )
         assert len(texts_of(client.tool("Read", file_path=str(path)))) == 1
@@ -491,7 +491,7 @@ def test_consent_is_requested_as_the_options_specify(
             elif outcome == "asked":
                 assert client.answer(edit)["result"]["resultType"] == "input_required"
             elif outcome == "refused":
-                consent = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
+                consent = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
                 assert texts_of(client.answer(edit)["result"]) == [consent]
             else:
                 assert code_of(client.answer(edit)["result"]) is None

@@ -188,7 +188,7 @@ class Connection:
         answer = self._pending.pop(cast("int", fields.get("id")), None)
         if answer is None:
             if fields.get("error") is not None:
-                log.warning("an error that answers no call of ours: %s", fields["error"])
+                log.warning("an error that answers none of our calls: %s", fields["error"])
             return
         if answer.done():
             return

@@ -169,7 +169,7 @@ async def _play_beside_a_formatter(stage: Stage, folder: str, command: Sequence[
         wanted = replaced(path, edit)
         edited = await agent.edit(path, *edit)
         require_written(path, wanted, edited)
-        require("your edit was applied to the file as it is now" in edited.output, "the agent was not told")
+        require("your edit was applied to the file as it is now" in edited.output, "the result does not say so")
         stage.answer(edited.output.partition("\n\n")[2].replace(path, "formatted.py"))
 
 

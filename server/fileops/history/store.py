@@ -217,7 +217,7 @@ class DiskHistoryStore:
 def _missing_sentence(folder: str, error: OSError) -> str:
     return (
         f"The history of edits cannot be kept in {folder}: {error.strerror}. Edits are still made, and can be undone "
-        "until this daemon ends, but not after it. You will be told when the history is kept again."
+        "until this daemon ends, but not after it. A message follows when the history is kept again."
     )
 
 

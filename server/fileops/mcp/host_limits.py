@@ -35,7 +35,7 @@ class HostLimits:
         if not model.startswith(MODELS_OF_CODEX):
             self._has_warned = True
             log.warning(
-                "Codex may not know the model %.60r, and then cuts results at 10,000 bytes, which counts as read all "
-                "the same: start the server with --max-read-bytes 10000, or set tool_output_token_limit in Codex",
+                "Codex may not know the model %.60r, and then cuts results at 10,000 bytes, which still counts "
+                "as read: start the server with --max-read-bytes 10000, or set tool_output_token_limit in Codex",
                 model,
             )

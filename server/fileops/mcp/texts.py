@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 INSTRUCTIONS = (
     "Read, Edit and MultiEdit for the files of this workspace: use them instead of other tools and shell commands to "
-    "read and change text files. They see unsaved text in the person's editor, never overwrite what somebody else "
-    "changed meanwhile, and each edit can be reviewed and undone.\n"
+    "read and change text files. They see unsaved text in the person's editor, never overwrite what another "
+    "program or person has changed since, and each edit can be reviewed and undone.\n"
     "Paths are absolute. Read a file before you edit it; copy old_string exactly as shown after the line number and "
     "its arrow (→). An edit that fails has changed nothing: do what the error says.\n"
     "When a result says that a file changed since you read it, take the change as meant, work with it, and do not put "
     "the old text back unless you are asked to. Changing files by shell commands works, but is only seen afterwards, "
     "and cannot be undone from here."
 )
-NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
+NO_CONSENT = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
 _DIFFERENCES = {
     "tabs": "tabs and spaces",
     "indentation": "indentation",

@@ -27,7 +27,7 @@ _WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of
 
 Usage:
 - You must use your `Read` tool to read the whole of an existing file before you write it. This tool will error if you \
-did not, or if somebody else changed the file since.
+did not, or if another program or person changed the file since.
 - Prefer the Edit and MultiEdit tools to change an existing file. Use this tool for new files and complete rewrites.
 - The line endings and the encoding of an existing file are kept."""
 _WRITE_SCHEMA: JsonObject = {
@@ -40,13 +40,13 @@ _WRITE_SCHEMA: JsonObject = {
     "additionalProperties": False,
 }
 _UNDO_DESCRIPTION = (
-    "Takes back your own last edit of a file, or all your edits since the conversation began if no file is given; "
-    "what others changed since stays."
+    "Undoes your own last edit of a file, or all your edits since the conversation began if no file is given; "
+    "later changes by others are kept."
 )
 _UNDO_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is taken back"}
+        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is undone"}
     },
     "additionalProperties": False,
 }

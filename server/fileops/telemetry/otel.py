@@ -35,7 +35,9 @@ class Telemetry:
             meter = meters.get_meter("fileops", __version__)
             self._n_calls = meter.create_counter("fileops.calls", unit="{call}", description="Requests")
             self._durations = meter.create_histogram(
-                "fileops.call.duration", unit="s", description="Without the time for which somebody was asked"
+                "fileops.call.duration",
+                unit="s",
+                description="Without the time for which the user or the model was asked",
             )
             self._n_lines = meter.create_counter("fileops.lines", unit="{line}", description="Of applied edits")
 

@@ -95,7 +95,7 @@ _BASH = ToolMetadata(
     prompt_snippet="Run shell commands",
     guidelines=(
         Guideline(text="Change files with Edit rather than with sed, awk or redirections.", needs=("Edit",)),
-        Guideline(text="Each Bash command starts anew: put cd and what depends on it into one command."),
+        Guideline(text="Each Bash command starts a new shell: put cd and what depends on it into one command."),
     ),
 )
 

@@ -118,8 +118,9 @@ async def test_initialize_agrees_on_a_version(wanted: str, given: str) -> None:
         assert result["instructions"] == INSTRUCTIONS
 
 
-def test_instructions_are_as_specified() -> None:
-    assert len(INSTRUCTIONS) == 727
+def test_instructions_are_short_and_begin_with_the_tools() -> None:
+    """Hosts put them into every conversation, and cut long ones."""
+    assert len(INSTRUCTIONS) <= 800
     assert INSTRUCTIONS.startswith("Read, Edit and MultiEdit for the files of this workspace: use them instead of ")
 
 

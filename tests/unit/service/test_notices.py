@@ -14,7 +14,7 @@ from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
-MEANT = "That is usually meant: take the file as it is now, and do not revert it unless you are asked to."
+MEANT = "This is usually intended: take the file as it is now, and do not revert it unless you are asked to."
 
 
 def change(

@@ -6,7 +6,7 @@ from fileops.model.results import ForeignChange, Notice
 MAX_DIFF_LINES = 40
 MAX_DIFF_CHARS = 3000
 
-_MEANT = "That is usually meant: take the file as it is now, and do not revert it unless you are asked to."
+_MEANT = "This is usually intended: take the file as it is now, and do not revert it unless you are asked to."
 
 
 def notice_of(change: ForeignChange) -> Notice:

@@ -14,7 +14,7 @@ from fileops.mcp import options as mcp_options
 from fileops.service.hub import approvals
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, editor_capabilities
 
-NO_CONSENT = "This edit needs a person's consent, and nobody could be asked. Nothing was changed."
+NO_CONSENT = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
 CONFIRM = "fileops/confirmEdit"
 FORM = "elicitation/create"
 
