@@ -65,7 +65,7 @@ def test_user_decides_on_an_agents_edit_in_a_message(
 ) -> None:
     call = start_edit(agent, file, "two", "2")
     asked = decide(editor, title)
-    assert asked["message"].startswith(f"codex in {file.parent.name}: ")
+    assert asked["message"].startswith("Codex: ")
     assert "+2" in asked["message"] or "f.txt" in asked["message"]
     assert {action["title"] for action in asked["actions"]} >= {"Apply"}
     answer = agent.answer(call)["result"]

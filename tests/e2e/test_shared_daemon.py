@@ -67,6 +67,10 @@ def test_first_client_starts_the_daemon_and_the_next_one_shares_it(here: Place, 
         assert set(clients) == {"nvim-1", "agent-1"}
         assert (clients["nvim-1"]["role"], clients["agent-1"]["role"]) == ("editor", "agent")
         assert clients["nvim-1"]["pid"] == editor.process.pid
+        assert (clients["nvim-1"]["label"], clients["agent-1"]["labels"]) == ("Neovim", ["agent"])
+        shown = here.run("status").stdout.decode()
+        assert "  Neovim  editor, lsp, process" in shown
+        assert "nvim-1" not in shown
         assert (editor.shut_down(), agent.shut_down()) == (0, 0)
     assert here.status()["connections"] == []
 

@@ -52,13 +52,13 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
         with serving(model):
             place = Place(tmp_path / "codex", shop.cart.parent, model.port)
             with running(codex_at(socket), place) as (process, log):
-                shop.terminal.shows("Review cart.py", "codex", "not any(line.price")
+                shop.terminal.shows("Review cart.py", "Codex", "not any(line.price")
                 shop.terminal.command("Fileops review")
                 shot(shop, "codex-review", tmp_path)
                 shop.terminal.keys("r")
 
                 nvim.wait_for(lambda: len(model.results) == 2, "the rejection at the model")  # its review is gone
-                shop.terminal.shows("Review cart.py", "codex")
+                shop.terminal.shows("Review cart.py", "Codex")
                 shop.terminal.command("Fileops review")
                 shop.terminal.keys("a")
                 process.wait(PATIENCE_S)
@@ -74,8 +74,8 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
         assert "typed" not in shop.cart.read_text(encoding="utf-8")
 
         shop.terminal.command("Fileops agents")
-        shop.terminal.shows("Agents · shared daemon", "codex")
+        shop.terminal.shows("Agents · shared daemon", "Codex")
         shot(shop, "agents", tmp_path)
         shop.terminal.keys("q")
         shop.terminal.command("Fileops history")
-        shop.terminal.shows("History", "codex", "not any(line.price")
+        shop.terminal.shows("History", "Codex", "not any(line.price")

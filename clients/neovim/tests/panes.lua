@@ -100,6 +100,19 @@ T['a narrow window names the keys that fit'] = function()
   looks_like('review-narrow')
 end
 
+T['in 80 columns all decisions are named'] = function()
+  child.o.columns = 80
+  child.lua(
+    'ask("area.py", ...)',
+    { { session_id = 'x-1', host = 'x', label = 'some-agent-with-a-long-name' } }
+  )
+  child.lua([[
+    local event = { file_path = vim.uv.cwd() .. '/area.py', session_id = 'x-1', reason = 'modified',
+      source = 'buffer', timestamp = 0 }
+    require('fileops.client.handlers').all()['fileops/didBecomeStale'](nil, event)]])
+  looks_like('review-80')
+end
+
 T['a review whose file has changed'] = function()
   child.lua('ask("area.py")')
   child.lua([[
@@ -132,7 +145,7 @@ T['a command that waits, one of two reviews'] = function()
   looks_like('command')
 end
 
-local CODEX = { session_id = 'codex:0199a213', host = 'codex', label = 'Fix the totals' }
+local CODEX = { session_id = 'codex:0199a213', host = 'codex', label = 'Codex' }
 
 T['a review of an agent outside, named by its host'] = function()
   child.lua('ask("area.py", ...)', { CODEX, { changed_by = 'external', n_foreign_hunks = 2 } })

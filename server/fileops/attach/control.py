@@ -185,9 +185,10 @@ def _table(described: Mapping[str, Any]) -> str:
     clients: list[Mapping[str, Any]] = described["connections"]
     lines.append(f"{len(clients)} clients" if len(clients) != 1 else "1 client")
     for client in clients:
-        lines.append(f"  {client['name']}  {client['role']}, {client['protocol']}, process {client['pid']}")
+        label, labels = client["label"], client["labels"]
+        lines.append(f"  {label}  {client['role']}, {client['protocol']}, process {client['pid']}")
         lines += [f"    in {root}" for root in client["roots"]]
-        lines += [f"    session {session}" for session in client["sessions"]]
+        lines += [f"    session {session}" for session in labels if labels != [label]]
     for client in described["private"]:
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
     return "\n".join(lines)

@@ -3,7 +3,6 @@
 Part of the composition root. Belongs to the event loop, except where a comment names a thread. Imports are deferred.
 """
 
-import os
 from typing import TYPE_CHECKING
 
 from fileops.compose.world import SharedWorld
@@ -39,17 +38,20 @@ class ClientConnection:
         return self._attachment.role == "editor"
 
     @property
-    def label(self) -> str:
-        """What people are shown of the connection's sessions."""
-        folder = next(iter(self._folders()), self._attachment.cwd)
-        return f"{self.host} in {os.path.basename(folder) or folder}"
+    def program(self) -> str:
+        """The name of the client's program as people write it."""
+        from fileops.service.hub.names import program_name
+
+        return program_name(self.host)
 
     def describe(self) -> dict[str, object]:
         of = self._attachment
-        own = (session.session_id for session in self._world.sessions.all() if self._name in session.connections)
+        own = [session for session in self._world.sessions.all() if self._name in session.connections]
+        labels = [session.label for session in own]
         return {
             "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
-            "pid": of.pid, "roots": list(self._folders()), "sessions": list(own),
+            "pid": of.pid, "roots": list(self._folders()), "sessions": [session.session_id for session in own],
+            "label": labels[0] if labels else self.program, "labels": labels,
         }  # fmt: skip
 
     def notify_sessions(self) -> None:
@@ -79,7 +81,7 @@ class ClientConnection:
     def _events(self) -> "EventSink":
         from fileops.service.hub.sessions import ConnectionEvents
 
-        return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self.host, self.label))
+        return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self.host, self.program))
 
     def _routed(
         self,
@@ -92,10 +94,14 @@ class ClientConnection:
     ) -> "RoutedApprover":
         from fileops.service.hub.approvals import RoutedApprover, SessionInfo
 
+        def info_of(session_id: str) -> SessionInfo:
+            session = self._world.sessions.meet(session_id, self._name, self.host, self.program)
+            return SessionInfo(session_id=session_id, host=session.host, label=session.label)
+
         return RoutedApprover(
             self._world.editors, approve=approve, modes=workspace.modes, own=own, timeout_s=timeout_s,
             questions=self._world.questions, on_wait=on_wait,
-            info_of=lambda session_id: SessionInfo(session_id=session_id, host=self.host, label=self.label),
+            info_of=info_of,
         )  # fmt: skip
 
     @property

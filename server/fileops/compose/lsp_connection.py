@@ -88,7 +88,7 @@ class LspConnection(ClientConnection):
         from fileops.lsp.text_sync import DocumentSync
         from fileops.lsp.workspace_edit import LspEditor
         from fileops.service.hub.approvals import AskedEditor
-        from fileops.service.hub.names import editor_name
+        from fileops.service.hub.names import program_name
 
         settings, options, client = context.settings, context.options, context.client
         editor = LspEditor(client, asyncio.get_running_loop())
@@ -97,7 +97,7 @@ class LspConnection(ClientConnection):
         if is_editor(client.capabilities):
             shared.files.load()
         asked = AskedEditor(
-            name=editor_name(context.client_name or self._attachment.host),
+            name=program_name(context.client_name or self._attachment.host),
             approver=AgentApprover(client, use_message_fallback=options.approval_fallback != "none"),
             stated_mode=settings.agents_approval, folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),

@@ -16,7 +16,8 @@ MAX_NAME_CHARS = 24
 _MAX_ENDED = 256  # connections whose outcome is kept for the pump that asks
 _MAX_PRIVATE = 64  # clients that were refused and serve themselves
 
-# What the service knows of each connection: its `name`, the `roots` in force, and `sessions`, their ids.
+# What the service knows of each connection: its `name`, the `roots` in force, `sessions`, their ids, and for people
+# their `labels`, and the `label` of the connection.
 Describe = Callable[[], Sequence[Mapping[str, object]]]
 
 
@@ -89,6 +90,8 @@ class Connections:
                 "name": client.name, **described(client.attachment), "pid": client.peer.pid or client.attachment.pid,
                 "roots": known.get(client.name, {}).get("roots", list(client.attachment.roots)),
                 "sessions": known.get(client.name, {}).get("sessions", []),
+                "label": known.get(client.name, {}).get("label", client.attachment.host),
+                "labels": known.get(client.name, {}).get("labels", []),
             }
             for client in self
         ]  # fmt: skip

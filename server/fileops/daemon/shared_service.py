@@ -21,7 +21,7 @@ class SharedService(Protocol):
         ...
 
     def describe(self) -> Sequence[Mapping[str, object]]:
-        """Describe the clients: `name`, the `roots` in force, and `sessions`, their ids."""
+        """Describe the clients: see daemon.connections."""
         ...
 
     async def notices(self, host: str, own_id: str) -> Sequence[str]:

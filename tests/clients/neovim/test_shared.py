@@ -73,6 +73,21 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
         await look(lambda: terminal.shows("○ fileops"))
 
 
+async def test_refused_accept_of_an_outside_agent_shows_what_changed(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, columns=80) as shop:
+        terminal = shop.terminal
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            proposed = edit(agent, shop, SHORTER_TOTAL)
+            await look(lambda: terminal.shows("Review cart.py"))
+            terminal.keys("G", "o", "# typed meanwhile", "Escape")
+            await look(lambda: terminal.shows("changed since", "a accept", "r reject"))
+            terminal.command("Fileops accept")
+            assert (await proposed).code == "modified_externally"
+            await look(lambda: terminal.shows("cart.py was not written", "Changed since", "+# typed meanwhile"))
+        assert shop.cart.read_text() == CART
+
+
 async def test_edit_of_closed_file_by_outside_agent_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, agents_approval="yolo") as shop:
         other = shop.cart.parent / "other.py"

@@ -56,7 +56,7 @@ local function answers()
     ('%s %s answers, with %d tools'):format(state.server.name, state.server.version or '', #result.tools)
   )
   if state.shared then
-    vim.health.ok(('shared daemon %s, attached as %s'):format(state.shared.socket, state.shared.connection))
+    vim.health.ok(('attached to the shared daemon %s'):format(state.shared.socket))
   elseif state.private_reason then
     vim.health.warn('a daemon of this editor alone: ' .. state.private_reason)
   end

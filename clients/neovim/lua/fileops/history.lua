@@ -1,4 +1,5 @@
 -- What agents changed, newest first: a list with the diff of the entry under the cursor, and the ways to take it back.
+local columns = require('fileops.ui.columns')
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
 local events = require('fileops.client.events')
@@ -15,18 +16,28 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('fileops.history')
 
 local LIST_WIDTH = 44 -- the diff needs the room more
+local NAME_WIDTH = 16 -- of a file, at most
 
 local view ---@type fileops.HistoryView?
 
----@param entry fileops.wire.HistoryEntry
----@return string
-function M.line(entry)
-  local time = os.date('%H:%M', math.floor(entry.timestamp))
-  local mark = entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' '
-  local name = vim.fs.basename(entry.file_path)
-  local stats = hunks.summary(entry.stats)
-  -- who it was comes last: the name of an agent outside is long, and what does not fit is not seen
-  return ('%s %s  %-10s %s  %s'):format(mark, time, name, stats, sessions.name(entry.session_id))
+---@param entries fileops.wire.HistoryEntry[]
+---@return string[] lines
+function M.lines(entries)
+  local names = vim.tbl_map(function(entry) return vim.fs.basename(entry.file_path) end, entries)
+  local stats = vim.tbl_map(function(entry) return hunks.summary(entry.stats) end, entries)
+  local name_width, stats_width = columns.width(names, NAME_WIDTH), columns.width(stats, NAME_WIDTH)
+  local lines = {}
+  for i, entry in ipairs(entries) do
+    lines[i] = table.concat({
+      (entry.undone_by and '↶' or #entry.undoes > 0 and '↷' or ' ')
+        .. os.date(' %H:%M', math.floor(entry.timestamp)),
+      columns.cell(names[i], name_width),
+      columns.cell(stats[i], stats_width, true),
+      -- the agent comes last: what does not fit is not seen
+      sessions.name(entry.session_id),
+    }, '  ')
+  end
+  return lines
 end
 
 ---@param buf integer
@@ -63,7 +74,7 @@ end
 
 local function draw()
   if not view then return end
-  local lines = vim.tbl_map(M.line, view.entries)
+  local lines = M.lines(view.entries)
   put(view.list, #lines > 0 and lines or { 'no agent has edited anything yet' })
   for i, entry in ipairs(view.entries) do
     local muted = entry.undone_by or not entry.undoable
@@ -133,7 +144,7 @@ local actions = {
     local entry = selected()
     if not entry then return end
     if entry.session_id == '' then return messages.info('this is your own; u takes it back') end
-    M.undo_session(entry.session_id)
+    M.ask_undo_session(entry.session_id)
   end,
   open = function()
     local entry = selected()
@@ -247,6 +258,26 @@ end
 function M.undo_session(session_id)
   if session_id == '' then return messages.error('which session? :Fileops undo-session ID') end
   undo({ session_id = session_id })
+end
+
+--- The same at a key: where it is about several edits, the person is asked first, as a key is soon hit.
+---@param session_id string
+function M.ask_undo_session(session_id)
+  local params = { session_id = session_id, approved = true, dry_run = true }
+  require('fileops').undo(params, function(err, result)
+    if err then return messages.failure(err) end
+    if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
+    local n_edits, n_files = #result.details.undone, #result.details.files
+    if n_edits <= 1 then return M.undo_session(session_id) end
+    local what = ('Take back %d edits in %d %s'):format(n_edits, n_files, n_files == 1 and 'file' or 'files')
+    vim.ui.select({ what, 'Leave them' }, {
+      prompt = 'Edits of ' .. sessions.name(session_id),
+      kind = 'fileops.undo',
+      format_item = tostring,
+    }, function(_, choice)
+      if choice == 1 then M.undo_session(session_id) end
+    end)
+  end)
 end
 
 events.on('edit', refresh) -- of an agent outside, too

@@ -148,6 +148,7 @@ end
 ---@return fileops.Session
 function M.session(id)
   sessions[id] = sessions[id] or setmetatable({ id = id }, Session)
+  require('fileops.sessions').remember_own(id)
   return sessions[id]
 end
 

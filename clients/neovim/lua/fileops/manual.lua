@@ -139,7 +139,7 @@ end
 ---@param state fileops.State
 ---@return string
 local function shared_state(state)
-  if state.shared then return ('yes, as %s by %s'):format(state.shared.connection, state.shared.socket) end
+  if state.shared then return ('yes, by %s'):format(state.shared.socket) end
   return state.private_reason and 'no: ' .. state.private_reason or 'no'
 end
 
@@ -148,6 +148,11 @@ function M.status()
   local daemon = require('fileops.client.process')
   local state = daemon.state
   local server = state.server
+  local names = require('fileops').sessions()
+  for _, entry in ipairs(require('fileops.sessions').list()) do
+    local name = require('fileops.sessions').label(entry)
+    if entry.connected and not vim.list_contains(names, name) then table.insert(names, name) end
+  end
   local lines = {
     ('daemon    %s%s'):format(state.status, state.problem and ': ' .. state.problem or ''),
     ('command   %s'):format(
@@ -158,7 +163,7 @@ function M.status()
     ('root      %s'):format(state.root or daemon.root()),
     ('watching  %s'):format(state.health and state.health.state or 'ok'),
     ('reviews   %d waiting'):format(#require('fileops.review.queue').waiting()),
-    ('sessions  %s'):format(table.concat(require('fileops').sessions(), ', ')),
+    ('sessions  %s'):format(#names > 0 and table.concat(names, ', ') or '–'),
   }
   local stale = require('fileops.ui.stale').all()
   for path, sentence in vim.spairs(stale) do
@@ -183,7 +188,10 @@ function M.tracked(id)
       end,
       result.files
     )
-    float('read by ' .. params.session_id, #lines > 0 and lines or { 'nothing yet' })
+    float(
+      'read by ' .. require('fileops.sessions').name(params.session_id),
+      #lines > 0 and lines or { 'nothing yet' }
+    )
   end)
 end
 

@@ -5,6 +5,7 @@ local protocol = require('fileops.client.protocol')
 local M = {}
 
 local known = {} ---@type table<string, fileops.wire.Session> by session id
+local own = {} ---@type table<string, boolean> ids of agents inside this Neovim, also of those that are done
 
 ---@param sessions fileops.wire.Session[]
 function M.replace(sessions)
@@ -13,6 +14,10 @@ function M.replace(sessions)
     known[session.session_id] = session
   end
 end
+
+--- An agent inside this Neovim calls itself so.
+---@param session_id string
+function M.remember_own(session_id) own[session_id] = true end
 
 --- The daemon is gone, and its sessions with it.
 function M.forget() known = {} end
@@ -44,42 +49,42 @@ local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 ---@param session_id string
 ---@return boolean
 function M.is_own(session_id)
-  local own = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
-  return vim.list_contains(own, session_id) or vim.list_contains(require('fileops').sessions(), session_id)
+  local always = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
+  return vim.list_contains(always, session_id) or own[session_id] == true
 end
 
---- What a session is called beside its host. One from outside has the label of its connection, which may have several
---- sessions; an own one is called as it calls itself.
+--- The name of a session for the person. An agent inside this Neovim has given itself one; one from outside has the
+--- label that the daemon gave it.
 ---@param session { session_id: string, label: string }
 ---@return string
-function M.label(session)
-  if M.is_own(session.session_id) then return session.session_id end
-  local name = session.session_id:match('/(.+)$')
-  return name and ('%s, %s'):format(session.label, name) or session.label
-end
+function M.label(session) return M.is_own(session.session_id) and session.session_id or session.label end
 
---- The name of a session for the person: its label, with its host where the label does not say it.
----@param session { session_id: string, label: string, host: string }
+--- The program that a session's id begins with: of one that a shared daemon does not list, or does not list yet. In a
+--- daemon of this Neovim alone an id is what the agent calls itself.
+---@param session_id string
 ---@return string
-local function named(session)
-  local label = M.label(session)
-  if M.is_own(session.session_id) or label:lower():find(session.host:lower(), 1, true) then return label end
-  return ('%s (%s)'):format(label, session.host)
+local function program(session_id)
+  if not require('fileops.client.process').state.shared then return session_id end
+  local host = session_id:match('^(.-)[:/]') or session_id
+  return (host:gsub('%-%d+$', ''))
 end
 
---- The name of whoever made an edit; the daemon names no session where the person did.
+--- The name of the session that made an edit; the daemon names none where the person did.
 ---@param session_id string
 ---@return string
 function M.name(session_id)
   if session_id == '' then return 'you' end
+  if M.is_own(session_id) then return session_id end
   local session = known[session_id]
-  return session and named(session) or session_id
+  return session and session.label or program(session_id)
 end
 
 --- The name of the agent that proposes an edit or a command.
 ---@param params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
 ---@return string
-function M.proposer(params) return params.session and named(params.session) or M.name(params.session_id) end
+function M.proposer(params)
+  return params.session and M.label(params.session) or params.session_id -- of this Neovim, which named it
+end
 
 local sources = { external = 'another program', buffer = 'typing here' }
 

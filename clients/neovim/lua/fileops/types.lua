@@ -118,6 +118,7 @@
 
 ---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
 ---@field is_refused boolean the person was told that nothing was written
+---@field original_text? string what the edit was proposed for; nil of a large file
 
 -- review/proposal
 
@@ -191,8 +192,9 @@
 ---@field hunks fileops.wire.Hunk[]
 ---@field verdicts? fileops.Verdicts
 ---@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
----@field title string a winbar expression
+---@field titles string[] winbar expressions, the longest first: the first that has room is shown
 ---@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
+---@field n_needed? integer of the hints, those for which the title makes room
 ---@field empty? string what to say where there is no hunk
 ---@field map? fun(buf: integer) sets the keys of a buffer of the pane
 ---@field on_close? fun() after the windows are gone, however that came

@@ -23,11 +23,18 @@ t.it('<Plug> maps exist, and no other key is taken', function()
   end
 end)
 
+t.it('the help comes with its tags, so that it is found however the plugin is installed', function()
+  local folder = t.folder()
+  t.write(folder .. '/fileops.txt', t.contents(t.plugin .. '/doc/fileops.txt'))
+  vim.cmd('helptags ' .. folder)
+  t.eq(t.contents(t.plugin .. '/doc/tags'), t.contents(folder .. '/tags')) -- else: nvim -c 'helptags doc'
+  vim.cmd('help fileops-review')
+  t.eq(vim.fs.basename(vim.api.nvim_buf_get_name(0)), 'fileops.txt')
+  t.clean()
+end)
+
 t.it('the help has a tag for the command, each subcommand, each map and each setting', function()
-  local doc = t.plugin .. '/doc'
-  vim.cmd('helptags ' .. doc)
-  local tags = t.contents(doc .. '/tags')
-  vim.uv.fs_unlink(doc .. '/tags')
+  local tags = t.contents(t.plugin .. '/doc/tags')
   local wanted = { ':Fileops', 'fileops.txt', 'fileops-api', 'fileops-settings', 'fileops-events' }
   for name in pairs(commands.subcommands) do
     wanted[#wanted + 1] = ':Fileops-' .. name

@@ -181,3 +181,49 @@ t.it('the list of one session has its edits alone', function()
   t.eq(#list(), 1)
   keys('q')
 end)
+
+t.it('many edits are taken back at one key after a question only', function()
+  local path, agent = world.new(TEXT)
+  edited(agent, path, { 'one', 'ONE' }, { 'two', 'TWO' }, { 'three', 'THREE' })
+  local edited_text = t.contents(path)
+  require('fileops.history').open('', agent.id)
+  opened(3)
+  local asked = nil
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  local select = vim.ui.select
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    asked = { options.prompt, items, choose }
+  end
+  keys('U')
+  t.wait(function() return asked end, 'the question')
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq({ asked[1], asked[2][1] }, { 'Edits of ' .. agent.id, 'Take back 3 edits in 1 file' })
+  asked[3](nil, nil)
+  t.eq(t.contents(path), edited_text)
+  t.said(function(said)
+    asked[3](asked[2][1], 1)
+    t.wait(function() return #said == 1 end, 'the undo')
+  end)
+  t.eq(t.contents(path), TEXT)
+  keys('q')
+end)
+
+t.it('the columns are as wide as what they hold', function()
+  local function entry(path, added, session_id)
+    return {
+      file_path = path,
+      timestamp = 0,
+      undoes = {},
+      stats = { added = added, removed = 1 },
+      session_id = session_id,
+    }
+  end
+  local lines = history.lines({
+    entry('/p/a.py', 1, 'one'),
+    entry('/p/größer als alles andere.py', 120, 'two'),
+  })
+  local function column(line, text) return vim.fn.strdisplaywidth(line:sub(1, line:find(text, 1, true) - 1)) end
+  t.eq(column(lines[1], 'one'), column(lines[2], 'two'))
+  t.eq(vim.fn.strdisplaywidth(lines[1]), vim.fn.strdisplaywidth(lines[2]))
+  assert(lines[2]:find('größer als alle…', 1, true), lines[2])
+end)

@@ -14,37 +14,37 @@ local function told(...)
   return all
 end
 
-t.it('a session is named by its label, with its host if the label lacks it', function()
+t.it('a session is named by its label, and never by its id', function()
   told(
-    { session_id = 'codex:0199', label = 'Fix the totals' },
+    { session_id = 'codex:0199', label = 'Codex' },
     { session_id = 'codex-2', label = 'Codex 2' },
-    { session_id = 'agent-1', label = 'neovim in shop', host = 'neovim' },
-    { session_id = 'neovim-2/agent-1', label = 'neovim in shop', host = 'neovim' }
+    { session_id = 'agent-1', label = 'Neovim', host = 'neovim' },
+    { session_id = 'neovim-2/agent-1', label = 'Neovim 2', host = 'neovim' }
   )
   require('fileops').session('agent-1')
   t.eq(
-    vim.tbl_map(sessions.name, { 'codex:0199', 'codex-2', 'agent-1', 'neovim-2/agent-1', 'unknown', '' }),
-    {
-      'Fix the totals (codex)',
-      'Codex 2',
-      'agent-1',
-      'neovim in shop, agent-1',
-      'unknown',
-      'you',
-    }
+    vim.tbl_map(sessions.name, { 'codex:0199', 'codex-2', 'agent-1', 'neovim-2/agent-1', '' }),
+    { 'Codex', 'Codex 2', 'agent-1', 'Neovim 2', 'you' }
   )
-  t.eq(sessions.source('session:codex:0199'), 'session Fix the totals (codex)')
+  -- of one that the daemon does not list any more
+  local state = require('fileops.client.process').state
+  state.shared = { socket = '/s', connection = 'nvim-1' }
+  t.eq(vim.tbl_map(sessions.name, { 'codex:0200', 'codex-3', 'codex-3/plan' }), { 'codex', 'codex', 'codex' })
+
+  t.eq(sessions.source('session:codex:0199'), 'session Codex')
   t.eq(sessions.source('buffer'), 'typing here')
-  t.eq(sessions.proposer({ session_id = 'codex-2' }), 'Codex 2')
+  t.eq(sessions.proposer({ session_id = 'agent-1' }), 'agent-1')
   local session = { session_id = 'x', label = 'newer', host = 'gemini' }
-  t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer (gemini)')
+  t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer')
   t.eq(sessions.rebased({ changed_by = 'codex-2', n_foreign_hunks = 2 }), 'rebased over 2 changes by Codex 2')
   t.eq(
     sessions.rebased({ changed_by = 'external', n_foreign_hunks = 1 }),
     'rebased over 1 change by another program'
   )
   sessions.forget()
-  t.eq(sessions.name('codex-2'), 'codex-2')
+  t.eq(sessions.name('codex-2'), 'codex')
+  state.shared = nil
+  t.eq(sessions.name('planner-2'), 'planner-2') -- in a daemon of its own every agent is in this Neovim
 end)
 
 t.it('those that are attached come first, and no row moves when one is active', function()

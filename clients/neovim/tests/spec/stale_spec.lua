@@ -67,3 +67,20 @@ t.it('an agent whose file another agent edits is notified although the buffer is
   t.eq(heard, { { first.id, 'session:second' } })
   t.eq(vim.b.fileops_stale, ('stale for %s: modified by session second'):format(first.id))
 end)
+
+t.it('a session that is listed later gets its name', function()
+  local path = open()
+  require('fileops.client.process').state.shared = { socket = '/s', connection = 'nvim-1' }
+  stale.became_stale(event(path, 'codex:0199', 'external'))
+  t.eq(shown(), 'stale for codex: modified by another program')
+  require('fileops.client.handlers').all()['fileops/didChangeSessions'](nil, {
+    sessions = { { session_id = 'codex:0199', label = 'Codex', host = 'codex', connected = true } },
+  })
+  t.eq(shown(), 'stale for Codex: modified by another program')
+  require('fileops.manual').status()
+  local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+  vim.cmd.close()
+  assert(text:find('Codex', 1, true) and not text:find('0199', 1, true), text)
+  require('fileops.sessions').forget()
+  require('fileops.client.process').state.shared = nil
+end)

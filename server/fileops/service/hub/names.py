@@ -7,6 +7,7 @@ A base contains no slash, so the first slash of a full name ends its base, and t
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -18,17 +19,21 @@ from fileops.model.sessions import DEFAULT_SESSION
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
 KEPT_ID_CHARS = 160  # of a longer id; a hash follows
-# As people write them; by `host_name` of what the editor calls itself.
-_EDITOR_NAMES = {
+# As people write them; by `host_name` of what the program calls itself.
+_PROGRAM_NAMES = {
     "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
     "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
     "sublime-text-lsp": "Sublime Text",
+    "codex": "Codex", "codex-cli": "Codex", "claude": "Claude", "claude-ai": "Claude", "claude-code": "Claude Code",
+    "gemini": "Gemini CLI", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "cursor": "Cursor",
+    "cursor-vscode": "Cursor", "goose": "Goose",
 }  # fmt: skip
+_MCP_CLIENT = re.compile(r"-mcp-client\b.*")  # `codex-mcp-client`, `gemini-cli-mcp-client-fileops`
 
 
-def editor_name(client_name: str) -> str:
-    """The name of an editor as people write it; what it calls itself if it is not a known one."""
-    return _EDITOR_NAMES.get(host_name(client_name), client_name[:MAX_HOST_CHARS])
+def program_name(client_name: str) -> str:
+    """The name of an editor or a host as people write it; what it calls itself if it is not a known one."""
+    return _PROGRAM_NAMES.get(_MCP_CLIENT.sub("", host_name(client_name)), client_name[:MAX_HOST_CHARS])
 
 
 def base_of(host: str, own_id: str) -> str:

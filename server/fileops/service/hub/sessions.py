@@ -5,6 +5,7 @@ Records are updated on any thread; one lock guards them.
 """
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ NOTIFY_EVERY_S = 0.5
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
-    """A session. label: for people. last_seen: seconds since the epoch.
+    """A session. label: for people, see `SessionRegistry.meet`. last_seen: seconds since the epoch.
 
     connections: those that have used it and have not ended, the one that used it last at the end. A host that starts
     its server again has two for a moment.
@@ -70,23 +71,45 @@ class SessionRegistry:
             ]
         return max(found, key=lambda record: record.used_at, default=None)
 
-    def note(self, event: DidRead | DidEdit, connection: str, host: str, label: str) -> None:
-        """Record what a session of this connection did."""
-        session_id = event.session_id
+    def meet(self, session_id: str, connection: str, host: str, program: str) -> SessionRecord:
+        """Return the record of a session that this connection uses.
+
+        Args: program: the name of the host's program. A new session gets it as its label, with a number if another
+        session has it already: "Codex", "Codex 2". A label never changes, so that people can rely on it.
+        """
         with self._lock:
-            known = self._records.get(session_id)
-            if known is None:
-                known = SessionRecord(session_id=session_id, host=host, label=label, connections=())
-            self._records[session_id] = replace(
-                known,
-                label=label,
-                connections=(*_without(known.connections, connection), connection),
-                n_reads=known.n_reads + isinstance(event, DidRead),
-                n_edits=known.n_edits + isinstance(event, DidEdit),
+            record = self._met(session_id, connection, host, program)
+            is_new = self._records.get(session_id) is None
+            self._records[session_id] = record
+        if is_new:
+            self.on_change()
+        return record
+
+    def note(self, event: DidRead | DidEdit, connection: str, host: str, program: str) -> None:
+        """Record what a session of this connection did. Args: program: see `meet`."""
+        with self._lock:
+            met = self._met(event.session_id, connection, host, program)
+            self._records[event.session_id] = replace(
+                met,
+                n_reads=met.n_reads + isinstance(event, DidRead),
+                n_edits=met.n_edits + isinstance(event, DidEdit),
                 last_seen=event.timestamp,
-                used_at=self._monotonic(),
             )
         self.on_change()
+
+    def _met(self, session_id: str, connection: str, host: str, program: str) -> SessionRecord:
+        """See `meet`. The lock is held."""
+        record = self._records.get(session_id)
+        if record is None:
+            label = self._free_label(program)
+            record = SessionRecord(session_id=session_id, host=host, label=label, connections=(), last_seen=time.time())
+        connections = (*_without(record.connections, connection), connection)
+        return replace(record, connections=connections, used_at=self._monotonic())
+
+    def _free_label(self, program: str) -> str:
+        taken = {record.label for record in self._records.values()}
+        numbered = (f"{program} {n}" for n in itertools.count(2))
+        return next(label for label in itertools.chain([program], numbered) if label not in taken)
 
     def disconnected(self, connection: str) -> None:
         """Take the connection out of its sessions; those that have no other are kept for KEPT_S from now on."""
@@ -127,7 +150,7 @@ class ConnectionEvents:
     def __init__(
         self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
     ) -> None:
-        """Take describe, which returns the host and the label of the connection's sessions."""
+        """Take describe, which returns the host of the connection's sessions and its program's name."""
         self._sessions, self._router, self._connection, self._describe = sessions, router, connection, describe
 
     def publish(self, event: Event) -> None:

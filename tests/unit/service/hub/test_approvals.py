@@ -104,7 +104,7 @@ async def test_editor_is_shown_which_session_asks(daemon: SharedDaemon, file: Pa
     question = await editor.question()
     assert question["session_id"] == "claude-code:af9f"
     assert question["session"] == {
-        "session_id": "claude-code:af9f", "host": "claude-code", "label": f"claude-code in {file.parent.name}",
+        "session_id": "claude-code:af9f", "host": "claude-code", "label": "Claude Code",
     }  # fmt: skip
     await editor.read(file)
     await editor.edit(file, "one", "1")
@@ -434,7 +434,7 @@ async def test_editor_without_the_plugin_is_asked_by_a_message(daemon: SharedDae
     host = await daemon.host(file.parent)
     await host.tool("Read", file_path=str(file))
     assert code_of(await host.tool("Edit", **edit_of(file))) is None
-    assert (await editor.question())["message"].startswith(f"codex in {file.parent.name}: ")
+    assert (await editor.question())["message"].startswith("Codex: ")
     editor.answers["window/showMessageRequest"] = answers(None)
     assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "rejected"
 

@@ -10,7 +10,7 @@ import pytest
 
 from fileops.model.events import DidRead
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
-from fileops.service.hub.names import SharedSessionNames
+from fileops.service.hub.names import SharedSessionNames, program_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of
 
@@ -172,6 +172,29 @@ async def test_session_has_its_own_name_in_stats_and_for_the_corrector(
         assert (stats["session_id"], stats["edits"]["applied"]) == (given or "default", 1)
 
 
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("codex-mcp-client", "Codex"), ("codex", "Codex"), ("claude-code", "Claude Code"),
+        ("gemini-cli-mcp-client-fileops", "Gemini CLI"), ("nvim", "Neovim"), ("Visual Studio Code", "VS Code"),
+        ("my-bot", "my-bot"), ("opencode", "opencode"),
+    ],
+)  # fmt: skip
+def test_program_has_its_usual_name(program: str, name: str) -> None:
+    assert program_name(program) == name
+
+
+def test_label_has_a_number_if_another_session_has_the_name_and_never_changes() -> None:
+    registry = SessionRegistry()
+    first = registry.meet("codex:1", "c-1", "codex", "Codex")
+    assert (first.label, registry.meet("codex:2", "c-2", "codex", "Codex").label) == ("Codex", "Codex 2")
+    registry.disconnected("c-1")
+    registry.note(did_read("codex:3"), "c-3", "codex", "Codex")
+    registry.drop("codex:2")
+    registry.note(did_read("codex:1"), "c-4", "codex", "Codex CLI")
+    assert [session.label for session in registry.all()] == ["Codex", "Codex 3"]
+
+
 def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
     now = 0.0
     registry = SessionRegistry(lambda: now)
@@ -308,7 +331,7 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     (session,) = (await editor.call("fileops/sessions"))["sessions"]
     assert session.pop("last_seen") > 0
     assert session == {
-        "session_id": "claude-code:af9f", "host": "claude-code", "label": f"claude-code in {file.parent.name}",
+        "session_id": "claude-code:af9f", "host": "claude-code", "label": "Claude Code",
         "connected": True, "approval_mode": "auto_edit", "n_reads": 1, "n_edits": 0,
     }  # fmt: skip
     await host.hang_up()
@@ -326,7 +349,7 @@ async def test_host_has_the_name_of_its_client_info(daemon: SharedDaemon, file: 
     await editor.notification("fileops/didChangeSessions", lambda params: len(params["sessions"]) == 1)
     (session,) = (await editor.call("fileops/sessions"))["sessions"]
     assert (session["session_id"], session["host"]) == ("codex-cli-1", "codex-cli")
-    assert session["label"] == f"codex-cli in {file.parent.name}"
+    assert session["label"] == "Codex"
 
 
 async def test_capability_names_the_connection_and_the_requests_of_an_editor(daemon: SharedDaemon, file: Path) -> None:

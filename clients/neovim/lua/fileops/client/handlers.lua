@@ -73,7 +73,8 @@ local on_notification = {
   end,
   ['fileops/didEdit'] = on_edit,
   ['fileops/didConflict'] = function(event)
-    require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
+    local edit = require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
+    if edit then require('fileops.client.outcome').show_change_since(event, edit) end
   end,
   ['fileops/approvalMode'] = function() end,
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,

@@ -1,5 +1,9 @@
 -- What the editor does with the answer to an agent's request: buffers, marks and panes follow what was written.
+local hunks = require('fileops.ui.hunks')
+
 local M = {}
+
+local CHANGED_SINCE = 'Changed since the agent read it'
 
 local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 
@@ -23,7 +27,21 @@ local function after_refusal(session_id, path, result)
   local diff = result.details.diff_since_read
   if not diff then return end
   local last_edit = require('fileops.ui.last_edit')
-  last_edit.show(last_edit.of_diff(path, diff), 'Changed since the agent read it')
+  last_edit.show(last_edit.of_diff(path, diff), CHANGED_SINCE)
+end
+
+--- An edit that the person had accepted was not written because its file had changed. The answer to an agent inside
+--- this Neovim says what changed; that to an agent outside goes elsewhere, so it is found by the text that the review
+--- was about.
+---@param event fileops.wire.DidConflictParams
+---@param edit fileops.Accepted
+function M.show_change_since(event, edit)
+  if require('fileops.sessions').is_own(event.session_id) or not edit.original_text then return end
+  local now = require('fileops.reload').present_text(event.file_path)
+  if not now then return end
+  local diff = hunks.unified(edit.original_text, now)
+  local last_edit = require('fileops.ui.last_edit')
+  if diff ~= '' then last_edit.show(last_edit.of_diff(event.file_path, diff), CHANGED_SINCE) end
 end
 
 --- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has

@@ -55,12 +55,13 @@ end
 
 ---@param params fileops.wire.ConfirmCommandParams
 ---@param count string such as " 1/2"
----@return string a winbar expression
-local function title(params, count)
+---@return string[] winbar expressions, the longest first
+local function titles(params, count)
   local n_lines = #lines_of(params.command)
   local size = n_lines > 1 and (' · %d lines'):format(n_lines) or ''
   local session = winbar.escape(sessions.proposer(params))
-  return ('%%#FileopsTitle# Command%s%%* %s wants to run this%s'):format(count, session, size)
+  local head = ('%%#FileopsTitle# Command%s%%*'):format(count)
+  return { ('%s %s wants to run this%s'):format(head, session, size), ('%s %s'):format(head, session), head }
 end
 
 --- What a pane needs to show it.
@@ -74,8 +75,9 @@ function M.spec(review, count)
     layout = 'inline',
     hunks = {},
     page = M.page(review.params),
-    title = title(review.params, count),
+    titles = titles(review.params, count),
     hints = hints(config.get().keys),
+    n_needed = 3,
   }
 end
 

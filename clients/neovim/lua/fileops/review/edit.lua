@@ -11,23 +11,31 @@ local M = {}
 ---@param review fileops.Review
 ---@param count string such as " 1/2"
 ---@param is_stale boolean
----@return string a winbar expression
-local function title(review, count, is_stale)
+---@return string[] winbar expressions, the longest first
+local function titles(review, count, is_stale)
   local params = review.params
+  local name = vim.fs.basename(params.file_path)
   if is_stale then
-    return (' %%#FileopsTitle# Review%s%%* %s %%#FileopsStale# changed: accepting will be refused %%*'):format(
-      count,
-      winbar.escape(vim.fs.basename(params.file_path))
-    )
+    local form = '%%#FileopsTitle# Review%s%%* %s %%#FileopsStale# changed: accepting will be refused %%*'
+    return { form:format(count, winbar.escape(name)), form:format(count, '') }
   end
   local notes = {}
   if params.operation == 'create' then notes[1] = '· new file' end
-  notes[#notes + 1] = ('%%#FileopsMuted#· %s%%*'):format(winbar.escape(sessions.proposer(params)))
+  local proposer = ('%%#FileopsMuted#· %s%%*'):format(winbar.escape(sessions.proposer(params)))
   if require('fileops.review.queue').change_since(review) then
     notes[#notes + 1] = '%#FileopsStale#· changed since%*'
   end
-  local subject = winbar.subject(params.file_path, hunks.stats(params.hunks))
-  return ('%%#FileopsTitle# Review%s%%* %s %s'):format(count, subject, table.concat(notes, ' '))
+  local function title(...)
+    return ('%%#FileopsTitle# Review%s%%* %s'):format(count, table.concat({ ... }, ' '))
+  end
+  local stats, rest = hunks.stats(params.hunks), table.concat(notes, ' ')
+  return {
+    title(winbar.subject(params.file_path, stats), proposer, rest),
+    title(winbar.counted(name, stats), proposer, rest),
+    title(winbar.counted(name, stats), rest),
+    title(winbar.escape(name)),
+    title(),
+  }
 end
 
 ---@param is_stale boolean
@@ -65,8 +73,9 @@ function M.spec(review, count)
       is_stale = is_stale,
       note = params.rebased and sessions.rebased(params.rebased),
     },
-    title = title(review, count, is_stale),
+    titles = titles(review, count, is_stale),
     hints = hints(is_stale),
+    n_needed = is_stale and 2 or 3,
     empty = 'an empty file is created',
   }
 end

@@ -70,7 +70,8 @@ end
 local function settle(review, answer)
   if not vim.tbl_contains(queue, review) then return end
   if review.kind == 'edit' and answer.outcome ~= 'cancel' then
-    undelivered[key_of(review.params.session_id, review.params.file_path)] = { is_refused = false }
+    undelivered[key_of(review.params.session_id, review.params.file_path)] =
+      { is_refused = false, original_text = review.params.original_text }
   end
   review.answer(answer)
   leave(review, answer.outcome)
@@ -176,11 +177,13 @@ end
 ---@param session_id string
 ---@param path string
 ---@param why string
+---@return fileops.Accepted? edit if the person had accepted it, and was told now
 function M.was_refused(session_id, path, why)
   local edit = undelivered[key_of(session_id, path)]
-  if not edit or edit.is_refused then return end
+  if not edit or edit.is_refused then return nil end
   edit.is_refused = true
   require('fileops.ui.messages').warn(('%s was not written: %s'):format(vim.fs.basename(path), why))
+  return edit
 end
 
 --- The outcome of an edit is there. Returns whether the person had accepted it in a review.

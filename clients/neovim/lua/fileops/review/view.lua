@@ -44,7 +44,8 @@ local function spec_of(review)
         ('%s: %s.'):format(ended.what, ended.why),
         'No key decides anything here; any of them goes on.'
       ),
-      title = ' %#FileopsTitle# Review%* %#FileopsStale#taken back%* · nothing of it was done',
+      titles = { ' %#FileopsTitle# Review%* %#FileopsStale#taken back%* · nothing of it was done' },
+      n_needed = 1,
       hints = { { config.get().keys.close, #waiting() > 0 and 'next review' or 'close' } },
     }
   end

@@ -1,5 +1,6 @@
 -- The panel of agents: who is attached to the daemon, who is asked about their edits, what they did and when. It
 -- follows the daemon's notifications while it is open.
+local columns = require('fileops.ui.columns')
 local config = require('fileops.config')
 local events = require('fileops.client.events')
 local keymaps = require('fileops.ui.keymaps')
@@ -22,9 +23,7 @@ local rows = {} ---@type fileops.wire.Session[] of the panel's lines, from the s
 local function row_of(texts)
   local cells = {}
   for i, text in ipairs(texts) do
-    local room = WIDTHS[i] - 1
-    if vim.fn.strdisplaywidth(text) > room then text = vim.fn.strcharpart(text, 0, room - 1) .. '…' end
-    cells[i] = text .. (' '):rep(room - vim.fn.strdisplaywidth(text))
+    cells[i] = columns.cell(text, WIDTHS[i] - 1)
   end
   return vim.trim(table.concat(cells, ' '))
 end
@@ -81,7 +80,7 @@ local function spec()
     layout = 'inline',
     hunks = {},
     page = page(),
-    title = (' %%#FileopsTitle#Agents%%* %%#FileopsMuted#· %s%%*'):format(where),
+    titles = { (' %%#FileopsTitle#Agents%%* %%#FileopsMuted#· %s%%*'):format(where) },
     hints = {
       { keys.mode, 'mode' },
       { keys.open, 'history' },
@@ -138,7 +137,7 @@ local actions = {
     require('fileops.history').open('', session.session_id)
   end),
   undo_session = on_selected(
-    function(session) require('fileops.history').undo_session(session.session_id) end
+    function(session) require('fileops.history').ask_undo_session(session.session_id) end
   ),
   refresh = function() fetch(redraw) end,
   close = function() M.close() end,

@@ -52,12 +52,17 @@ local actions = {
 local function look()
   local extra = assert(last).extra
   local keys = config.get().keys
+  local heading = '%%#FileopsTitle# %s%%* %s'
   return {
     name = ('edit/%d/%s'):format(n_shown, vim.fs.basename(extra.file_path)),
     file_path = extra.file_path,
     layout = layout or config.get().pane.layout,
     hunks = extra.hunks,
-    title = ('%%#FileopsTitle# %s%%* %s'):format(last.label, winbar.subject(extra.file_path, extra.stats)),
+    titles = {
+      heading:format(last.label, winbar.subject(extra.file_path, extra.stats)),
+      heading:format(last.label, winbar.counted(vim.fs.basename(extra.file_path), extra.stats)),
+    },
+    n_needed = 1,
     hints = { { keys.close, 'close' }, { keys.open, 'open' }, { keys.layout, 'layout' } },
     empty = extra.truncated and 'the diff is too large to be shown' or 'nothing changed',
   }

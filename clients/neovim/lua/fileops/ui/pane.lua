@@ -73,8 +73,13 @@ end
 local function title(self)
   local spec, n = self.spec, #self.wins
   for i, win in ipairs(self.wins) do
-    local text = i == 1 and spec.title or ''
-    local room = vim.api.nvim_win_get_width(win) - vim.api.nvim_eval_statusline(text, {}).width
+    local width = vim.api.nvim_win_get_width(win)
+    local text = ''
+    if i == 1 then
+      local needed = n == 1 and vim.list_slice(spec.hints or {}, 1, spec.n_needed or 0) or {}
+      text = winbar.fitting(spec.titles, width - winbar.width(winbar.hints(needed, width)) - 1)
+    end
+    local room = width - winbar.width(text) - 1
     local bar = text .. '%<%=' .. (i == n and winbar.hints(spec.hints or {}, room) or '')
     vim.api.nvim_set_option_value('winbar', bar, { scope = 'local', win = win })
   end

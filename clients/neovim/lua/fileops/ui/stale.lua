@@ -1,6 +1,7 @@
 -- What agents have read and no longer know: a marker at the top of the buffer, `b:fileops_stale` for status lines.
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
+local events = require('fileops.client.events')
 local sessions = require('fileops.sessions')
 require('fileops.ui.highlights')
 
@@ -83,6 +84,12 @@ end
 --- Real path → sentence.
 ---@return table<string, string>
 function M.all() return vim.tbl_map(M.sentence, stale) end
+
+events.on('sessions', function() -- a session may have got its name only now
+  for path in pairs(stale) do
+    render(path)
+  end
+end)
 
 vim.api.nvim_create_autocmd('BufReadPost', {
   group = vim.api.nvim_create_augroup('fileops.stale', {}),

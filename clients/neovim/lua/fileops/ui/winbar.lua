@@ -10,13 +10,33 @@ function M.escape(text) return (text:gsub('%%', '%%%%')) end
 
 ---@param path string
 ---@param stats fileops.wire.Stats
+---@return string such as "shop/demo.py +3 −1", for a winbar
+function M.subject(path, stats) return M.counted(buffers.short(path), stats) end
+
+---@param name string
+---@param stats fileops.wire.Stats
 ---@return string such as "demo.py +3 −1", for a winbar
-function M.subject(path, stats)
+function M.counted(name, stats)
   return ('%s %%#FileopsAccepted#+%d %%#FileopsRejected#−%d%%*'):format(
-    M.escape(buffers.short(path)),
+    M.escape(name),
     stats.added,
     stats.removed
   )
+end
+
+---@param text string a winbar expression
+---@return integer cells
+function M.width(text) return vim.api.nvim_eval_statusline(text, { use_winbar = true, maxwidth = 1000 }).width end
+
+--- The first of some texts that has room, or the last.
+---@param texts string[] winbar expressions, the longest first
+---@param room integer cells
+---@return string
+function M.fitting(texts, room)
+  for _, text in ipairs(texts) do
+    if M.width(text) <= room then return text end
+  end
+  return texts[#texts]
 end
 
 --- Key hints for a winbar, as many as there is room for.
@@ -24,7 +44,7 @@ end
 ---@param room integer cells
 ---@return string
 function M.hints(hints, room)
-  local parts, width = {}, 1
+  local parts, width = {}, -1 -- of the space at the end, and no two before the first
   for _, hint in ipairs(hints) do
     local key, label = hint[1], hint[2]
     if key then
