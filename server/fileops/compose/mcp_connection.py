@@ -5,6 +5,7 @@ Belongs to the event loop, except where a comment names a thread. Imports are de
 
 import logging
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fileops.compose import parts
@@ -12,6 +13,7 @@ from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
+    from fileops.mcp.host_sessions import HostSessions
     from fileops.mcp.options import McpOptions
     from fileops.mcp.server import McpServer
     from fileops.rpc.session import StreamSession
@@ -56,14 +58,14 @@ class McpConnection(ClientConnection):
             if isinstance(value := of.hints.get(hint), str):
                 environ[name] = value
         self._server = server = McpServer(
-            lambda approver: self._build(options, approver), options, environ, recover, of.cwd, unnamed_session
+            partial(self._build, options), options, environ, recover, of.cwd, unnamed_session
         )
         return StreamSession(
             server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame,
             max_unread_bytes=MAX_UNREAD_BYTES,
         )  # fmt: skip
 
-    def _build(self, options: "McpOptions", approver: "McpApprover") -> "FileOps":
+    def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
         from fileops.service.client.adapters import ClientAdapters
         from fileops.service.fileops import FileOps
 
@@ -77,6 +79,7 @@ class McpConnection(ClientConnection):
             routed=routed,
             events=self._events(),
             on_closed=self._leave,
+            names=names,
             is_agent=True,
             sinks=shared.sinks,
             place=self._place,

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
     from fileops.lsp.server import ClientContext
+    from fileops.mcp.host_sessions import HostSessions
     from fileops.mcp.options import McpOptions
     from fileops.model.settings import Settings
     from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor, ImageDetector
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.names import SessionNames
     from fileops.telemetry.calls import Sink
 
 # Imported while the garbage collector is off; the composition of a service would import them while it is on.
@@ -126,11 +128,11 @@ def serve_mcp(options: "McpOptions", notice: str | None = None) -> int:
 
     disk = LocalFileSystem()
 
-    def build(approver: "Approver") -> "FileOps":
+    def build(approver: "Approver", names: "HostSessions") -> "FileOps":
         files = OverlayFileSystem(encoded_files(disk, options.encodings))
         return compose(
             options.settings, (), events=NoEvents(), files=files, approver=approver,
-            history=History(None), sinks=telemetry(), is_agent=True,
+            history=History(None), sinks=telemetry(), agent=names,
         )  # fmt: skip
 
     def session(for_reading: int, for_writing: int) -> StreamSession:
@@ -165,15 +167,17 @@ def compose(
     image_detector: "ImageDetector | None" = None,
     is_on_disk: bool = True,
     warn: "Callable[[str], None] | None" = None,
-    is_agent: bool = False,
+    agent: "SessionNames | None" = None,
 ) -> "FileOps":
     """Build a service over files as the user sees them.
 
     Args: folders: absolute paths of the workspace. executor, image_detector: take the place of the server's.
-    is_on_disk: see build_workspace. warn: is given sentences for the user, on any thread. is_agent: see ClientAdapters.
+    is_on_disk: see build_workspace. warn: is given sentences for the user, on any thread. agent: the names of the
+    sessions, if the client is an agent.
     """
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.names import SessionNames
     from fileops.service.images import ContentDetector
 
     check_plugins(settings)
@@ -190,6 +194,7 @@ def compose(
         image_detector=image_detector or ContentDetector(),
         on_closed=workspace.close,
         warn=warn or ignore,
-        is_agent=is_agent,
+        names=agent or SessionNames(),
+        is_agent=agent is not None,
     )
     return FileOps(workspace, client, settings, folders)

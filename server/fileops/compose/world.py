@@ -149,6 +149,7 @@ class SharedParts:
             remote=self.remote,
             has_many_clients=True,
         )
+        self.workspace.on_session_end = world.sessions.drop
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:

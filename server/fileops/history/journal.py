@@ -20,7 +20,6 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
 from fileops.model.files import Committed, Snapshot
 from fileops.model.history import AppliedEdit, EditKind
-from fileops.model.sessions import DEFAULT_SESSION
 from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
@@ -154,9 +153,9 @@ class History:
         with self._lock:
             return self._edits.get(edit_id)
 
-    def is_of_session(self, edit: AppliedEdit, session_id: str) -> bool:
-        """Whether the edit is of this session. The default session is a new one in each process; other ids persist."""
-        return edit.session_id == session_id and (session_id != DEFAULT_SESSION or edit.edit_id not in self._earlier)
+    def is_earlier(self, edit: AppliedEdit) -> bool:
+        """Whether the edit was made by an earlier process."""
+        return edit.edit_id in self._earlier
 
     def edits(
         self, *, path: str | None = None, session_id: str | None = None, limit: int | None = None

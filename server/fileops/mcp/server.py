@@ -24,12 +24,12 @@ from fileops.mcp.elicitation import (
     modern_dialogue,
 )
 from fileops.mcp.host_limits import HostLimits
+from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
-from fileops.mcp.session_names import SessionNames
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
 from fileops.model.errors import FileOpsError, OutsideRoots
 from fileops.model.internal_errors import Cancelled
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-Build = Callable[[McpApprover], "FileOps"]
+Build = Callable[[McpApprover, HostSessions], "FileOps"]
 
 
 class McpServer:
     """See rpc.session.Server and rpc.connection.Dialect.
 
     recover: called when the roots are known. cwd: of the client; None for that of this process.
-    unnamed_session: see SessionNames. notice: a sentence about this session, added to the instructions for the model.
+    unnamed_session: see HostSessions. notice: a sentence about this session, added to the instructions for the model.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class McpServer:
     ) -> None:
         self.connection = Connection(self, answers.withdrawal)
         self._approver = McpApprover()
-        self.service = build(self._approver)
+        self._names = HostSessions(options.session, environ, unnamed_session)
+        self.service = build(self._approver, self._names)
         self._options = options
         self._notice = notice
         self._recover = recover
         self._tools = TOOLS | {name: FURTHER_TOOLS[name] for name in options.further_tools}
-        self._names = SessionNames(options.session, environ, unnamed_session)
         self._limits = HostLimits(options.max_read_bytes)
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`

@@ -25,7 +25,6 @@ from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
-from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, to_result
@@ -46,7 +45,11 @@ UndoStep = UndoResult | PendingUndo
 
 
 class UndoOperation(Struct, frozen=True, kw_only=True):
-    """See the module. may_undo: whether this client may undo the edits of a session."""
+    """See the module.
+
+    may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit is of the present session
+    of its name, and not of one of an earlier daemon.
+    """
 
     fs: FileSystem
     freshness: Freshness
@@ -54,7 +57,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     committer: Committer
     settings: Settings
     history: History
-    may_undo: Callable[[str], bool]
+    may_undo: Callable[[AppliedEdit], bool]
+    is_of_session: Callable[[AppliedEdit], bool]
 
     def start(self, request: UndoRequest, policy: Policy, token: CancelToken) -> UndoStep:
         """Raises: Cancelled."""
@@ -106,7 +110,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         """The edits to undo, newest first, by file. Raises: UndoConflict."""
         if request.edit_id is not None:
             edit = self.history.edit(request.edit_id)
-            if edit is None or not self.may_undo(edit.session_id):
+            if edit is None or not self.may_undo(edit):
                 raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
             if edit.undone_by is not None:
                 raise UndoConflict(reason="already_undone", explanation="it was undone before")
@@ -115,7 +119,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         groups: dict[str, list[AppliedEdit]] = {}
         for edit in self.history.edits(path=path, session_id=request.session_id):
             is_undoable = edit.undone_by is None and not edit.undoes
-            if is_undoable and self.history.is_of_session(edit, request.session_id or DEFAULT_SESSION):
+            if is_undoable and self.is_of_session(edit):
                 groups.setdefault(edit.path, []).append(edit)
         if not groups:
             raise UndoConflict(reason="nothing_to_undo", explanation="the history has no edit of this session to undo")

@@ -15,6 +15,7 @@ from fileops.compose.private import compose
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.history.journal import History
+from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
 from fileops.mcp.texts import INSTRUCTIONS
@@ -34,7 +35,7 @@ class Peer:
     n_pending_bytes = 0
 
     def __init__(self, disk: MemoryFileSystem, options: McpOptions, environ: Mapping[str, str]) -> None:
-        def build(approver: Approver) -> FileOps:
+        def build(approver: Approver, names: HostSessions) -> FileOps:
             return compose(
                 options.settings,
                 (),
@@ -42,6 +43,7 @@ class Peer:
                 files=OverlayFileSystem(disk),
                 approver=approver,
                 history=History(None),
+                agent=names,
             )
 
         self.sent: list[Message] = []

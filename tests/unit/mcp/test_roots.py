@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer
-from fileops.mcp.session_names import SessionNames
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,19 @@ def test_home_its_parents_and_links_to_it_are_not_usable_as_roots(tmp_path: Path
 def test_session_is_named_after_its_host_and_its_id(
     given: str | None, environ: dict[str, str], host: str | None, meta: dict[str, object], name: str
 ) -> None:
-    names = SessionNames(given, environ)
+    names = HostSessions(given, environ)
     names.note_host(host)
     assert names.session_of(meta) == name
     names.note_host("another")
     assert names.session_of(meta) == name
+
+
+def test_sessions_of_a_host_are_those_of_its_calls() -> None:
+    """R-HUB-1: an agent sees and undoes edits of its own sessions only, over MCP too."""
+    names = HostSessions(None, {})
+    names.note_host("codex")
+    threads = [names.session_of({"threadId": thread}) for thread in ("A", "B/x")]
+    assert [names.is_own(name) for name in (*threads, "codex:A/x", "codex:B", "codex:AA", "codex-1")] == [
+        True, True, True, False, False, False,
+    ]  # fmt: skip
+    assert names.is_own(names.session_of({}))

@@ -42,6 +42,7 @@ class ClientEdits:
         self._undoer = UndoOperation(
             fs=workspace.fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
             settings=settings, history=workspace.history, may_undo=self._may_undo,
+            is_of_session=self._is_of_session,
         )  # fmt: skip
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
@@ -54,7 +55,7 @@ class ClientEdits:
             request = replace(request, limit=None)
         edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
         if self._is_agent:
-            edits = tuple(edit for edit in edits if self._names.is_own(edit.session_id))[:limit]
+            edits = tuple(filter(self._may_undo, edits))[:limit]
         return tuple(map(self._shown, edits))
 
     def _shown(self, edit: AppliedEdit) -> AppliedEdit:
@@ -86,8 +87,12 @@ class ClientEdits:
                 self._files.unsee(by_session, file.file_path)
         return result
 
-    def _may_undo(self, full_name: str) -> bool:
-        return not self._is_agent or self._names.is_own(full_name)
+    def _may_undo(self, edit: AppliedEdit) -> bool:
+        return not self._is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(edit))
+
+    def _is_of_session(self, edit: AppliedEdit) -> bool:
+        """Whether the edit is of the session that has this name now, and not of one of an earlier daemon."""
+        return self._names.lasts(edit.session_id) or not self._workspace.history.is_earlier(edit)
 
     def _with_full_names(self, request: UndoRequest) -> UndoRequest:
         of, by = request.session_id, request.by_session

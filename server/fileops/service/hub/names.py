@@ -42,6 +42,15 @@ def base_of(host: str, own_id: str) -> str:
     return f"{host}:{escaped}"
 
 
+def base_in(full_name: str) -> str:
+    return full_name.partition("/")[0]
+
+
+def has_host_id(full_name: str) -> bool:
+    """Whether the session has an id of its host, and not the number of a connection."""
+    return ":" in base_in(full_name)
+
+
 def is_of_host(full_name: str, host: str, own_id: str) -> bool:
     """Whether the host has given the session this id. Args: host: the first words of the host's name."""
     name = full_name.partition(":")[0]
@@ -74,6 +83,10 @@ class SessionNames:
         """Whether the session is one of this connection."""
         del full_name
         return True
+
+    def lasts(self, full_name: str) -> bool:
+        """Whether the name means the same session in a later daemon. An unnamed one does not continue."""
+        return full_name != DEFAULT_SESSION
 
     def resolve(self, given: str) -> str:
         """The full name of a session that a request is about, which may be another connection's."""
@@ -117,7 +130,10 @@ class SharedSessionNames(SessionNames):
         return full_name[len(self.base) + 1 :] if self.is_own(full_name) else full_name
 
     def is_own(self, full_name: str) -> bool:
-        return full_name.partition("/")[0] == self.base
+        return base_in(full_name) == self.base
+
+    def lasts(self, full_name: str) -> bool:
+        return has_host_id(full_name)
 
     def resolve(self, given: str) -> str:
         return given if self._is_other(given) else self.full(given)

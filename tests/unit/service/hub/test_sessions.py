@@ -12,7 +12,7 @@ from fileops.model.events import DidRead
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.service.hub.names import SharedSessionNames, program_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
-from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of
+from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, shared_daemon
 
 CLAUDE = {"session": "af9f"}
 
@@ -268,8 +268,35 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
         daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
     daemon.world.sessions.disconnected("c-1")
     daemon.world.end_expired_sessions()
+    assert daemon.world.sessions.get("claude-code:af9f") is None
     second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
+
+
+async def test_numbered_session_is_not_continued_by_that_of_a_later_daemon(
+    file: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-HUB-4: numbers begin again with each daemon, and a persistent history outlives it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    async with shared_daemon() as daemon:
+        numbered = await daemon.agent(file.parent, history="persistent")
+        named = await daemon.agent(file.parent, session="night")
+        for agent, old, new in ((numbered, "one", "1"), (named, "two", "2")):
+            await agent.read(file)
+            assert code_of(await agent.edit(file, old, new)) is None
+    async with shared_daemon() as daemon:
+        numbered = await daemon.agent(file.parent, history="persistent")
+        named = await daemon.agent(file.parent, session="night")
+        editor = await daemon.editor(file.parent)
+        newest, oldest = (await editor.call("fileops/history"))["edits"]
+        assert [newest["session_id"], oldest["session_id"]] == ["bot:night", "bot-1"]
+        assert (await numbered.call("fileops/history"))["edits"] == []
+        for wanted in ({"session_id": "default"}, {"edit_id": oldest["edit_id"]}):
+            assert code_of(await numbered.call("fileops/undo", wanted)) == "undo_conflict"
+        assert code_of(await editor.call("fileops/undo", {"session_id": "bot-1"})) == "undo_conflict"
+        assert len((await named.call("fileops/history"))["edits"]) == 1
+        assert code_of(await named.call("fileops/undo", {"session_id": "default"})) is None
+        assert file.read_text() == "1\ntwo\nthree\n"
 
 
 # --- events and the list of sessions ---------------------------------------------------------------------------------

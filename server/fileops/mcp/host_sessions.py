@@ -3,13 +3,16 @@
 from collections.abc import Callable, Mapping
 
 from fileops.model.host_names import host_name
-from fileops.service.hub.names import base_of
+from fileops.service.hub.names import SessionNames, base_in, base_of, has_host_id
 
 UNKNOWN_HOST = "mcp"
 
 
-class SessionNames:
-    """The host is the first one that a message of the client names; it is kept for the whole connection."""
+class HostSessions(SessionNames):
+    """See SessionNames: of the calls of one host. What the service is given are full names already.
+
+    The host is the first one that a message of the client names; it is kept for the whole connection.
+    """
 
     def __init__(
         self,
@@ -22,6 +25,7 @@ class SessionNames:
         self._name: str | None = None  # of that session, once it is needed
         self._id = given or environ.get("CLAUDE_CODE_SESSION_ID") or None
         self._host: str | None = None
+        self._own: set[str] = set()  # the sessions of its calls
 
     @property
     def host(self) -> str:
@@ -43,7 +47,15 @@ class SessionNames:
         thread = meta.get("threadId")
         own_id = thread if isinstance(thread, str) and thread else self._id
         if own_id is not None:
-            return base_of(self._host, own_id)
-        if self._name is None:
-            self._name = self._unnamed(self._host)
-        return self._name
+            name = base_of(self._host, own_id)
+        else:
+            name = self._name = self._name or self._unnamed(self._host)
+        self._own.add(name)
+        return name
+
+    def is_own(self, full_name: str) -> bool:
+        """Whether a call of this host was of the session."""
+        return base_in(full_name) in self._own
+
+    def lasts(self, full_name: str) -> bool:
+        return has_host_id(full_name)
