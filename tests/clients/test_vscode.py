@@ -95,6 +95,17 @@ def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, runs: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("package", "server"), [("fileops.vsix", "bundled"), ("fileops-slim.vsix", "found")])
+def test_each_package_works_without_any_setting(package: str, server: str, vsix: Path, runs: Path) -> None:
+    env = {"FILEOPS_BARE_PYTHON": bare_python()}
+    done = node("first.mjs", "new", runs / f"first-{server}", vsix.with_name(package), server, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_package_without_wheels_is_small(vsix: Path) -> None:
+    assert vsix.with_name("fileops-slim.vsix").stat().st_size < 1_000_000
+
+
 def pictures() -> list[Path]:
     """The last argument of a story that is to renew the pictures of docs/."""
     folder = os.environ.get("FILEOPS_IMAGES")
@@ -106,6 +117,12 @@ def test_user_reviews_marks_and_undoes_in_the_workbench(editor: str, vsix: Path,
     images = pictures() if editor == "new" else []
     env = {"FILEOPS_SHARED": SHARED[editor]}
     done = node("review.mjs", editor, runs / f"review-{editor}", vsix, *images, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("editor", ["floor", "new"])
+def test_user_decides_a_queue_by_keyboard_alone(editor: str, vsix: Path, runs: Path) -> None:
+    done = node("queue.mjs", editor, runs / f"queue-{editor}", vsix, env={"FILEOPS_SHARED": SHARED[editor]})
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,4 +1,6 @@
-// node scripts/package.mjs [PLATFORM]: the .vsix, from sources to file. PLATFORM as in bundle.mjs.
+// node scripts/package.mjs [PLATFORM]: both packages, from sources to files. PLATFORM as in bundle.mjs.
+//   fileops.vsix        complete, with the wheels of fileops-server
+//   fileops-slim.vsix   without them, for those who have installed fileops-server
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -13,5 +15,15 @@ node('node_modules/typescript/bin/tsc', '--noEmit');
 node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json');
 node('esbuild.mjs', '--production');
 node('scripts/bundle.mjs', ...(platform ? [platform] : []));
-node('node_modules/@vscode/vsce/vsce', 'package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links',
-  '-o', 'fileops.vsix', ...(platform ? ['--target', platform] : []));
+const vsce = ['node_modules/@vscode/vsce/vsce', 'package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links'];
+node(...vsce, '-o', 'fileops.vsix', ...(platform ? ['--target', platform] : []));
+
+// The same for all platforms, for those who have installed fileops-server: less than 1 MB.
+const withWheels = fs.readFileSync(path.join(here, '.vscodeignore'), 'utf8');
+const ignored = path.join(here, '.vscodeignore-slim');
+try {
+  fs.writeFileSync(ignored, withWheels.replace(/^!bundled.*\n/m, ''));
+  node(...vsce, '-o', 'fileops-slim.vsix', '--ignoreFile', '.vscodeignore-slim');
+} finally {
+  fs.rmSync(ignored, { force: true });
+}

@@ -42,8 +42,7 @@ let leave: (() => Promise<void>) | undefined;
 export function activate(context: vscode.ExtensionContext): FileopsApi {
   const log = vscode.window.createOutputChannel('Fileops', { log: true });
   const panes = new DiffPanes();
-  const marks = new Marks(context);
-  const stale = new StaleFiles();
+  const marks: Marks = new Marks(context, sessionId => sessions.nameOf(sessionId));
   const reviews: Reviews = new Reviews(panes, log, async session_id => {
     await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
   });
@@ -55,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     correctEdit: (params, token) => corrections.ask(params, token),
   });
   const sessions = new Sessions(daemon, log, sessionId => calls.isOwn(sessionId));
+  const stale = new StaleFiles(sessions);
   const reviewView = new ReviewView(reviews, sessions);
   const status = new Status(daemon, reviews, stale, sessions);
   const history = new History(daemon, panes, sessions);

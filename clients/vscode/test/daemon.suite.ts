@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, file, once, set, until, world } from './world';
+import { closeAll, file, isShared, once, set, until, world } from './world';
 
 export function daemonSuite(): void {
   describe(`the daemon under VS Code ${vscode.version}, node ${process.version}`, () => {
@@ -221,6 +221,66 @@ export function daemonSuite(): void {
       await under({ interpreter: ' ' }, async () => {
         await running();
         assert.match(insides.daemon.server!.origin, /the Python extension/);
+      });
+    });
+
+    describe('where nothing is set', () => {
+      const python = process.env.FILEOPS_PYTHON!;
+      const saved = { PATH: process.env.PATH, HOME: process.env.HOME };
+      const folder = (): string => path.dirname(file(''));
+      const server = (...at: string[]): string => program(at, `exec "${python}" -P -m fileops "$@"`);
+      function program(at: string[], body: string): string {
+        const made = path.join(...at, 'fileops-server');
+        fs.mkdirSync(path.dirname(made), { recursive: true });
+        fs.writeFileSync(made, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+        return made;
+      }
+      beforeEach(() => {
+        process.env.FILEOPS_PYTHON = ''; // none is chosen in the Python extension
+        process.env.PATH = '/usr/bin:/bin';
+        process.env.HOME = folder();
+      });
+      afterEach(() => Object.assign(process.env, saved, { FILEOPS_PYTHON: python }));
+
+      async function used(command: string, origin: RegExp): Promise<void> {
+        await under({ interpreter: ' ' }, async () => {
+          await running();
+          assert.equal(insides.daemon.server!.command, command);
+          assert.match(insides.daemon.server!.origin, origin);
+          assert.equal((await api.tools()).length, 3);
+        });
+      }
+
+      it('the server on the PATH is used, not one that is too old or broken', async () => {
+        const [old, broken, fit] = [folder(), folder(), folder()];
+        program([old], 'echo fileops-server 0.0.9');
+        program([broken], 'exit 1');
+        process.env.PATH = `${old}:${broken}:${fit}:/usr/bin:/bin`;
+        await used(server(fit), /^fileops-server on the PATH \(\d/);
+      });
+
+      it('the server in ~/.local/bin is used', () =>
+        used(server(process.env.HOME!, '.local', 'bin'), /^fileops-server in ~\/\.local\/bin/));
+
+      it('the server in the .venv of the workspace is used', async () => {
+        const venv = path.join(vscode.workspace.workspaceFolders![0]!.uri.fsPath, '.venv');
+        try {
+          await used(server(venv, 'bin'), /^fileops-server in the \.venv of /);
+        } finally {
+          fs.rmSync(venv, { recursive: true });
+        }
+      });
+
+      it('a shared daemon of another version is named', async function () {
+        if (!isShared) return this.skip();
+        const bin = folder();
+        process.env.PATH = `${bin}:/usr/bin:/bin`;
+        program([bin], `[ "$1" = --version ] && echo fileops-server 99.0.0 || exec "${python}" -P -m fileops "$@"`);
+        await under({ interpreter: ' ' }, async () => {
+          await running();
+          assert.match(insides.daemon.versionNote!, /shared daemon is fileops-server \d\S+, of another installation; this window found 99\.0\.0/);
+        });
+        assert.equal(insides.daemon.versionNote, undefined);
       });
     });
 

@@ -46,6 +46,33 @@ export function panesSuite(): void {
       await until(() => vscode.workspace.textDocuments.every(d => d.uri.scheme !== REVIEW_SCHEME), 'no document is left');
     }
 
+    for (const [encoding, shown] of [['utf8', 'utf8'], ['windows1252', 'utf8bom']] as const) {
+      it(`shows its text, and as UTF-8, where files.encoding is ${encoding}`, async () => {
+        const files = vscode.workspace.getConfiguration('files');
+        await files.update('encoding', encoding, vscode.ConfigurationTarget.Workspace);
+        try {
+          const text = 'price = "5 €"\n';
+          const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: text, after: text, isEditable: true });
+          await panes.show(pane, { takesFocus: true });
+          const document = await until(() => documentOf(pane), 'its document is there');
+          assert.deepEqual([document.getText(), document.encoding], [text, shown]);
+          await panes.close(pane);
+          await nothingLeft(pane);
+        } finally {
+          await files.update('encoding', undefined, vscode.ConfigurationTarget.Workspace);
+        }
+      });
+    }
+
+    it('of a file that begins with a byte order mark is shown as such', async () => {
+      const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: `\ufeff${TEXT}`, after: `\ufeff${TEXT}`, isEditable: true });
+      await panes.show(pane, { takesFocus: true });
+      const document = await until(() => documentOf(pane), 'its document is there');
+      assert.deepEqual([document.getText(), document.encoding], [TEXT, 'utf8bom']);
+      assert.equal(panes.proposed(pane), TEXT);
+      await panes.close(pane);
+    });
+
     for (const autoSave of ['off', 'afterDelay']) {
       it(`leaves nothing when it is closed while it is typed into, files.autoSave ${autoSave}`, async () => {
         const config = vscode.workspace.getConfiguration('files');

@@ -125,6 +125,29 @@ export function sharedSuite(): void {
       await until(() => insides.marks.at(editor.document.uri).length === 0, 'the mark went with the edit');
     });
 
+    it('its edit of a file that changes in other lines while it waits can be accepted; its id is shown nowhere', async () => {
+      const text = (...changed: number[]) => Array.from({ length: 30 }, (_, i) => `line ${i + 1}${changed.includes(i + 1) ? ' !' : ''}\n`).join('');
+      const path = file(text());
+      const editor = await open(path);
+      await agent.call('Read', { file_path: path });
+      const answer = edit(path, 'line 20\n', 'line 20 !\n');
+      const review = await shown();
+      await type(editor, 1, 6, ' !');
+      assert.ok(await editor.document.save());
+      await until(() => review.staleness, 'the review knows');
+      const { uri } = await vscode.workspace.openTextDocument(review.pane.after);
+      const titles = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
+      assert.ok(titles.includes('$(check) Accept') && !titles.some(title => /refused/.test(title)), titles.join());
+      assert.doesNotMatch(insides.status.sentence, /refused/);
+      const { label, session_id } = await painter();
+      const said = insides.stale.files.filter(event => event.file_path === path).map(event => insides.stale.describe(event)).join();
+      assert.ok(said.endsWith(`since ${label} read it`) && !said.includes(session_id), said);
+      await insides.reviews.decide(review, 'accept');
+      const result = await answer;
+      assert.equal(result.isError, false, result.text);
+      assert.equal(disk(path), text(2, 20));
+    });
+
     it('a rejection reaches the agent', async () => {
       const path = file('a = 1\n');
       await agent.call('Read', { file_path: path });

@@ -51,7 +51,7 @@ export function staleReviewSuite(): void {
       await until(() => review.staleness, 'the review knows');
       assert.match(String(row().description), /^file changed/);
       assert.equal(row().contextValue, 'review.stale');
-      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since session .* read it: accepting will be refused/);
+      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since agent-\d+ read it: accepting will be refused$/);
       assert.match(insides.status.sentence, /accepting will be refused: demo\.py/);
       const titles = await lenses();
       assert.ok(titles.some(title => /accepting will be refused/.test(title)) && titles.includes('$(discard) Reject'), titles.join());
@@ -69,6 +69,29 @@ export function staleReviewSuite(): void {
       await nothingLeft();
     });
 
+    it('with freshness relevant, of a file that changes in other lines while pending, can be accepted and says so', async () => {
+      await restartedWith('freshness', 'relevant');
+      try {
+        const path = file(PARTS);
+        const session = await agent(path);
+        const done = session.edit({ file_path: path, old_string: 'line 15\n', new_string: 'ours\n' });
+        const review = await shown();
+        fs.writeFileSync(path, PARTS.replace('line 2\n', 'theirs\n'));
+        await until(() => review.staleness, 'the review knows');
+        const { uri } = await proposed(review);
+        const titles = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
+        assert.ok(titles.includes('$(check) Accept') && titles.includes('$(warning) File changed meanwhile'), titles.join());
+        assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /accepting will be refused if the change is near the edit$/);
+        assert.match(insides.status.sentence, /Changed meanwhile: demo\.py\./);
+        await insides.reviews.decide(review, 'accept');
+        assert.equal((await done).status, 'success', (await done).output);
+        assert.equal(disk(path), PARTS.replace('line 2\n', 'theirs\n').replace('line 15\n', 'ours\n'));
+        await nothingLeft();
+      } finally {
+        await restartedWith('freshness', undefined);
+      }
+    });
+
     it('is called stale when another session writes its file; a review of another file is not', async () => {
       const path = file('a = 1\nb = 2\n');
       const [reader, writer] = [await agent(path), await agent(path)];
@@ -84,7 +107,7 @@ export function staleReviewSuite(): void {
       const unrelated = await until(() => insides.reviews.waiting[1], 'another review waits');
       assert.equal((await other.edit({ file_path: path, old_string: 'b = 2', new_string: 'b = 3' })).status, 'success');
       await Promise.all([stale, mine]);
-      assert.match(review.staleness!, /by session agent-/);
+      assert.match((insides.reviewView.getTreeItem(review).tooltip as vscode.MarkdownString).value, /changed by agent-\d+ since agent-\d+ read it/);
       assert.ok(unrelated.kind === 'edit' && unrelated.staleness === undefined);
       await insides.reviews.decide(review, 'reject');
       await insides.reviews.decide(unrelated, 'reject');

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
 import { freePort, openWorkbench, say, until } from './workbench.mjs';
@@ -59,25 +60,8 @@ const workbench = await openWorkbench(name, {
 });
 const { page, workspace } = workbench;
 page.setDefaultTimeout(60_000);
-const file = basename => path.join(workspace, basename);
+const { agent, edit, read, file } = agentsAt(agentPort, workspace);
 const disk = basename => fs.readFileSync(file(basename), 'utf8');
-
-// --- the agent ------------------------------------------------------------------------------------------------
-
-/** One call of an agent; `.cancel()` takes it back. kill: a daemon that is killed just before. */
-function agent(session, method, params = {}, kill = undefined) {
-  const abort = new AbortController();
-  const answer = fetch(`http://127.0.0.1:${agentPort}/`, { method: 'POST', body: JSON.stringify({ session, method, params, kill }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(120_000)]) })
-    .then(response => response.json())
-    .then(({ result, error }) => {
-      if (error) throw new Error(`${method}: ${error.message}`);
-      return result;
-    });
-  answer.catch(() => undefined);
-  return Object.assign(answer, { cancel: () => abort.abort() });
-}
-const edit = (session, basename, old_string, new_string) => agent(session, 'edit', { file_path: file(basename), old_string, new_string });
-const read = (session, basename) => agent(session, 'read', { file_path: file(basename) });
 
 // --- the person -----------------------------------------------------------------------------------------------
 
@@ -244,7 +228,7 @@ async function story() {
   step('the agent took an edit back; its review is gone');
 
   // History: look at an edit, take it back.
-  await row('Session invoice-bot').filter({ hasText: '3 edits' }).waitFor();
+  await row(/^invoice-bot\s*3 edits/).waitFor();
   await until(async () => await row('prices.py').count() === 3, 'the three edits are listed');
   const last = row('prices.py').first();
   await click(last, tab("prices.py: agent's edit"));

@@ -95,6 +95,15 @@ export class Daemon implements vscode.Disposable {
     return this.#sharing;
   }
 
+  /** That the shared daemon was started by another installation, of another version; undefined if it was not. */
+  get versionNote(): string | undefined {
+    const own = this.#program?.version;
+    const shared = this.#sharing.kind === 'shared' ? this.#sharing.connection.version : undefined;
+    if (own === undefined || shared === undefined || own === shared) return undefined;
+    return `The shared daemon is fileops-server ${shared}, of another installation; this window found ${own}. `
+      + 'An older one ends when its last editor and agent have left; `fileops-server stop` ends it earlier.';
+  }
+
   /** The program and the arguments before its options; waits for a start that is under way. Raises: Error. */
   async program(): Promise<Launch> {
     await this.#turn;
@@ -169,6 +178,7 @@ export class Daemon implements vscode.Disposable {
       this.#become('running');
       const info = this.server;
       this.log.info(`fileops-server ${info?.version ?? '?'} runs, process ${info?.pid ?? '?'}`);
+      if (this.versionNote) this.log.warn(this.versionNote);
     } catch (error) {
       await this.#fail(error);
     }

@@ -12,11 +12,12 @@ import { find, hasServer, INSTALL_BY_HAND, type Interpreter, type Launch, launch
 /** The daemon's program: the one that is there, else the one of this extension. Raises: ServerMissing. */
 export async function findLaunch(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<Launch> {
   const bundled = await bundledVersion(context.extensionPath);
-  const found = await find(context.extensionPath, log);
+  const { version } = context.extension.packageJSON as { version: string };
+  const found = await find(context.extensionPath, version, log);
   if (!('python' in found)) return found;
-  if (hasServer(found, bundled ?? '0')) return launchOf(found);
+  if (hasServer(found, version)) return launchOf(found);
   if (bundled === undefined) {
-    throw new ServerMissing(`${found.command} has no fileops-server, and this build holds none. ${INSTALL_BY_HAND}`, 'fileops.path');
+    throw new ServerMissing(`No fileops-server ${version} or newer was found, and this build of the extension has none. ${INSTALL_BY_HAND}`, 'fileops.path');
   }
   return privateServer(context, found, bundled, log);
 }
@@ -60,17 +61,22 @@ async function install(
     progress.report({ message: 'making a virtual environment' });
     await tool(base.command, ['-m', 'venv', draft], extensionPath, log, token,
       `${path.basename(base.command)} could not make a virtual environment: see the log. On Debian and Ubuntu, install python3-venv.`);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:',
+    const pip = ['-m', 'pip', 'install', '--progress-bar', 'off', '--disable-pip-version-check', '--only-binary', ':all:',
       '--find-links', wheels(extensionPath), `fileops-server[regex]==${version}`];
     progress.report({ message: 'installing' });
+    const report = (text: string): void => {
+      for (const [, step, what] of text.matchAll(/^(Collecting|Downloading|Processing|Installing) (\S+)/gm)) {
+        progress.report({ message: step === 'Installing' ? 'installing the packages' : `${step!.toLowerCase()} ${path.basename(what!)}` });
+      }
+    };
     try {
-      await tool(pythonIn(draft), [...pip, '--no-index'], extensionPath, log, token, '');
+      await tool(pythonIn(draft), [...pip, '--no-index'], extensionPath, log, token, '', undefined, report);
     } catch (error) {
       if (token.isCancellationRequested) throw error;
       log.info('This build does not hold every compiled package for this machine; asking the package index.');
       progress.report({ message: 'downloading what this build does not hold' });
       await tool(pythonIn(draft), pip, extensionPath, log, token,
-        `fileops-server ${version} could not be set up: see the log. ${INSTALL_BY_HAND}`, 'fileops.path');
+        `fileops-server ${version} could not be set up: see the log. ${INSTALL_BY_HAND}`, 'fileops.path', report);
     }
     await fs.rm(folder, { recursive: true, force: true }); // an unfinished or broken one
     await fs.rename(draft, folder);
@@ -82,12 +88,16 @@ async function install(
 
 function tool(
   command: string, args: string[], cwd: string, log: vscode.LogOutputChannel, token: vscode.CancellationToken, failure: string,
-  setting?: string,
+  setting?: string, report?: (text: string) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
     const cancel = token.onCancellationRequested(() => child.kill());
-    const say = (data: Buffer): void => log.info(data.toString().trimEnd());
+    const say = (data: Buffer): void => {
+      const text = data.toString().trimEnd();
+      log.info(text);
+      report?.(text);
+    };
     child.stdout.on('data', say);
     child.stderr.on('data', say);
     child.on('error', error => { cancel.dispose(); reject(new ServerMissing(`${failure} (${error.message})`, setting)); });

@@ -2,10 +2,12 @@
  * Where the daemon's program is found. The order, first hit wins:
  *   1. setting `fileops.path`                          a fileops-server program
  *   2. setting `fileops.interpreter`                   a Python
- *   3. the interpreter chosen in the Python extension  (ms-python.python, where it is installed)
- *   4. python3, python on the PATH
- * A Python of 3.11 or newer that has a fileops-server of our version or newer installed runs that one; for one
- * that has not, the bundled wheel is set up in a virtual environment of its own (install.ts).
+ *   3. the interpreter chosen in the Python extension  (ms-python.python), if it has a fileops-server
+ *   4. fileops-server on the PATH, in ~/.local/bin     where pipx puts it: the one that agents' hosts start, too
+ *   5. .venv/bin/fileops-server of a workspace folder  only in a trusted workspace
+ *   6. the interpreter of 3, python3, python on the PATH
+ * A fileops-server that is older than this extension is passed over, and the log says so. For a Python of 3.11 or newer
+ * without one, the bundled wheel is set up in a virtual environment of its own (install.ts).
  */
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -29,6 +31,8 @@ export interface Launch {
   command: string;
   args: string[];
   origin: string;
+  /** Of this installation, where it is known. A shared daemon may be of another one. */
+  version?: string;
 }
 
 export interface Interpreter {
@@ -51,6 +55,7 @@ export function launchOf(interpreter: Interpreter): Launch {
   return {
     command: interpreter.command,
     args: ['-P', '-m', 'fileops'],
+    ...(interpreter.server === null ? {} : { version: interpreter.server }),
     origin: `${interpreter.origin} (Python ${interpreter.python.join('.')}, fileops-server ${interpreter.server ?? '?'})`,
   };
 }
@@ -106,19 +111,17 @@ function olderThan(a: readonly number[], b: readonly number[]): boolean {
 /** The program named by `fileops.path`, checked. */
 function programOf(setting: string): Launch {
   const command = expand(setting);
-  try {
-    fs.accessSync(command, fs.constants.X_OK);
-  } catch {
+  if (!isExecutable(command)) {
     throw new ServerMissing(`fileops.path names ${command}, which cannot be run.`, 'fileops.path');
   }
   return { command, args: [], origin: 'fileops.path' };
 }
 
 /**
- * The interpreter or program to use.
+ * The interpreter or program to use. minVersion: of a fileops-server that was not chosen by the user. cwd: as of `probe`.
  * Raises: ServerMissing, also where the Python that the person chose himself is too old.
  */
-export async function find(cwd: string, log: vscode.LogOutputChannel): Promise<Launch | Interpreter> {
+export async function find(cwd: string, minVersion: string, log: vscode.LogOutputChannel): Promise<Launch | Interpreter> {
   if (process.platform === 'win32') {
     throw new ServerMissing('fileops-server does not run on Windows. Open the folder in WSL, over SSH or in a container.', 'fileops.path');
   }
@@ -135,19 +138,67 @@ export async function find(cwd: string, log: vscode.LogOutputChannel): Promise<L
     return found;
   }
 
-  const candidates: [command: string, origin: string][] = [];
+  const seen = (found: Interpreter | undefined, origin: string): void =>
+    log.info(`${origin}: ${found ? `Python ${found.python.join('.')}, fileops-server ${found.server ?? 'not installed'}` : 'not found'}`);
   const selected = await selectedInterpreter(log);
-  if (selected) candidates.push([selected, 'the Python extension']);
-  candidates.push(['python3', 'python3 on the PATH'], ['python', 'python on the PATH']);
+  const origin = 'the Python extension';
+  const chosenThere = selected ? await probe(selected, origin, cwd) : undefined;
+  if (selected) seen(chosenThere, origin);
+  if (chosenThere && !isOldPython(chosenThere) && hasServer(chosenThere, minVersion)) return chosenThere;
 
-  let old: Interpreter | undefined;
-  for (const [command, origin] of candidates) {
-    const found = await probe(command, origin, cwd);
-    log.debug(`${origin}: ${found ? `Python ${found.python.join('.')}, fileops-server ${found.server ?? 'not installed'}` : 'not found'}`);
+  const installed = await installedProgram(minVersion, cwd, log);
+  if (installed) return installed;
+
+  if (chosenThere && !isOldPython(chosenThere)) return chosenThere;
+  let old = chosenThere;
+  for (const command of ['python3', 'python']) {
+    const found = await probe(command, `${command} on the PATH`, cwd);
+    seen(found, `${command} on the PATH`);
     if (found && !isOldPython(found)) return found;
     old ??= found;
   }
   throw old ? tooOld(old) : new ServerMissing(`No Python was found. Fileops needs Python ${MIN_PYTHON.join('.')} or newer.`);
+}
+
+/** The first `fileops-server` that is installed where programs are, and is not too old. */
+async function installedProgram(minVersion: string, cwd: string, log: vscode.LogOutputChannel): Promise<Launch | undefined> {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(path.isAbsolute).map(folder => [folder, 'fileops-server on the PATH']);
+  folders.push([path.join(os.homedir(), '.local', 'bin'), 'fileops-server in ~/.local/bin']);
+  // A folder that is not trusted must not choose the program that is run.
+  if (vscode.workspace.isTrusted) {
+    const places = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+    folders.push(...places.map(({ uri, name }) => [path.join(uri.fsPath, '.venv', 'bin'), `fileops-server in the .venv of ${name}`]));
+  }
+  const tried = new Set<string>();
+  for (const [folder, origin] of folders as [string, string][]) {
+    const command = path.join(folder, 'fileops-server');
+    if (tried.has(command) || !isExecutable(command)) continue;
+    tried.add(command);
+    const version = await versionOf(command, cwd);
+    const isFit = version !== undefined && !olderThan(numbers(version), numbers(minVersion));
+    if (isFit) return { command, args: [], origin: `${origin} (${version})`, version };
+    log.warn(`${command} is not used: ${version === undefined ? 'it cannot be run' : `it is version ${version}, and this extension needs ${minVersion} or newer`}.`);
+  }
+  return undefined;
+}
+
+/** Undefined if it cannot be run. */
+async function versionOf(command: string, cwd: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await run(command, ['--version'], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
+    return /^fileops-server (\d\S*)/.exec(stdout)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function tooOld(found: Interpreter): ServerMissing {

@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import type { ConfirmCommandParams, ConfirmCommandResult } from '../protocol';
 import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
-import { inOneLine } from '../ui/labels';
+import { inOneLine, ownName } from '../ui/labels';
 import type { Outcome } from './edit';
 
 /** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
@@ -23,7 +23,7 @@ export class CommandReview {
     panes: DiffPanes,
   ) {
     this.pane = panes.createText({
-      scheme: REVIEW_SCHEME, filePath: FILE_NAME, title: `${inOneLine(params.session_id)}: command waits for you`, text: textOf(params),
+      scheme: REVIEW_SCHEME, filePath: FILE_NAME, title: `${ownName(params.session_id)}: command waits for you`, text: textOf(params),
     });
   }
 
@@ -62,7 +62,7 @@ export class CommandReview {
   row(): vscode.TreeItem {
     const { command, cwd, session_id, description } = this.params;
     const item = new vscode.TreeItem(this.name);
-    item.description = session_id;
+    item.description = ownName(session_id);
     item.tooltip = new vscode.MarkdownString().appendText(description ?? 'A command').appendCodeblock(command, 'shellscript').appendText(cwd);
     item.iconPath = new vscode.ThemeIcon('terminal');
     item.contextValue = 'command';
@@ -74,6 +74,6 @@ export class CommandReview {
 function textOf({ command, cwd, session_id, description }: ConfirmCommandParams): string {
   const comment = (label: string, text: string): string =>
     text.trim().split(/\r\n|[\r\n\u2028\u2029]/).map((line, i) => `# ${i === 0 ? label : ' '.repeat(label.length)}${line}\n`).join('');
-  return comment('', `${inOneLine(session_id)} wants to run this command.`)
+  return comment('', `${ownName(session_id)} wants to run this command.`)
     + comment('in   ', cwd) + comment('why  ', description?.trim() ? description : 'the agent does not say') + `\n${command}\n`;
 }

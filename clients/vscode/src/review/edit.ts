@@ -6,9 +6,9 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
-import { inOneLine } from '../ui/labels';
+import { inOneLine, ownName } from '../ui/labels';
 import { changesOf, compose, fragments, linesOf, moved, normalised, type Place } from './hunks';
-import type { ConfirmEditParams, ConfirmEditResult, Hunk } from '../protocol';
+import type { ConfirmEditParams, ConfirmEditResult, DidBecomeStaleParams, Hunk } from '../protocol';
 
 export type Outcome = 'accept' | 'always' | 'reject';
 
@@ -17,8 +17,8 @@ export const REJECTED: ConfirmEditResult = { outcome: 'cancel' };
 export class Review {
   readonly kind = 'edit';
   readonly dropped = new Set<string>();
-  /** How the file changed since the agent read it: what is accepted now will be refused. */
-  staleness: string | undefined;
+  /** How the file changed since the agent read it. */
+  staleness: DidBecomeStaleParams | undefined;
   readonly pane: DiffPane;
   /** What can be decided one by one: finer than the wire's hunks, where both texts are at hand. */
   readonly changes: readonly Hunk[];
@@ -62,7 +62,16 @@ export class Review {
 
   /** Whose edit it is, for a person. */
   get agent(): string {
-    return inOneLine(this.params.session?.label ?? this.params.session_id);
+    return this.params.session ? inOneLine(this.params.session.label) : ownName(this.params.session_id);
+  }
+
+  /**
+   * Whether it is certain that accepting will fail. With `relevant`, which agents outside of this window usually have,
+   * the daemon applies the edit where no change is near it; only it can say so.
+   */
+  get isRefused(): boolean {
+    const isRelevant = vscode.workspace.getConfiguration('fileops').get('freshness') === 'relevant';
+    return this.staleness !== undefined && this.params.session === undefined && !isRelevant;
   }
 
   /** Nothing can be decided any more. */

@@ -10,7 +10,8 @@ import type { Waiting } from './queue';
 
 export class ReviewFocus implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
-  #current: Waiting | undefined;
+  /** Which kind of review the context keys say has the keyboard. */
+  #kind: Waiting['kind'] | undefined;
   /** Is about to get the keyboard: what the tabs say in the meantime does not count. */
   #next: Waiting | undefined;
 
@@ -21,15 +22,17 @@ export class ReviewFocus implements vscode.Disposable {
     ];
   }
 
-  /** Whose pane has the keyboard, or is about to get it. */
+  /** Whose pane is in front in the group that has the keyboard; not one that is still being opened. */
   get current(): Waiting | undefined {
-    return this.#current;
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
+    return this.waiting.find(review => review.pane.after.toString() === uri?.toString());
   }
 
   /** Runs `show`, which gives the review's pane the keyboard; the keys are there before the keyboard is. */
   async during(review: Waiting, show: () => Promise<void>): Promise<void> {
     this.#next = review;
-    await this.#set(review);
+    await this.#set(review.kind);
     try {
       await show();
     } finally {
@@ -38,20 +41,15 @@ export class ReviewFocus implements vscode.Disposable {
   }
 
   update(): void {
-    if (this.#next) return;
-    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
-    void this.#set(this.waiting.find(review => review.pane.after.toString() === uri?.toString()));
+    if (!this.#next) void this.#set(this.current?.kind);
   }
 
-  async #set(review: Waiting | undefined): Promise<void> {
-    if (review === this.#current) return;
-    const before = this.#current?.kind;
-    this.#current = review;
-    if (review?.kind === before) return;
+  async #set(kind: Waiting['kind'] | undefined): Promise<void> {
+    if (kind === this.#kind) return;
+    this.#kind = kind;
     await Promise.all([
-      vscode.commands.executeCommand('setContext', 'fileops.inReview', review?.kind === 'edit'),
-      vscode.commands.executeCommand('setContext', 'fileops.inCommand', review?.kind === 'command'),
+      vscode.commands.executeCommand('setContext', 'fileops.inReview', kind === 'edit'),
+      vscode.commands.executeCommand('setContext', 'fileops.inCommand', kind === 'command'),
     ]);
   }
 

@@ -6,7 +6,6 @@ import * as vscode from 'vscode';
 import type { ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DidBecomeStaleParams } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
 import { literally } from '../ui/labels';
-import { sentence } from '../ui/stale';
 import { showChanges } from './changes';
 import { CommandReview } from './command';
 import { type Outcome, Review } from './edit';
@@ -32,8 +31,11 @@ export class Reviews implements vscode.Disposable {
   readonly #focus = new ReviewFocus(this.#waiting);
   readonly #disposables: vscode.Disposable[];
   #count = 0;
-  /** After a decision made in a pane, the next pane takes the keyboard that the last one had. */
-  #passesFocus = false;
+  /**
+   * Panes are opened and closed one after another. A decision, an agent's next edit and a press of a key may come while
+   * the last pane is still being closed; in another order the keyboard could end in a pane that goes away under it.
+   */
+  #turn: Promise<void> = Promise.resolve();
 
   /** Of the queue, or of what one in it proposes or says. */
   readonly onDidChange = this.#changed.event;
@@ -109,28 +111,26 @@ export class Reviews implements vscode.Disposable {
     if (review.kind === 'command') {
       const result = review.result(outcome);
       this.log.info(`Review ${review.id}: ${result.outcome}`);
-      this.#passesFocus = hadFocus;
-      return this.#end(review, () => review.answer(result));
+      return this.#end(review, () => review.answer(result), hadFocus);
     }
     await review.settled;
     const result = review.result(outcome);
     const isAlwaysOfOwnText = outcome === 'always' && result.outcome === 'modify';
     this.log.info(`Review ${review.id}: ${result.outcome}${review.dropped.size > 0 ? `, ${review.dropped.size} of ${review.changes.length} changes dropped` : ''}`);
     if (isAlwaysOfOwnText) await this.allow(review.params.session_id);
-    this.#passesFocus = hadFocus;
     const text = this.panes.proposed(review.pane);
     await this.#end(review, () => {
       if (result.outcome !== 'cancel') this.#accepted.fire({ params: review.params, text });
       review.answer(result);
-    });
+    }, hadFocus);
   }
 
-  /** A file changed since an agent read it: reviews of that agent's edits of it say that accepting will be refused. */
+  /** A file changed since an agent read it: reviews of that agent's edits of it say so. */
   noteStale(event: DidBecomeStaleParams): void {
     for (const review of this.#waiting) {
       if (review.kind !== 'edit' || review.params.session_id !== event.session_id || review.params.file_path !== event.file_path) continue;
-      review.staleness = sentence(event);
-      this.log.info(`Review ${review.id}: the file ${review.staleness}`);
+      review.staleness = event;
+      this.log.info(`Review ${review.id}: the file was ${event.reason} by ${event.source}`);
       this.#becameStale.fire(review);
       this.#changed.fire();
     }
@@ -138,10 +138,7 @@ export class Reviews implements vscode.Disposable {
 
   /** The daemon is gone or the editor closes: nothing can be decided any more. */
   async withdrawAll(why?: string): Promise<void> {
-    for (const review of [...this.#waiting]) {
-      if (why) await this.#withdraw(review, why);
-      else await this.#end(review, () => review.withdraw());
-    }
+    await Promise.all([...this.#waiting].map(review => why ? this.#withdraw(review, why) : this.#end(review, () => review.withdraw())));
   }
 
   async #withdraw(review: Waiting, why: string): Promise<void> {
@@ -151,40 +148,56 @@ export class Reviews implements vscode.Disposable {
     await this.#end(review, () => review.withdraw());
   }
 
-  async #end(review: Waiting, answer: () => void): Promise<void> {
+  /** hadFocus: the keyboard was in its pane; the next review gets it, else the editor that is in front then. */
+  async #end(review: Waiting, answer: () => void, hadFocus = this.#hasFocus(review)): Promise<void> {
     const index = this.#waiting.indexOf(review);
     if (index < 0) return;
     this.#waiting.splice(index, 1);
     answer();
     this.#update();
-    const column = this.panes.column(review.pane);
-    const next = this.#waiting[0];
-    // The next one first: were the column left empty in between, the editor would close it and move the focus.
-    if (next && !this.panes.isShown(next.pane)) await this.#offer(next, column);
-    await this.panes.close(review.pane);
-    this.#passesFocus = false;
+    await this.#inTurn(async () => {
+      const column = this.panes.column(review.pane);
+      const next = this.#waiting[0];
+      if (next && (hadFocus || !this.panes.isShown(next.pane))) {
+        // The next one first: were the column left empty in between, the editor would close it and move the focus.
+        if (column !== undefined) await this.#show(next, hadFocus, column);
+        else void this.#offer(next);
+      }
+      await this.panes.close(review.pane, hadFocus);
+      this.#focus.update();
+    });
   }
 
-  async #offer(review: Waiting, column?: vscode.ViewColumn): Promise<void> {
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(step).catch((error: unknown) => this.log.error(String(error))); // the list still shows what waits
+    return this.#turn;
+  }
+
+  async #offer(review: Waiting): Promise<void> {
     const how = vscode.workspace.getConfiguration('fileops').get<'beside' | 'active' | 'never'>('review.open', 'beside');
-    if (how === 'never' && column === undefined) {
+    if (how === 'never') {
       const chosen = await vscode.window.showInformationMessage(`Fileops: ${review.title}`, 'Review');
       if (chosen && this.#waiting.includes(review)) await this.show(review, true);
       return;
     }
-    await this.show(review, this.#passesFocus, column ?? (how === 'active' ? vscode.ViewColumn.Active : columnBeside()));
+    await this.#inTurn(() => this.#show(review, false, how === 'active' ? vscode.ViewColumn.Active : columnBeside()));
   }
 
-  async show(review: Waiting, takesFocus: boolean, viewColumn = columnBeside()): Promise<void> {
+  show(review: Waiting, takesFocus: boolean): Promise<void> {
+    return this.#inTurn(() => this.#show(review, takesFocus, columnBeside()));
+  }
+
+  async #show(review: Waiting, takesFocus: boolean, viewColumn: vscode.ViewColumn): Promise<void> {
+    if (!this.#waiting.includes(review)) return; // it has ended before its turn
     const first = review.kind === 'edit' ? review.places()[0]?.changed : undefined;
     const show = (): Promise<void> => this.panes.show(review.pane, { takesFocus, viewColumn, ...(first === undefined ? {} : { line: first }) });
     await (takesFocus ? this.#focus.during(review, show) : show());
-    if (!this.#waiting.includes(review)) await this.panes.close(review.pane); // it ended while its pane was opened
     this.#focus.update();
   }
 
   #hasFocus(review: Waiting): boolean {
-    return vscode.window.activeTextEditor?.document.uri.toString() === review.pane.after.toString();
+    const uri = vscode.window.activeTextEditor?.document.uri.toString();
+    return this.#focus.current === review || [review.pane.before, review.pane.after].some(side => side?.toString() === uri);
   }
 
   /** From a row, a document's address (title bar), an id, the pane in use, or else (not by key) the first that waits. */

@@ -7,6 +7,7 @@ import * as vscode from 'vscode';
 import type { Hunk, RebasedDetails } from '../protocol';
 import { REVIEW_SCHEME } from '../ui/diff';
 import type { Sessions } from '../ui/sessions';
+import { sentence } from '../ui/stale';
 import type { Review } from './edit';
 import type { Reviews, Waiting } from './queue';
 import { rebasedSentence } from './rebased';
@@ -52,7 +53,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     const n = review.changes.length;
     const places = review.places();
     const top = places[0]?.changed ?? 0;
-    return [...staleLenses(review, top), ...this.#rebasedLenses(review, top), ...places.flatMap(({ hunk, changed }) => {
+    return [...this.#staleLenses(review, top), ...this.#rebasedLenses(review, top), ...places.flatMap(({ hunk, changed }) => {
       const line = Math.min(changed, Math.max(document.lineCount - 1, 0));
       const range = new vscode.Range(line, 0, line, 0);
       const isDropped = review.dropped.has(hunk.id);
@@ -62,7 +63,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
         title: isDropped ? `$(add) Put back change${which}` : `$(close) Drop change${which}`,
         tooltip: isDropped ? 'Propose this change again' : 'Accept the edit without this change',
       })];
-      if (hunk === review.changes[0] && !review.staleness) {
+      if (hunk === review.changes[0] && !review.isRefused) {
         lenses.push(
           new vscode.CodeLens(range, { command: 'fileops.review.accept', arguments: [review.id], title: '$(check) Accept' }),
           new vscode.CodeLens(range, { command: 'fileops.review.reject', arguments: [review.id], title: '$(discard) Reject all' }));
@@ -88,7 +89,39 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     if (uri.scheme !== REVIEW_SCHEME) return undefined;
     const review = this.reviews.waiting.find(r => r.kind === 'edit' && r.pane.after.toString() === uri.toString());
     if (review?.kind !== 'edit' || !review.staleness) return undefined;
-    return new vscode.FileDecoration('≠', refusal(review.staleness), new vscode.ThemeColor('fileops.staleForeground'));
+    return new vscode.FileDecoration('≠', this.#meaningOf(review), new vscode.ThemeColor('fileops.staleForeground'));
+  }
+
+  /** What it means for the decision that the file changed; empty where it did not. */
+  #meaningOf({ staleness, isRefused }: Review): string {
+    if (!staleness) return '';
+    const what = `The file ${sentence(staleness, id => this.sessions.nameOf(id))}`;
+    return `${what}: accepting will be refused${isRefused ? '' : ' if the change is near the edit'}`;
+  }
+
+  #staleLenses(review: Review, line: number): vscode.CodeLens[] {
+    if (!review.staleness) return [];
+    const range = new vscode.Range(line, 0, line, 0);
+    const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
+      new vscode.CodeLens(range, { command: `fileops.review.${command}`, arguments: [review.id], title, tooltip });
+    const tooltip = `${this.#meaningOf(review)}. Show what changed`;
+    if (!review.isRefused) return [lens('showChanges', '$(warning) File changed meanwhile', tooltip)];
+    return [
+      lens('showChanges', '$(warning) File changed: accepting will be refused', tooltip),
+      lens('reject', '$(discard) Reject', 'The agent has to read the file again'),
+    ];
+  }
+
+  #rowOf(review: Review): vscode.TreeItem {
+    const { agent, params, dropped, changes, staleness } = review;
+    const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
+    item.label = path.basename(params.file_path);
+    const note = params.rebased ? ` · ${this.#sentenceOf(params.rebased)}` : '';
+    item.description = `${staleness ? 'file changed · ' : ''}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${agent}${note}`;
+    item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}${staleness ? `\n\n${this.#meaningOf(review)}.` : ''}`);
+    item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : params.operation === 'create' ? 'new-file' : 'edit');
+    item.contextValue = staleness ? 'review.stale' : 'review';
+    return item;
   }
 
   getChildren(element?: Waiting): Waiting[] {
@@ -96,7 +129,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
   }
 
   getTreeItem(review: Waiting): vscode.TreeItem {
-    const item = review.kind === 'command' ? review.row() : rowOf(review, review.params.rebased ? ` · ${this.#sentenceOf(review.params.rebased)}` : '');
+    const item = review.kind === 'command' ? review.row() : this.#rowOf(review);
     item.id = String(review.id);
     item.command = { command: 'fileops.review.focus', title: 'Open', arguments: [review] };
     return item;
@@ -108,29 +141,6 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
 }
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-
-const refusal = (staleness: string): string => `The file ${staleness}: accepting will be refused`;
-
-function staleLenses(review: Review, line: number): vscode.CodeLens[] {
-  if (!review.staleness) return [];
-  const range = new vscode.Range(line, 0, line, 0);
-  const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
-    new vscode.CodeLens(range, { command: `fileops.review.${command}`, arguments: [review.id], title, tooltip });
-  return [
-    lens('showChanges', '$(warning) File changed: accepting will be refused', `${refusal(review.staleness)}. Show what changed`),
-    lens('reject', '$(discard) Reject', 'The agent has to read the file again'),
-  ];
-}
-
-function rowOf({ agent, params, dropped, changes, staleness }: Review, note: string): vscode.TreeItem {
-  const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
-  item.label = path.basename(params.file_path);
-  item.description = `${staleness ? 'file changed · ' : ''}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${agent}${note}`;
-  item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}${staleness ? `\n\n${refusal(staleness)}.` : ''}`);
-  item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : params.operation === 'create' ? 'new-file' : 'edit');
-  item.contextValue = staleness ? 'review.stale' : 'review';
-  return item;
-}
 
 function counted(hunks: readonly Hunk[]): string {
   const count = (kind: string): number => hunks.reduce((n, hunk) => n + hunk.lines.filter(l => l.kind === kind).length, 0);

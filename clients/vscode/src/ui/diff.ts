@@ -12,13 +12,20 @@ export const REVIEW_SCHEME = 'fileops-review';
 export const VIEW_SCHEME = 'fileops-view';
 
 interface VirtualFile {
-  bytes: Uint8Array;
+  /** Begins with a byte order mark if the real file does. */
+  text: string;
   mtime: number;
   isReadonly: boolean;
 }
 
-// A byte order mark makes the editor read UTF-8 whatever the person's `files.encoding` says.
 const BOM = '\ufeff';
+
+/** Whether the editor reads UTF-8 without a byte order mark as such; else `files.encoding` or a guess would garble it. */
+function readsUtf8(uri: vscode.Uri): boolean {
+  const files = vscode.workspace.getConfiguration('files', uri);
+  const isSetForLanguages = files.inspect('encoding')?.languageIds !== undefined;
+  return files.get('encoding') === 'utf8' && !isSetForLanguages && !files.get('autoGuessEncoding');
+}
 
 /** Files in memory. Not content providers, because a person may type into the proposed side. */
 class VirtualFiles implements vscode.FileSystemProvider {
@@ -31,14 +38,14 @@ class VirtualFiles implements vscode.FileSystemProvider {
   put(uri: vscode.Uri, text: string, isReadonly: boolean): () => void {
     const before = this.#files.get(uri.toString());
     const type = before ? vscode.FileChangeType.Changed : vscode.FileChangeType.Created;
-    this.#files.set(uri.toString(), { bytes: Buffer.from(BOM + withoutBom(text)), mtime: ++this.#ticks, isReadonly });
+    this.#files.set(uri.toString(), { text, mtime: ++this.#ticks, isReadonly });
     this.#changed.fire([{ type, uri }]);
     return () => void (before && this.#files.set(uri.toString(), before));
   }
 
   text(uri: vscode.Uri): string | undefined {
     const file = this.#files.get(uri.toString());
-    return file && withoutBom(Buffer.from(file.bytes).toString('utf8'));
+    return file && withoutBom(file.text);
   }
 
   drop(uri: vscode.Uri): void {
@@ -60,19 +67,20 @@ class VirtualFiles implements vscode.FileSystemProvider {
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
-    const { bytes, mtime, isReadonly } = this.#file(uri);
-    const stat = { type: vscode.FileType.File, ctime: mtime, mtime, size: bytes.length };
+    const { mtime, isReadonly } = this.#file(uri);
+    const stat = { type: vscode.FileType.File, ctime: mtime, mtime, size: this.readFile(uri).length };
     return isReadonly ? { ...stat, permissions: vscode.FilePermission.Readonly } : stat;
   }
 
   readFile(uri: vscode.Uri): Uint8Array {
-    return this.#file(uri).bytes;
+    const { text } = this.#file(uri);
+    return Buffer.from(readsUtf8(uri) ? text : BOM + withoutBom(text));
   }
 
   writeFile(uri: vscode.Uri, content: Uint8Array): void {
     const file = this.#file(uri);
     if (file.isReadonly) throw vscode.FileSystemError.NoPermissions(uri);
-    this.#files.set(uri.toString(), { ...file, bytes: content, mtime: ++this.#ticks });
+    this.#files.set(uri.toString(), { ...file, text: Buffer.from(content).toString('utf8'), mtime: ++this.#ticks });
     this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
   }
 
@@ -213,13 +221,15 @@ export class DiffPanes implements vscode.Disposable {
    * A document that may be typed into is saved, into memory, and its file is kept until there is nothing left to be
    * saved: what is typed between the save and the end of the tab is saved again, by this or by the editor itself.
    * Where `files.autoSave` is off, VS Code asks about what was typed in that moment; each answer closes the pane.
+   *
+   * passesFocus: the pane had the keyboard, and the editor that is in front then gets it; else nothing would have it.
    */
-  async close(pane: Pane): Promise<void> {
+  async close(pane: Pane, passesFocus = false): Promise<void> {
     for (let isClosed = false; !isClosed || this.#document(pane)?.isDirty;) {
       const document = this.#document(pane);
       if (document?.isDirty) await document.save(); // else closing would ask
       const tab = this.#tab(pane);
-      isClosed = !tab || await vscode.window.tabGroups.close(tab, true);
+      isClosed = !tab || await vscode.window.tabGroups.close(tab, !passesFocus);
     }
     if (pane.before) this.#files.drop(pane.before);
     this.#files.drop(pane.after);

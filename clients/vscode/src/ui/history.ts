@@ -84,7 +84,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   async #undoSession({ session, edits }: SessionRow): Promise<void> {
     const undo = `Undo ${edits.length} ${edits.length === 1 ? 'Edit' : 'Edits'}`;
     const chosen = await vscode.window.showWarningMessage(
-      `Take back all edits of session ${session}?`, { modal: true, detail: 'What you typed since stays.' }, undo);
+      `Undo all edits of ${this.sessions.nameOf(session)}?`, { modal: true, detail: 'What you typed since stays.' }, undo);
     if (chosen === undo) await this.undo({ session_id: session });
   }
 
@@ -128,7 +128,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   getTreeItem(row: Row): vscode.TreeItem {
     if (isSession(row)) {
       const isOwn = row.session === OWN_SESSION;
-      const item = new vscode.TreeItem(isOwn ? 'You' : `Session ${this.sessions.nameOf(row.session)}`, vscode.TreeItemCollapsibleState.Expanded);
+      const item = new vscode.TreeItem(isOwn ? 'You' : this.sessions.nameOf(row.session), vscode.TreeItemCollapsibleState.Expanded);
       item.id = `session:${row.session}`;
       item.description = `${row.edits.length} ${row.edits.length === 1 ? 'edit' : 'edits'}`;
       item.contextValue = isOwn ? 'own' : 'session';

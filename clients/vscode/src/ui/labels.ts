@@ -5,6 +5,9 @@ const MAX_CHARS = 60;
 /** `$(` of a text is no icon. */
 export const literally = (text: string): string => text.replaceAll('$(', '\\$(');
 
+/** A session of this window's own agents: what it calls itself. */
+export const ownName = (sessionId: string): string => (sessionId === 'default' ? 'an agent' : inOneLine(sessionId));
+
 /** For a row or a title: the first line, shortened, what is invisible made visible. */
 export function inOneLine(text: string): string {
   const [first = '', ...rest] = text.trim().split(/\r\n|[\r\n\u2028\u2029]/);

@@ -29,7 +29,8 @@ export class Marks implements vscode.Disposable {
   readonly #removalType: vscode.TextEditorDecorationType;
   readonly #disposables: vscode.Disposable[];
 
-  constructor(context: vscode.ExtensionContext) {
+  /** nameOf: of a session, for people. */
+  constructor(context: vscode.ExtensionContext, readonly nameOf: (sessionId: string) => string) {
     const ruler = new vscode.ThemeColor('fileops.changedLineRuler');
     const common = {
       overviewRulerColor: ruler, overviewRulerLane: vscode.OverviewRulerLane.Left,
@@ -124,7 +125,7 @@ export class Marks implements vscode.Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document.uri.scheme !== 'file') continue;
       const marks = isOn ? (this.#marks.get(editor.document.uri.toString()) ?? []).filter(m => m.isPlaced) : [];
-      const drawn = marks.map(mark => ({ mark, option: { range: lines(mark, editor.document), hoverMessage: hover(mark) } }));
+      const drawn = marks.map(mark => ({ mark, option: { range: lines(mark, editor.document), hoverMessage: hover(mark, this.nameOf(mark.sessionId)) } }));
       editor.setDecorations(this.#lineType, drawn.filter(d => d.mark.end > d.mark.start).map(d => d.option));
       editor.setDecorations(this.#removalType, drawn.filter(d => d.mark.end === d.mark.start).map(d => d.option));
     }
@@ -166,11 +167,11 @@ function lines({ start, end }: Mark, document: vscode.TextDocument): vscode.Rang
   return new vscode.Range(Math.min(start, last), 0, Math.min(Math.max(end - 1, start), last), 0);
 }
 
-function hover(mark: Mark): vscode.MarkdownString {
+function hover(mark: Mark, agent: string): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, true);
   text.isTrusted = { enabledCommands: ['fileops.history.show', 'fileops.history.undo', 'fileops.dismissMarks'] };
   const link = (command: string): string => `command:${command}?${encodeURIComponent(JSON.stringify([mark.editId]))}`;
-  text.appendText(`Changed by an agent (session ${mark.sessionId}).`);
+  text.appendText(`Changed by ${agent}.`);
   text.appendMarkdown(`\n\n[$(diff) Show diff](${link('fileops.history.show')}) · [$(discard) Undo](${link('fileops.history.undo')}) · [$(close) Dismiss marks](command:fileops.dismissMarks)`);
   return text;
 }

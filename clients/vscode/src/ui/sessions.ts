@@ -5,6 +5,7 @@
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { ApprovalMode, Session } from '../protocol';
+import { inOneLine, ownName } from './labels';
 
 /** As the setting `fileops.agentsApproval` words them. */
 const MODES: Record<ApprovalMode, { label: string; detail: string }> = {
@@ -22,6 +23,8 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
   readonly #view: vscode.TreeView<Session>;
   readonly #disposables: vscode.Disposable[];
   #sessions: readonly Session[] = [];
+  /** Labels of all sessions that were ever listed: history names them when they have left. */
+  readonly #labels = new Map<string, string>();
 
   /** isOwn: whether a session sends its requests through this window; such a one is called as it calls itself. */
   constructor(readonly daemon: Daemon, readonly log: vscode.LogOutputChannel, readonly isOwn: (sessionId: string) => boolean) {
@@ -39,10 +42,10 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     return this.#sessions;
   }
 
-  /** For a person: its label where it is attached from outside this window, else its id. */
+  /** For people: its label, or what an agent of this window calls itself. Of one that was never listed: its host. */
   nameOf(sessionId: string): string {
-    if (this.isOwn(sessionId)) return sessionId;
-    return this.#sessions.find(session => session.session_id === sessionId)?.label ?? sessionId;
+    if (this.isOwn(sessionId) || this.daemon.sharing.kind === 'private') return ownName(sessionId);
+    return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
   }
 
   async #load(): Promise<void> {
@@ -56,8 +59,8 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
   }
 
   #set(sessions: readonly Session[]): void {
-    const before = new Map(this.#sessions.map(session => [session.session_id, session.label]));
-    const hasNewNames = sessions.some(session => before.get(session.session_id) !== session.label);
+    const hasNewNames = sessions.some(session => this.#labels.get(session.session_id) !== session.label);
+    for (const session of sessions) this.#labels.set(session.session_id, session.label);
     this.#sessions = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected) || b.last_seen - a.last_seen);
     this.#changed.fire();
     if (hasNewNames) this.#namesChanged.fire();
@@ -76,14 +79,14 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     const chosen = await vscode.window.showQuickPick(
       Object.entries(MODES).map(([mode, { label, detail }]) =>
         ({ label, detail, mode: mode as ApprovalMode, description: mode === session.approval_mode ? 'now' : '' })),
-      { title: `Fileops: when edits of ${this.nameOf(session.session_id)} wait for you`, placeHolder: session.session_id });
+      { title: `Fileops: when edits of ${this.nameOf(session.session_id)} wait for you` });
     if (chosen) await this.daemon.request('fileops/setApprovalMode', { session_id: session.session_id, mode: chosen.mode });
   }
 
   async #choose(): Promise<Session | undefined> {
     if (this.#sessions.length === 0) void vscode.window.showInformationMessage('Fileops: no agent is attached.');
     const chosen = await vscode.window.showQuickPick(
-      this.#sessions.map(session => ({ label: this.nameOf(session.session_id), description: session.session_id, session })),
+      this.#sessions.map(session => ({ label: this.nameOf(session.session_id), description: session.connected ? '' : 'left', session })),
       { title: 'Fileops: which agent' });
     return chosen?.session;
   }
@@ -103,7 +106,7 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     ];
     item.description = facts.join(' · ');
     item.tooltip = new vscode.MarkdownString().appendText(
-      `${label}\n${session_id}\n${connected ? 'Attached' : 'Left; what it has read is remembered for an hour'}. ${MODES[approval_mode].detail}`);
+      `${label}\n${connected ? 'Attached' : 'Left; what it has read is remembered for an hour'}. ${MODES[approval_mode].detail}`);
     item.iconPath = new vscode.ThemeIcon(connected ? 'plug' : 'debug-disconnect');
     item.contextValue = 'session';
     return item;
@@ -113,6 +116,9 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+/** Of a full name: `HOST:ID` or `HOST-N`, and `/SESSION_ID` after it (R-HUB-2 in docs/PROTOCOL.md). */
+const hostOf = (sessionId: string): string => /^(.+?)(?:-\d+)?(?:[:/]|$)/.exec(sessionId)?.[1] ?? 'an agent';
 
 const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 

@@ -2,6 +2,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { DidBecomeStaleParams } from '../protocol';
+import type { Sessions } from './sessions';
 
 /** A badge on the file, a note behind its first line and an entry in the status item, until it is read again. */
 export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvider {
@@ -15,9 +16,10 @@ export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvi
   });
   readonly #disposables: vscode.Disposable[];
 
-  constructor() {
+  constructor(readonly sessions: Sessions) {
     this.#disposables = [
       this.#note, this.#changed, this.#badges,
+      sessions.onDidChangeNames(() => this.#update([...this.#stale.keys()])),
       vscode.window.registerFileDecorationProvider(this),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()),
     ];
@@ -56,7 +58,20 @@ export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvi
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     const sessions = this.#stale.get(uri.toString());
     if (!sessions) return undefined;
-    return new vscode.FileDecoration('≠', [...sessions.values()].map(sentence).join('\n'), new vscode.ThemeColor('fileops.staleForeground'));
+    return new vscode.FileDecoration('≠', this.#sentences(sessions).join('\n'), new vscode.ThemeColor('fileops.staleForeground'));
+  }
+
+  /** "prices.py: changed on disk since Codex read it" */
+  describe(event: DidBecomeStaleParams): string {
+    return `${path.basename(event.file_path)}: ${this.#sentence(event)}`;
+  }
+
+  #sentences(sessions: ReadonlyMap<string, DidBecomeStaleParams>): string[] {
+    return [...sessions.values()].map(event => this.#sentence(event));
+  }
+
+  #sentence(event: DidBecomeStaleParams): string {
+    return sentence(event, id => this.sessions.nameOf(id));
   }
 
   #update(keys: string[]): void {
@@ -70,7 +85,7 @@ export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvi
       const sessions = this.#stale.get(editor.document.uri.toString());
       const end = editor.document.lineAt(0).range.end;
       editor.setDecorations(this.#note, sessions
-        ? [{ range: new vscode.Range(end, end), renderOptions: { after: { contentText: `≠ ${[...sessions.values()].map(sentence).join('; ')}` } } }]
+        ? [{ range: new vscode.Range(end, end), renderOptions: { after: { contentText: `≠ ${this.#sentences(sessions).join('; ')}` } } }]
         : []);
     }
   }
@@ -82,10 +97,8 @@ export class StaleFiles implements vscode.Disposable, vscode.FileDecorationProvi
 
 const VERBS = { modified: 'changed', deleted: 'deleted', replaced: 'replaced' } as const;
 
-/** "changed on disk since session a read it" */
-export function sentence({ reason, source, session_id }: DidBecomeStaleParams): string {
-  const where = source === 'buffer' ? ' in the editor' : source.startsWith('session:') ? ` by session ${source.slice(8)}` : ' on disk';
-  return `${VERBS[reason] ?? reason}${where} since session ${session_id} read it`;
+/** "changed on disk since Codex read it". nameOf: of a session, for people. */
+export function sentence({ reason, source, session_id }: DidBecomeStaleParams, nameOf: (sessionId: string) => string): string {
+  const where = source === 'buffer' ? ' in the editor' : source.startsWith('session:') ? ` by ${nameOf(source.slice('session:'.length))}` : ' on disk';
+  return `${VERBS[reason] ?? reason}${where} since ${nameOf(session_id)} read it`;
 }
-
-export const staleName = (event: DidBecomeStaleParams): string => `${path.basename(event.file_path)}: ${sentence(event)}`;

@@ -2,10 +2,11 @@
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { ApprovalMode, WatcherHealthParams } from '../protocol';
+import type { Review } from '../review/edit';
 import type { Reviews } from '../review/queue';
 import { literally } from './labels';
 import type { Sessions } from './sessions';
-import { type StaleFiles, staleName } from './stale';
+import type { StaleFiles } from './stale';
 
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem('fileops.status', vscode.StatusBarAlignment.Left, 0);
@@ -63,7 +64,7 @@ export class Status implements vscode.Disposable {
     const server = this.daemon.server;
     if (server && this.daemon.state === 'running') tooltip.appendText(`\nfileops-server ${server.version ?? ''}, found by: ${server.origin}`);
     for (const line of this.#saySharing()) tooltip.appendText(`\n${line}`);
-    for (const event of this.stale.files.slice(0, 10)) tooltip.appendText(`\n≠ ${staleName(event)}`);
+    for (const event of this.stale.files.slice(0, 10)) tooltip.appendText(`\n≠ ${this.stale.describe(event)}`);
     this.#item.tooltip = tooltip;
     this.#item.accessibilityInformation = { label: `Fileops: ${sentence}` };
   }
@@ -73,7 +74,8 @@ export class Status implements vscode.Disposable {
     if (state !== 'running') return [];
     if (sharing.kind === 'private') return sharing.reason === undefined ? [] : [`A private daemon, as the shared one could not be used: ${sharing.reason}`];
     const names = this.sessions.all.filter(session => session.connected).map(session => this.sessions.nameOf(session.session_id));
-    return [names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.'];
+    const attached = names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.';
+    return this.daemon.versionNote ? [attached, this.daemon.versionNote] : [attached];
   }
 
   #say(): [text: string, sentence: string, color?: 'warning' | 'error'] {
@@ -85,10 +87,14 @@ export class Status implements vscode.Disposable {
     const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
     const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
     if (n > 0) {
-      const refused = this.reviews.waiting.filter(review => review.kind === 'edit' && review.staleness).map(review => review.name);
+      const changed = this.reviews.waiting.filter((review): review is Review => review.kind === 'edit' && review.staleness !== undefined);
+      const refused = changed.filter(review => review.isRefused);
       const waits = n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`;
-      const changed = refused.length > 0 ? ` Changed meanwhile, so that accepting will be refused: ${refused.join(', ')}.` : '';
-      return [`$(eye) fileops: ${n} to review${stale}`, waits + changed, 'warning'];
+      const named = (reviews: readonly Review[], what: string): string =>
+        reviews.length > 0 ? ` ${what}: ${reviews.map(review => review.name).join(', ')}.` : '';
+      const sentences = waits + named(refused, 'Changed meanwhile, so that accepting will be refused')
+        + named(changed.filter(review => !review.isRefused), 'Changed meanwhile');
+      return [`$(eye) fileops: ${n} to review${stale}`, sentences, 'warning'];
     }
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
@@ -100,10 +106,10 @@ export class Status implements vscode.Disposable {
       label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, command: 'fileops.review.focus', argument: review,
     }));
     const stale = this.stale.files.map(event => ({
-      label: `$(diff) ${staleName(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),
+      label: `$(diff) ${this.stale.describe(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),
     }));
     const modes = [...this.#modes].map(([session_id, mode]) => ({
-      label: `$(shield) Ask Again Before Edits of Session ${this.sessions.nameOf(session_id)}`, description: mode, command: 'fileops.askAgain', argument: session_id,
+      label: `$(shield) Ask Again Before Edits of ${this.sessions.nameOf(session_id)}`, description: mode, command: 'fileops.askAgain', argument: session_id,
     }));
     const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { command: string; argument?: unknown }>([
       ...reviews, ...(reviews.length > 0 ? [separator] : []),

@@ -3,12 +3,12 @@ const vscode = require('vscode');
 
 exports.activate = () => {
   const changed = new vscode.EventEmitter();
-  const path = process.env.FILEOPS_PYTHON;
+  const chosen = () => process.env.FILEOPS_PYTHON ?? '';
   return {
     environments: {
-      getActiveEnvironmentPath: () => ({ id: path, path }),
+      getActiveEnvironmentPath: () => ({ id: chosen(), path: chosen() }),
       onDidChangeActiveEnvironmentPath: changed.event,
-      resolveEnvironment: async environment => ({ id: environment.id, path: environment.path, executable: { uri: vscode.Uri.file(environment.path) } }),
+      resolveEnvironment: async ({ id, path }) => path ? { id, path, executable: { uri: vscode.Uri.file(path) } } : undefined,
     },
   };
 };

@@ -1,0 +1,58 @@
+// node first.mjs floor|new OUT VSIX found|bundled: the first use of a package, with no setting at all. "found": a
+// fileops-server is on the PATH; "bundled": none is anywhere, and the package sets up its own. An edit is then reviewed.
+//   FILEOPS_PYTHON        the Python that has fileops-server installed
+//   FILEOPS_BARE_PYTHON   one that has not
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { agentsAt } from './agents.mjs';
+import { HERE } from './paths.mjs';
+import { personAt } from './person.mjs';
+import { freePort, openWorkbench, say, until } from './workbench.mjs';
+
+const [name, outGiven, vsix, expected] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+fs.rmSync(out, { recursive: true, force: true });
+const bin = path.join(out, 'bin');
+fs.mkdirSync(bin, { recursive: true });
+fs.symlinkSync(process.env.FILEOPS_BARE_PYTHON, path.join(bin, 'python3'));
+if (expected === 'found') {
+  fs.writeFileSync(path.join(bin, 'fileops-server'), `#!/bin/sh\nexec "${process.env.FILEOPS_PYTHON}" -P -m fileops "$@"\n`, { mode: 0o755 });
+}
+const agentPort = await freePort();
+const workbench = await openWorkbench(name, {
+  out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
+  env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: out },
+});
+const { page, workspace } = workbench;
+const { waiting, status, lens } = personAt(workbench);
+const { agent, edit, read } = agentsAt(agentPort, workspace);
+
+async function story() {
+  await status(/fileops/).waitFor();
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the daemon runs', 180_000);
+  await status(/fileops/).hover();
+  const tooltip = page.locator('.monaco-hover', { hasText: 'found by:' });
+  await tooltip.waitFor();
+  assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server on the PATH/ : /found by: the bundled server on python3/);
+  await read('bot', 'one.py');
+  const call = edit('bot', 'one.py', 'a = 1', 'a = 2');
+  await waiting('one.py').waitFor();
+  await lens('Accept').click();
+  assert.equal((await call).status, 'success');
+  assert.equal(fs.readFileSync(path.join(workspace, 'one.py'), 'utf8'), 'a = 2\n');
+  say(`the package works: ${expected}`);
+}
+
+let exitCode = 1;
+try {
+  page.setDefaultTimeout(60_000);
+  await story();
+  exitCode = 0;
+} catch (error) {
+  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+} finally {
+  await workbench.close();
+}
+process.exit(exitCode);

@@ -1,0 +1,109 @@
+// node queue.mjs floor|new OUT VSIX: a queue of reviews is decided by keyboard alone, in the real workbench. Several
+// agents edit one file and another one; after each decision the next review has the keyboard. Environment as in mocha.mjs.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { agentsAt } from './agents.mjs';
+import { HERE } from './paths.mjs';
+import { personAt } from './person.mjs';
+import { freePort, openWorkbench, say, until } from './workbench.mjs';
+
+const [name, outGiven, vsix] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+fs.rmSync(out, { recursive: true, force: true });
+fs.mkdirSync(out, { recursive: true });
+
+const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
+const agentPort = await freePort();
+const workbench = await openWorkbench(name, {
+  out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')],
+  files: { 'one.py': LINES, 'two.py': LINES }, settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON },
+  env: { FILEOPS_AGENT_PORT: String(agentPort) },
+});
+const { page, workspace } = workbench;
+page.setDefaultTimeout(60_000);
+const { waiting, status, lens, focused, pressKeyOf } = personAt(workbench);
+const { agent, edit, read } = agentsAt(agentPort, workspace);
+
+/** Agents whose edits wait: one for each name of a file, each of a line of its own. */
+async function propose(round, basenames) {
+  const calls = [];
+  for (const [n, basename] of basenames.entries()) {
+    const session = `bot-${round}-${n}`;
+    await read(session, basename);
+    calls.push(edit(session, basename, `value_${4 * n} = `, `value_${4 * n} =  `));
+    await status(`${n + 1} to review`).waitFor();
+  }
+  return calls;
+}
+
+/** The user's editor has the keyboard again, and nothing was typed into it. */
+async function keyboardIsBack() {
+  await until(async () => /one\.py/.test(await focused()), 'the editor has the keyboard');
+  assert.equal(await page.locator('.tab.dirty').count(), 0);
+}
+
+async function story() {
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
+  await page.locator('.explorer-folders-view').getByText('one.py').dblclick();
+  await page.locator('.view-line', { hasText: 'value_0' }).first().waitFor();
+  let round = 0;
+  for (const files of [['one.py', 'one.py', 'one.py'], ['one.py', 'two.py', 'two.py', 'one.py']]) {
+    for (const delay of [0, 10, 30]) {
+      fs.writeFileSync(path.join(workspace, 'one.py'), LINES);
+      fs.writeFileSync(path.join(workspace, 'two.py'), LINES);
+      await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+      const calls = await propose(++round, files);
+      await lens('Accept').waitFor();
+      await pressKeyOf('review.focus');
+      await until(async () => /waits/.test(await focused()), 'the first review has the keyboard');
+      let isDecided = false;
+      const decided = Promise.all(calls).then(results => (isDecided = true, results));
+      await until(async () => {
+        await pressKeyOf('review.reject'); // may be too early for the next review: then it does nothing
+        await new Promise(resolve => setTimeout(resolve, delay));
+        return isDecided;
+      }, 'all are decided by the one key', 20_000);
+      assert.ok((await decided).every(result => result.error?.code === 'rejected'));
+      await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+      await keyboardIsBack();
+      say(`${files.length} reviews decided by keyboard, a key every ${delay} ms`);
+    }
+  }
+
+  // One agent, whose next edit follows the answer to the last one: its review comes while the last one is closed.
+  for (const delay of [0, 10, 30]) {
+    fs.writeFileSync(path.join(workspace, 'one.py'), LINES);
+    await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+    const session = `worker-${delay}`;
+    await read(session, 'one.py');
+    const results = [];
+    const work = (async () => {
+      for (let n = 0; n < 5; n++) results.push(await edit(session, 'one.py', `value_${4 * n} = `, `value_${4 * n} =  `));
+    })();
+    for (let n = 0; n < 5; n++) {
+      await until(async () => {
+        await pressKeyOf(/waits/.test(await focused()) ? 'review.accept' : 'review.focus');
+        await new Promise(resolve => setTimeout(resolve, delay));
+        return results.length > n;
+      }, `edit ${n + 1} of one agent is accepted`, 10_000);
+    }
+    await work;
+    assert.deepEqual(results.map(result => result.status), Array(5).fill('success'));
+    await until(async () => await waiting('one.py').count() === 0, 'all reviews are gone');
+    await keyboardIsBack();
+    say(`5 reviews of one agent decided by keyboard, a key every ${delay} ms`);
+  }
+}
+
+let exitCode = 1;
+try {
+  await story();
+  exitCode = 0;
+} catch (error) {
+  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+} finally {
+  await workbench.close();
+}
+process.exit(exitCode);
