@@ -392,9 +392,7 @@ def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | Non
         form = question["params"]["requestedSchema"]
         assert list(form["properties"]) == form["required"] == ["decision"]
         assert form["properties"]["decision"]["enum"] == ["apply", "apply and stop asking", "reject"]
-        title, diff = question["params"]["message"].split("\n\n", 1)
-        assert title == "Confirm Edit: a.txt"
-        assert diff.endswith("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
+        assert question["params"]["message"] == f"Confirm Edit: {path}\n@@ line 2\n-two\n+2"
         progress = client.notification("notifications/progress")
         assert (progress["progressToken"], progress["message"]) == ("p", "Waiting for your decision")
         client.reply(question["id"], answer)

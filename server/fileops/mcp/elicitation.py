@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Literal, Protocol, cast
 
-from fileops.core.presentation.diffs import cut_diff
+from fileops.core.presentation.diffs import changed_lines, cut_diff
 from fileops.mcp.progress import Progress
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
@@ -148,11 +148,18 @@ def form_of(question: ApprovalRequest, host: str) -> JsonObject:
     else:
         decision = {"type": "string", "title": "This edit", "enum": [APPLY, APPLY_ALL, REJECT]}
         schema = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
+    return {"message": _message(question), "requestedSchema": schema}
+
+
+def _message(question: ApprovalRequest) -> str:
+    """Return the path and the changed lines. A host may show three lines only, so no file header is among them."""
+    name = question.file_path.rpartition("/")[2]
+    title = question.title.removesuffix(name) + question.file_path
     diff = cut_diff(
-        question.change.unified, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
+        changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
         cut_line=lambda n: f"… {n} more {'line' if n == 1 else 'lines'}",
     )  # fmt: skip
-    return {"message": f"{question.title}\n\n{diff}", "requestedSchema": schema}
+    return f"{title}\n{diff}"
 
 
 def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObject:

@@ -1,5 +1,5 @@
 // node first.mjs floor|new OUT VSIX found|bundled: the first use of a package, with no setting at all. "found": a
-// fileops-server is on the PATH; "bundled": none is anywhere, and the package sets up its own. An edit is then reviewed.
+// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. An edit is then reviewed.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not
 import assert from 'node:assert/strict';
@@ -13,16 +13,19 @@ import { freePort, openWorkbench, say, until } from './workbench.mjs';
 const [name, outGiven, vsix, expected] = process.argv.slice(2);
 const out = path.resolve(outGiven);
 fs.rmSync(out, { recursive: true, force: true });
-const bin = path.join(out, 'bin');
+const home = path.join(out, 'home');
+const [bin, local] = [path.join(home, 'bin'), path.join(home, '.local/bin')];
 fs.mkdirSync(bin, { recursive: true });
+fs.mkdirSync(local, { recursive: true });
 fs.symlinkSync(process.env.FILEOPS_BARE_PYTHON, path.join(bin, 'python3'));
+fs.writeFileSync(path.join(home, '.profile'), `PATH=${bin}:/usr/bin:/bin\n`); // VS Code asks the login shell
 if (expected === 'found') {
-  fs.writeFileSync(path.join(bin, 'fileops-server'), `#!/bin/sh\nexec "${process.env.FILEOPS_PYTHON}" -P -m fileops "$@"\n`, { mode: 0o755 });
+  fs.writeFileSync(path.join(local, 'fileops-server'), `#!/bin/sh\nexec "${process.env.FILEOPS_PYTHON}" -P -m fileops "$@"\n`, { mode: 0o755 });
 }
 const agentPort = await freePort();
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
-  env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: out },
+  env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
 const { page, workspace } = workbench;
 const { waiting, status, lens } = personAt(workbench);
@@ -34,7 +37,7 @@ async function story() {
   await status(/fileops/).hover();
   const tooltip = page.locator('.monaco-hover', { hasText: 'found by:' });
   await tooltip.waitFor();
-  assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server on the PATH/ : /found by: the bundled server on python3/);
+  assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server in ~\/.local\/bin/ : /found by: the bundled server on python3/);
   await read('bot', 'one.py');
   const call = edit('bot', 'one.py', 'a = 1', 'a = 2');
   await waiting('one.py').waitFor();

@@ -1,11 +1,36 @@
 """Unified diffs as they are put before a model or a person: cut to whole lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from fileops.model.edits import Hunk
+
+NO_NEWLINE = "\\ No newline at end of file"
 
 
 def hunks_of(unified: str) -> str:
     """Return a diff without its header."""
     return unified[unified.find("@@ ") :] if "@@ " in unified else ""
+
+
+def changed_lines(hunks: Iterable[Hunk]) -> str:
+    """Return the removed and added lines, without context and without a final newline.
+
+    Each run of neighbouring ones begins with `@@ line N`, N being its first line in the new text.
+    """
+    lines: list[str] = []
+    for hunk in hunks:
+        number = hunk.new_start + (hunk.new_lines == 0)  # a side without lines starts at the line before it
+        is_context = True
+        for line in hunk.lines:
+            if line.kind != " ":
+                if is_context:
+                    lines.append(f"@@ line {number}")
+                lines.append(line.kind + line.text)
+                if line.no_newline:
+                    lines.append(NO_NEWLINE)
+            is_context = line.kind == " "
+            number += line.kind != "-"
+    return "\n".join(lines)
 
 
 def first_lines(diff: str, *, max_lines: int, max_chars: int) -> tuple[str, int]:
