@@ -179,6 +179,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "several times); without it, files are UTF-8 or begin with a byte order mark",
     )  # fmt: skip
     mcp.add_argument(
+        "--unreadable", metavar="GLOB", action="append", default=[],
+        help="files that the agent must not read or edit here, beside those that .agentsignore files name; a folder "
+        "means all below it (may be given several times). Shell commands of the host are not restricted",
+    )  # fmt: skip
+    mcp.add_argument(
         "--private", action="store_true", help="serve from this process alone, and not by the daemon that all share"
     )
     _add_socket_option(mcp)

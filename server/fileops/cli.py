@@ -228,6 +228,7 @@ def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
         "roots": roots, "session": options.session, "max_read_bytes": options.max_read_bytes,
         "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
+        "unreadable": [_checked_glob(glob) for glob in options.unreadable],
     }  # fmt: skip
     for name, default in MCP_DEFAULTS.items():
         if (value := getattr(options, name)) != default:
@@ -249,6 +250,14 @@ def _encoding_rule(rule: str) -> dict[str, str]:
     if (fault := fault_of_encoding(encoding)) is not None:
         _refuse_mcp(f"--encoding {rule}: {encoding or 'the name'} {fault}.")
     return {"glob": glob, "encoding": encoding}
+
+
+def _checked_glob(glob: str) -> str:
+    from fileops.core.globs import fault_of_glob
+
+    if (fault := fault_of_glob(glob)) is not None:
+        _refuse_mcp(f"--unreadable {glob}: the glob {fault}.")
+    return glob
 
 
 def _refuse_mcp(sentence: str) -> NoReturn:

@@ -74,6 +74,7 @@ ONLY_IN = {
     "asyncssh": ("fileops/fs/remote/",),
     "ctypes": ("fileops/platform/", "fileops/service/images.py"),
     "opentelemetry": ("fileops/telemetry/otel.py",),
+    "pathspec": ("fileops/core/ignore.py",),
     "tomlkit": ("fileops/mcp/config/",),
     "fileops_client": ("fileops/demo/", "fileops_client/"),
 }

@@ -61,11 +61,13 @@ class ServiceDoor:
         self._inbox = MessageReader()
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
+        disk = LocalFileSystem()
         self.service: FileOps = compose(
             decode_options(dict(settings)).settings,
             folders,
             events=self,
-            files=OverlayFileSystem(LocalFileSystem()),
+            files=OverlayFileSystem(disk),
+            saved=disk,
             approver=Person(),
             history=History(),
         )

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable
 
+from fileops.core.ignore import FILE_NAME
 from fileops.fs.memory import MemoryFileSystem
+from fileops.fs.rule_files import StatRuleFiles
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision, Once
 from fileops.model.edits import Edit
@@ -11,7 +13,9 @@ from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
+from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters
+from fileops.service.client.unreadable import RuleBook
 from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
@@ -22,6 +26,11 @@ from support.fake_editor import FakeEditor
 class SystemClock:
     def time_ns(self) -> int:
         return time.time_ns()
+
+
+def rules_in(files: FileSystem) -> RuleBook:
+    """What agents must not read, as the files say it."""
+    return RuleBook(files, StatRuleFiles(files, FILE_NAME, SystemClock()))
 
 
 class Person:
@@ -57,7 +66,9 @@ class Workbench:
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
         buffers.on_change = self.freshness.hint
-        workspace = Workspace(fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock())
+        workspace = Workspace(
+            fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock(), rules=rules_in(self.disk)
+        )
         client = ClientAdapters(approver=self.person, events=self.events, on_closed=workspace.close)
         self.service = FileOps(workspace, client, settings or Settings(), ["/w"])
 

@@ -35,6 +35,7 @@ ErrorCode = Literal[
     "not_regular_file",
     "notebook",
     "outside_roots",
+    "not_permitted",
     "permission_denied",
     "processing_failed",
     "rejected",

@@ -73,6 +73,7 @@ class Options(TypedDict, total=False):
     code_lens: bool
     filesystems: Sequence[FilesystemOptions]
     encodings: Sequence[EncodingOptions]
+    unreadable: Sequence[str]
     bash: bool
 
 

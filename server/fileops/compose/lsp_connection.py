@@ -51,7 +51,8 @@ class LspConnection(ClientConnection):
         names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)
         adapters = ClientAdapters(
             approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context),
-            on_closed=self._leave, names=names, is_agent=not self.is_editor, all_sessions=self._world.sessions.all,
+            on_closed=self._leave, names=names, is_agent=not self.is_editor,
+            is_editor=self.is_editor, all_sessions=self._world.sessions.all,
             sinks=shared.sinks, place=self._place, warn=warn,
         )  # fmt: skip
         if self.is_editor:
@@ -61,7 +62,7 @@ class LspConnection(ClientConnection):
             routed = self._routed(
                 shared.workspace, adapters.approver, approve="person", timeout_s=settings.approval_timeout_s
             )
-            adapters = replace(adapters, approver=routed, routed=routed)
+            adapters = replace(adapters, approver=routed, routed=routed, globs_at=self._world.editor_globs.at)
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
 
         def is_open(path: str) -> bool:
@@ -103,6 +104,7 @@ class LspConnection(ClientConnection):
             is_open=lambda path: shared.files.is_open_in(self._name, path),
         )  # fmt: skip
         self._world.editors.connect(self._name, asked)
+        self._world.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
         commands = parts.command_approver_of(context)
         approver = LspApprover(
             client, timeout_s=settings.approval_timeout_s,

@@ -81,6 +81,7 @@ class McpConnection(ClientConnection):
             on_closed=self._leave,
             names=names,
             is_agent=True,
+            globs_at=self._world.editor_globs.at,
             sinks=shared.sinks,
             place=self._place,
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ExecutorChoice,
         FileSystem,
         HistoryStore,
+        RuleFiles,
     )
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
@@ -35,13 +36,15 @@ def build_workspace(
     freshness_mode: "FreshnessRule",
     remote: "RouterFileSystem | None" = None,
     is_on_disk: bool = True,
+    saved: "FileSystem",
     has_many_clients: bool = False,
 ) -> "Workspace":
     """Build what clients share, over files as their users see them.
 
     Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
-    another filesystem are not watched, but checked by its `stat`.
+    another filesystem are not watched, but checked by its `stat`. saved: the files without open documents.
     """
+    from fileops.service.client.unreadable import RuleBook
     from fileops.service.plugins.registry import register_plugins
     from fileops.service.workspace import Workspace
     from fileops.tracking.freshness import Freshness
@@ -54,15 +57,37 @@ def build_workspace(
 
         poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
         moved = scan_with_poll(remote.is_remote, moved, poller.watch)
+    rules = RuleBook(saved, rule_files(saved, remote, is_on_disk=is_on_disk))
     freshness = Freshness(
         files, events, SystemClock(), mode=freshness_mode,
         open_watch=factory.open_directory_watch if is_on_disk else None, moved=moved, is_open=files.is_open,
+        before_stale=rules.refresh,
     )  # fmt: skip
     files.on_change = freshness.hint
     return Workspace(
         fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(),
+        rules=rules,
         has_many_clients=has_many_clients,
     )  # fmt: skip
+
+
+def rule_files(saved: "FileSystem", remote: "RouterFileSystem | None", *, is_on_disk: bool) -> "RuleFiles":
+    """Find the files that say what agents must not read."""
+    from fileops.core.ignore import FILE_NAME
+
+    if not is_on_disk:
+        from fileops.fs.rule_files import StatRuleFiles
+
+        return StatRuleFiles(saved, FILE_NAME, SystemClock())
+    from fileops.fs.local.rule_files import LocalRuleFiles
+
+    local = LocalRuleFiles(FILE_NAME)
+    if remote is None:
+        return local
+    from fileops.fs.rule_files import KEPT_NS, RoutedRuleFiles, StatRuleFiles
+
+    mapped = StatRuleFiles(saved, FILE_NAME, SystemClock(), kept_ns=KEPT_NS)
+    return RoutedRuleFiles(local, mapped, remote.is_remote, FILE_NAME)
 
 
 def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "FileSystem":

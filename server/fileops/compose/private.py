@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fileops.mcp.host_sessions import HostSessions
     from fileops.mcp.options import McpOptions
     from fileops.model.settings import Settings
-    from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor, ImageDetector
+    from fileops.ports import Approver, CommandApprover, Corrector, EventSink, Executor, FileSystem, ImageDetector
     from fileops.service.fileops import FileOps
     from fileops.service.hub.names import SessionNames
     from fileops.telemetry.calls import Sink
@@ -88,7 +88,8 @@ def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "F
     local = LocalFileSystem()
     disk = local if own is None or own.filesystem is None else own.filesystem
     remote = mapped_filesystems(options.filesystems, disk) if options.filesystems else None
-    files = OverlayFileSystem(encoded_files(remote or disk, settings.encodings))
+    saved = encoded_files(remote or disk, settings.encodings)
+    files = OverlayFileSystem(saved)
     documents = files.connect(LspEditor(client, asyncio.get_running_loop()), lambda: client.position_encoding)
     by_message = options.approval_fallback == "message"
     approver = None if own is None else own.approver
@@ -100,7 +101,7 @@ def build_service(context: "ClientContext", own: "OwnParts | None" = None) -> "F
     warn = warner_of(context)
     history = History(persistent_store(warn) if options.history == "persistent" else None)
     service = compose(
-        settings, context.folders, events=context.events, files=files, approver=approver, history=history,
+        settings, context.folders, events=context.events, files=files, saved=saved, approver=approver, history=history,
         corrector=corrector_of(context), remote=remote, sinks=telemetry(), commands=command_approver_of(context),
         executor=None if own is None else own.executor,
         image_detector=None if own is None else own.image_detector,
@@ -129,9 +130,10 @@ def serve_mcp(options: "McpOptions", notice: str | None = None) -> int:
     disk = LocalFileSystem()
 
     def build(approver: "Approver", names: "HostSessions") -> "FileOps":
-        files = OverlayFileSystem(encoded_files(disk, options.encodings))
+        saved = encoded_files(disk, options.encodings)
+        files = OverlayFileSystem(saved)
         return compose(
-            options.settings, (), events=NoEvents(), files=files, approver=approver,
+            options.settings, (), events=NoEvents(), files=files, saved=saved, approver=approver,
             history=History(None), sinks=telemetry(), agent=names,
         )  # fmt: skip
 
@@ -157,6 +159,7 @@ def compose(
     *,
     events: "EventSink",
     files: "OverlayFileSystem",
+    saved: "FileSystem",
     approver: "Approver",
     history: "History",
     corrector: "Corrector | None" = None,
@@ -171,9 +174,9 @@ def compose(
 ) -> "FileOps":
     """Build a service over files as the user sees them.
 
-    Args: folders: absolute paths of the workspace. executor, image_detector: take the place of the server's.
-    is_on_disk: see build_workspace. warn: is given sentences for the user, on any thread. agent: the names of the
-    sessions, if the client is an agent.
+    Args: saved: the same without open documents. folders: absolute paths of the workspace. executor, image_detector:
+    take the place of the server's. is_on_disk: see build_workspace. warn: is given sentences for the user, on any
+    thread. agent: the names of the sessions, if the client is an agent.
     """
     from fileops.service.client.adapters import ClientAdapters, ignore
     from fileops.service.fileops import FileOps
@@ -182,7 +185,13 @@ def compose(
 
     check_plugins(settings)
     workspace = build_workspace(
-        files, events, history, freshness_mode=settings.freshness, remote=remote, is_on_disk=is_on_disk
+        files,
+        events,
+        history,
+        freshness_mode=settings.freshness,
+        remote=remote,
+        is_on_disk=is_on_disk,
+        saved=saved,
     )
     client = ClientAdapters(
         approver=approver,

@@ -45,12 +45,14 @@ class SharedWorld:
 
     def __init__(self, socket: str) -> None:
         from fileops.fs.local.filesystem import LocalFileSystem
+        from fileops.service.client.unreadable import EditorGlobs
         from fileops.service.hub.approvals import AskedEditors, OpenQuestions
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
         self.socket = socket
         self.disk = LocalFileSystem()
+        self.editor_globs = EditorGlobs()
         self.router, self.editors = EventRouter(), AskedEditors()
         self.questions = OpenQuestions()
         self.sessions = SessionRegistry()
@@ -81,6 +83,7 @@ class SharedWorld:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
         self.router.disconnect(connection)
         self.editors.disconnect(connection)
+        self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)
         self.sessions.disconnected(connection)
         if self._shared is not None:
@@ -139,7 +142,8 @@ class SharedParts:
             self.remote = parts.mapped_filesystems(self._filesystems, world.disk)
         self._encodings = [] if options is None else options.encodings or []
         rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
-        self.files = OverlayFileSystem(parts.encoded_files(self.remote or world.disk, rules))
+        saved = parts.encoded_files(self.remote or world.disk, rules)
+        self.files = OverlayFileSystem(saved)
         history = History(parts.persistent_store(warn) if self._history == "persistent" else None)
         self.workspace: Workspace = parts.build_workspace(
             self.files,
@@ -147,6 +151,7 @@ class SharedParts:
             history,
             freshness_mode="mtime",
             remote=self.remote,
+            saved=saved,
             has_many_clients=True,
         )
         self.workspace.on_session_end = world.sessions.drop

@@ -1,6 +1,7 @@
 """Policy of approval: before which writes the user is asked, and which files are protected."""
 
 from fileops.core import text
+from fileops.core.ignore import FILE_NAME
 from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
 from fileops.model.approval import Decision, Modify, Once, SomeHunks
@@ -22,7 +23,7 @@ PROTECTED_NAMES = frozenset({
     ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", "config.fish",
     ".xinitrc", ".xprofile", ".xsession", ".xsessionrc",
     ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".ideavimrc", ".emacs", ".nanorc",
-    ".mcp.json", ".claude.json", "opencode.json", "opencode.jsonc", ".devcontainer.json",
+    FILE_NAME, ".mcp.json", ".claude.json", "opencode.json", "opencode.jsonc", ".devcontainer.json",
 })  # fmt: skip
 PLUGIN_HOOKS = ("hooks", "hooks.json")  # of a Claude Code plugin, in the folder of the plugin
 # Hosts make work trees in their own folders (`.claude/worktrees/NAME`). A file there is a file of the project.
@@ -31,10 +32,22 @@ WORKTREES = "worktrees"
 
 
 def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
-    """Return whether the user decides before this file is written. A client that cannot ask is never asked."""
-    if mode == "yolo" or not client_can_ask:
+    """Return whether the user decides before this file is written. A client that cannot ask is never asked.
+
+    A file that says what agents must not read is asked about in every mode, or an agent could read all the rest.
+    """
+    if not client_can_ask:
+        return False
+    if is_rule_file(snapshot.path):
+        return True
+    if mode == "yolo":
         return False
     return mode == "default" or is_protected(snapshot.path, roots) or _has_other_names(snapshot)
+
+
+def is_rule_file(path: str) -> bool:
+    """Return whether the file says what agents must not read."""
+    return path.rpartition("/")[2].casefold() == FILE_NAME
 
 
 def _has_other_names(snapshot: Snapshot) -> bool:

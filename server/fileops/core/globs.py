@@ -5,9 +5,13 @@ set of positions in it, as Thompson described, so the time is at most the length
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 
 _TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
+
+MAX_VERDICTS = 10_000  # pairs of a glob and a path, of `is_below`
 
 _Test = Callable[[str], bool]  # of one character
 
@@ -109,3 +113,36 @@ def _class_test(members: str) -> _Test:
     if backwards := [f"{first}-{last}" for first, last in ranges if first > last]:
         raise ValueError(f"has a range that ends before it begins: {backwards[0]}")
     return lambda char: char != "/" and any(first <= char <= last for first, last in ranges) != is_negated
+
+
+# --- globs of unreadable files ---------------------------------------------------------------------------------
+
+
+def folded(path: str) -> str:
+    """Return the path as filesystems that ignore case and the form of characters compare it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def fault_of_glob(glob: str) -> str | None:
+    """Return what is wrong with a glob of the option `unreadable`, None if nothing is."""
+    if glob.startswith("!"):
+        return "must not begin with `!`: it only adds files. Use an .agentsignore file to take some out"
+    try:
+        _globs_of(glob)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@cache
+def _globs_of(glob: str) -> tuple[Glob, Glob]:
+    """Return the glob for the file itself, and for all that is below it. Raises: ValueError."""
+    bare = folded(glob).rstrip("/") or glob
+    return Glob(bare), Glob(f"{bare}/**")
+
+
+@lru_cache(maxsize=MAX_VERDICTS)
+def is_below(glob: str, path: str) -> bool:
+    """Return whether a glob without a fault matches a canonical path or a folder above it, without regard to case."""
+    name = folded(path)
+    return any(pattern.fullmatch(name) for pattern in _globs_of(glob))

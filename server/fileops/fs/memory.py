@@ -120,6 +120,8 @@ class MemoryFileSystem:
         with self._guard:
             self._require_file_or_nothing(path)
             data, stamp = self._files.get(path, (b"", None))
+            if stamp is not None and not stamp.mode & 0o400:
+                raise PermissionRefused(reason="Permission denied")
             return Snapshot(path=path, stamp=stamp, data=data, taken_ns=self._now())
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:

@@ -274,6 +274,8 @@ class LspServer:
     def _notify_all(self, events: Iterable[Event]) -> None:
         with self.connection.batch():
             for published in events:
+                if self.service is not None and not self.service.shows(published):
+                    continue
                 if (event := self.view_of_event(published)) is None:
                     continue
                 method, params = notification_of(event)

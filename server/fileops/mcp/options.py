@@ -30,6 +30,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     notices: Literal["on", "off"] = "on"
     max_read_bytes: int | None = None
     encodings: Sequence[EncodingRule] = ()
+    unreadable: Sequence[str] = ()
 
     @property
     def settings(self) -> Settings:
@@ -39,6 +40,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
             approval_mode=_MODES[self.approve],
             approval_timeout_s=APPROVAL_TIMEOUT_S,
             encodings=self.encodings,
+            unreadable=self.unreadable,
         )
 
     @property

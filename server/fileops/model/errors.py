@@ -47,6 +47,21 @@ class OutsideRoots(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NotPermitted(FileOpsError):
+    """Agents must not read or edit the file.
+
+    source: what says so: the path of a rule file, or words for an option. fault: a sentence that says why the rules in
+    it cannot be used, which makes every file below unreadable; "" if they can, and name the file. is_rule_file: the
+    file is itself one that says what agents must not read, and the user cannot be asked about the edit.
+    """
+
+    code: ClassVar[str] = "not_permitted"
+    source: str
+    fault: str = ""
+    is_rule_file: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
 class PermissionRefused(FileOpsError):
     """The operating system denied access. `reason` is its message; `hint` says what to do, "" for the usual hint."""
 
@@ -298,7 +313,7 @@ class CommandNotStarted(FileOpsError):
 
 
 FAILURES: tuple[type[FileOpsError], ...] = (
-    FileMissing, IsDirectory, NotAbsolute, OutsideRoots, PermissionRefused, NotRegularFile, BinaryFile,
+    FileMissing, IsDirectory, NotAbsolute, OutsideRoots, NotPermitted, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ProcessingFailed,
     ValidationFailed, Rejected, ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure,

@@ -52,6 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     processors: Sequence[str] = ()
     validators: Sequence[str] = ()
     encodings: Sequence[EncodingRule] = ()
+    unreadable: Sequence[str] = ()
     notices: Literal["off", "details", "output"] = "off"
     limits: Limits = Limits()
     texts: Texts = Texts()

@@ -1,4 +1,4 @@
-"""Ports to files: FileSystem with its streams and commits, and the watch of folders.
+"""Ports to files: FileSystem with its streams and commits, rule files, and the watch of folders.
 
 A FileSystem is synchronous. All of it but `try_open_cached` is called in worker threads. Paths, except those given to
 `try_open_cached` and `resolve`, are canonical: absolute, without a symlink in any component. A FileSystem follows no
@@ -6,7 +6,7 @@ symlink (`PathMoved`), so a decision about a canonical path holds for the file t
 to `FileOpsError`s.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -124,6 +124,25 @@ class FileSystem(Protocol):
         The context's value says whether the file is locked. It is always True with `waits`; without, it is False if
         another thread holds the lock, which may wait for an editor or a remote host.
         """
+        ...
+
+
+class RuleFiles(Protocol):
+    """Finds the rule files of folders, all of one name, and the further names of a file."""
+
+    def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
+        """Return the paths of those in a canonical folder and in all folders above it, links included.
+
+        Without `waits`, on the event loop: None if a disk or a host might have to be waited for.
+        """
+        ...
+
+    def keeps(self, path: str, since_ns: int) -> bool:
+        """Whether what was read of a rule file at this time (wall clock) counts without another check."""
+        ...
+
+    def names_of(self, stamp: Stamp, folder: str) -> Iterator[str]:
+        """Yield the names of a file below a folder, as far as they can be found with bounded work."""
         ...
 
 

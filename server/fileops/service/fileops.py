@@ -14,14 +14,16 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots
 from fileops.model.errors import ModifiedExternally
-from fileops.model.events import DidRead
+from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult
 from fileops.model.settings import ApprovalMode, Settings
+from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
+from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
@@ -60,7 +62,12 @@ class FileOps:
             workspace.freshness.keep_bases()
         self._notices: NoticeBoard | None = None
         self._workspace, self._client = workspace, client
-        fs, freshness = workspace.fs, workspace.freshness
+        freshness = workspace.freshness
+        self._unreadable: Unreadable | None = None  # for a person's editor
+        fs: FileSystem = workspace.fs
+        if not client.is_editor:
+            self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
+            fs = GuardedFileSystem(fs, self._unreadable)
         self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
@@ -68,13 +75,20 @@ class FileOps:
         self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)
         self._sessions = workspace.sessions
         self.files = SessionFiles(
-            fs=fs, freshness=freshness, workers=self._workers, path_locks=self._path_locks, ledger=workspace.activity
+            fs=fs,
+            freshness=freshness,
+            workers=self._workers,
+            path_locks=self._path_locks,
+            ledger=workspace.activity,
+            is_hidden=self._is_hidden,
         )
-        self._folders = WorkspaceFolders(fs, self._workers, client.warn, may_wait=not workspace.has_many_clients)
+        self._folders = WorkspaceFolders(
+            workspace.fs, self._workers, client.warn, may_wait=not workspace.has_many_clients
+        )
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
         self.edits = ClientEdits(
             workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
-            stats=self._stats,
+            stats=self._stats, fs=fs, is_hidden=self._is_hidden,
         )  # fmt: skip
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = nothing
@@ -196,7 +210,9 @@ class FileOps:
     async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""
         session_id = self.names.resolve(session_id)
-        return await self._workers.run(CancelToken(), lambda: self._workspace.freshness.tracked(session_id))
+        return await self._workers.run(
+            CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
+        )
 
     async def notices(self, session_id: str, about: str | None = None, *, is_whole: bool = False) -> Notices:
         """What others changed in files that the session has read and may still read, for a result that is sent next.
@@ -212,7 +228,11 @@ class FileOps:
         session_id, roots = self.names.full(session_id), self._read_roots
         found = await self._workers.run(
             CancelToken(),
-            lambda: board.find(session_id, about, lambda path: roots is None or roots.contains(path)),
+            lambda: board.find(
+                session_id,
+                about,
+                lambda path: (roots is None or roots.contains(path)) and not self._is_hidden(path),
+            ),
         )
         found = found.renamed(self.names.changed_by)
         return board.report(session_id, found, is_whole=is_whole)
@@ -290,6 +310,17 @@ class FileOps:
         self._workers.on_moved.discard(self._on_work_waits)
         self._on_work_waits = call
         self._workers.on_moved.add(call)
+
+    def _is_hidden(self, *names: str) -> bool:
+        """Whether this client must not know of a file with these names. Call it in a worker thread."""
+        return self._unreadable is not None and self._unreadable.is_hidden(*names)
+
+    def shows(self, event: Event) -> bool:
+        """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""
+        if self._unreadable is None or isinstance(event, WatcherHealth | ApprovalModeChanged):
+            return True
+        paths = self._workspace.freshness.paths_of(event.session_id, event.file_path)
+        return not self._unreadable.is_known_hidden(event.file_path, *paths)
 
     @property
     def _read_roots(self) -> Roots | None:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fileops.core import text
-from fileops.core.approval import needs_decision
+from fileops.core.approval import is_rule_file, needs_decision
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Plan
+from fileops.model.errors import NotPermitted
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.results import EditTexts
 from fileops.model.settings import ApprovalMode
@@ -21,7 +22,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
     the folders that a user has opened, of those around a canonical path, if they are not `roots`. Below them only the
-    rest of a path decides whether a file is protected.
+    rest of a path decides whether a file is protected. is_agent: whether the session is not a person's editor's own.
     """
 
     roots: Roots | None
@@ -30,8 +31,15 @@ class Policy(Struct, frozen=True, kw_only=True):
     can_correct: bool = False
     mode_at: Callable[[str], ApprovalMode] | None = None
     opened_at: Callable[[str], Roots | None] | None = None
+    is_agent: bool = True
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
+        """Whether the user decides before this file is written.
+
+        Raises: NotPermitted, if the file says what agents must not read, and the user cannot be asked.
+        """
+        if self.is_agent and not self.can_ask and is_rule_file(snapshot.path):
+            raise NotPermitted(source=snapshot.path, is_rule_file=True)
         mode = self.mode if self.mode_at is None else self.mode_at(snapshot.path)
         return needs_decision(mode, snapshot, self._opened(snapshot), self.can_ask)
 

@@ -24,7 +24,7 @@ from fileops.service.activity import ActivityLog, SessionFile, by_relevance, mer
 from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
-from fileops.tracking.reports import Conflict
+from fileops.tracking.reports import Conflict, IsHidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class SessionFiles:
     workers: SharedWorkers
     path_locks: PathLocks
     ledger: ActivityLog
+    is_hidden: IsHidden
 
     # --- what the tools did ----------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ class SessionFiles:
 
     async def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
         """What has changed since the session read it, in the order of first reading."""
-        return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id))
+        return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id, self.is_hidden))
 
     async def list_files(self, session_id: str, limit: int | None = None) -> list[SessionFile]:
         """What the session has read and edited, the most important first (see ledger.py)."""
@@ -81,6 +82,8 @@ class SessionFiles:
             files: dict[str, SessionFile] = {}
             for one in noted:
                 path = self._canonical(one.file_path)
+                if self.is_hidden(path, one.file_path):
+                    continue
                 known = tracked.get(path)
                 file = one if known is None else replace(one, state=known.state, reason=known.reason)
                 files[path] = merged(files[path], file) if path in files else file

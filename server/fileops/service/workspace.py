@@ -11,6 +11,7 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.history.journal import History
 from fileops.ports import Clock, FileSystem
 from fileops.service.activity import ActivityLog
+from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
@@ -30,10 +31,12 @@ class Workspace:
         freshness: Freshness,
         history: History,
         clock: Clock,
+        rules: RuleBook,
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
     ) -> None:
         self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
+        self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
         self.has_many_clients = has_many_clients

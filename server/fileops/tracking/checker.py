@@ -37,7 +37,8 @@ _NO_FILE = (IsDirectory, NotRegularFile, PathMoved)  # something else is at the 
 class FreshnessChecker:
     """Compares files with what sessions have read of them.
 
-    is_open: whether a canonical path is open as a document; then content decides, not time or inode.
+    is_open: whether a canonical path is open as a document; then content decides, not time or inode. before_stale: is
+    called with a canonical path before sessions become stale there, outside the lock of the registry.
     """
 
     def __init__(
@@ -48,10 +49,11 @@ class FreshnessChecker:
         *,
         mode: FreshnessMode,
         is_open: Callable[[str], bool],
+        before_stale: Callable[[str], None],
     ) -> None:
         self._fs, self._registry, self._clock = fs, registry, clock
         self._mode: FreshnessMode = mode
-        self._is_open = is_open
+        self._is_open, self._before_stale = is_open, before_stale
 
     # --- one check -------------------------------------------------------------------------------------------
 
@@ -87,6 +89,8 @@ class FreshnessChecker:
         verdicts: Verdicts = {
             session_id: (record, self._fault(record, observation)) for session_id, record in records.items()
         }
+        if any(reason is not None and record.stale is None for record, reason in verdicts.values()):
+            self._before_stale(path)
         self._registry.apply_verdicts(path, verdicts, observation.stamp, observation.taken_ns, source)
 
     def _fault(self, record: ReadRecord, observation: Observation) -> StaleReason | None:

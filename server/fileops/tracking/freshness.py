@@ -25,7 +25,7 @@ from fileops.tracking.monitors import FilesystemMonitors
 from fileops.tracking.pace import SWEEP_S
 from fileops.tracking.refusals import Refusals
 from fileops.tracking.registry import TrackerRegistry
-from fileops.tracking.reports import Conflict, TrackedFile, conflicts, tracked_files
+from fileops.tracking.reports import Conflict, IsHidden, TrackedFile, conflicts, nothing_hidden, tracked_files
 from fileops.tracking.watches import FolderWatchMaker
 
 
@@ -40,6 +40,7 @@ class Freshness:
         open_watch: FolderWatchMaker | None = None,
         moved: Moved | None = None,
         is_open: Callable[[str], bool] = lambda path: False,
+        before_stale: Callable[[str], None] = lambda path: None,
         debounce_s: float = DEBOUNCE_S,
         sweep_s: float = SWEEP_S,
     ) -> None:
@@ -47,6 +48,7 @@ class Freshness:
 
         open_watch: None for no watcher (the sweep alone). moved: a cheap way to find which of many files have changed,
         by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content decides.
+        before_stale: see FreshnessChecker.
         """
         self._fs, self._clock = fs, clock
         self._moved = moved or partial(moved_by_stat, fs)
@@ -61,7 +63,9 @@ class Freshness:
         self._monitor = FilesystemMonitors(monitor_of, events.publish)
         self._registry = TrackerRegistry(self._monitor, events, clock)
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
-        self._checker = FreshnessChecker(fs, self._registry, clock, mode=checked, is_open=is_open)
+        self._checker = FreshnessChecker(
+            fs, self._registry, clock, mode=checked, is_open=is_open, before_stale=before_stale
+        )
         self._refusals = Refusals(self._registry, events)
         self.is_open, self.foreign_changes = is_open, ForeignChanges(fs, self._registry)
         self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
@@ -252,15 +256,18 @@ class Freshness:
 
     # --- what is tracked -------------------------------------------------------------------------------------
 
-    def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
-        """In the order of first reading. Stats the files, so call it in a worker thread."""
-        self._check_all(session_id)
-        return tracked_files(self._registry, session_id)
+    def tracked(self, session_id: str, is_hidden: IsHidden = nothing_hidden) -> tuple[TrackedFile, ...]:
+        """In the order of first reading. Stats the files, so call it in a worker thread.
 
-    def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
+        is_hidden: whether a file with these names is left out.
+        """
+        self._check_all(session_id)
+        return tracked_files(self._registry, session_id, is_hidden)
+
+    def conflicts(self, session_id: str, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
         """What has changed since the session read it. Stats the files, as `tracked` does."""
         self._check_all(session_id)
-        return conflicts(self._fs, self._registry, session_id)
+        return conflicts(self._fs, self._registry, session_id, is_hidden)
 
     def _check_all(self, session_id: str) -> None:
         files = [(path, seen.stamp) for path, seen in self._registry.of_session(session_id)]

@@ -1,5 +1,6 @@
 """Reports of what a session has read: the state of each file, and which of them have changed since."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
@@ -35,7 +36,14 @@ class Conflict(Struct, frozen=True, kw_only=True):
     size_diff: int | None
 
 
-def tracked_files(registry: TrackerRegistry, session_id: str) -> tuple[TrackedFile, ...]:
+IsHidden = Callable[..., bool]  # names of a file -> whether the session must not know of it
+
+
+def nothing_hidden(*_names: str) -> bool:
+    return False
+
+
+def tracked_files(registry: TrackerRegistry, session_id: str, is_hidden: IsHidden) -> tuple[TrackedFile, ...]:
     """Return what the session has read, in the order of first reading."""
     return tuple(
         TrackedFile(
@@ -46,14 +54,19 @@ def tracked_files(registry: TrackerRegistry, session_id: str) -> tuple[TrackedFi
             mtime=seen.stamp.mtime_ns / 1e9,
             size_bytes=seen.stamp.size_bytes,
         )
-        for _, seen in registry.of_session(session_id)
+        for path, seen in registry.of_session(session_id)
+        if not is_hidden(path, seen.given_path)
     )
 
 
-def conflicts(fs: FileSystem, registry: TrackerRegistry, session_id: str) -> tuple[Conflict, ...]:
+def conflicts(fs: FileSystem, registry: TrackerRegistry, session_id: str, is_hidden: IsHidden) -> tuple[Conflict, ...]:
     """Return what is known to have changed since the session read it. Stats these files."""
     stale = ((path, seen) for path, seen in registry.of_session(session_id) if seen.stale is not None)
-    return tuple(_conflict_at(fs, path, seen, seen.stale) for path, seen in stale if seen.stale is not None)
+    return tuple(
+        _conflict_at(fs, path, seen, seen.stale)
+        for path, seen in stale
+        if seen.stale is not None and not is_hidden(path, seen.given_path)
+    )
 
 
 def _conflict_at(fs: FileSystem, path: str, seen: ReadRecord, reason: StaleReason) -> Conflict:

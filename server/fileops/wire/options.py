@@ -61,6 +61,13 @@ def _settings(options: Options) -> Settings:
         values["roots"] = tuple(options.roots)
     if options.processors is not None:
         values["processors"] = tuple(options.processors)
+    for index, glob in enumerate(options.unreadable or ()):
+        from fileops.core.globs import fault_of_glob
+
+        if (fault := fault_of_glob(glob)) is not None:
+            raise InvalidParams(fault, f".unreadable[{index}]")
+    if options.unreadable is not None:
+        values["unreadable"] = tuple(options.unreadable)
     if options.validators is not None:
         values["validators"] = tuple(options.validators)
     if options.encodings is not None:

@@ -159,6 +159,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     filesystems: list[FilesystemOptions] | None = None
     bash: bool | None = None
     encodings: list[EncodingOptions] | None = None
+    unreadable: list[str] | None = None  # globs
 
 
 # --- results -------------------------------------------------------------------------------------------------------

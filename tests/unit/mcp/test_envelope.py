@@ -41,6 +41,7 @@ class Peer:
                 (),
                 events=NoEvents(),
                 files=OverlayFileSystem(disk),
+                saved=disk,
                 approver=approver,
                 history=History(None),
                 agent=names,

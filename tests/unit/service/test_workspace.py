@@ -19,7 +19,7 @@ from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
-from support.in_process import Person, SystemClock
+from support.in_process import Person, SystemClock, rules_in
 
 FILE = "/w/f"
 
@@ -68,7 +68,7 @@ def clients() -> Generator[TwoClients]:
     disk.make_folder("/w")
     disk.put(FILE, b"a b\n")
     freshness = Freshness(disk, shared_events, clock, sweep_s=3600)
-    workspace = Workspace(fs=disk, freshness=freshness, history=History(), clock=clock)
+    workspace = Workspace(fs=disk, freshness=freshness, history=History(), clock=clock, rules=rules_in(disk))
     person = Person()
 
     def client(approver: Person | RoutedApprover) -> Client:

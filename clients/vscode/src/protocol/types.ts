@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'not_regular_file'
   | 'notebook'
   | 'outside_roots'
+  | 'not_permitted'
   | 'permission_denied'
   | 'processing_failed'
   | 'rejected'
@@ -511,6 +512,7 @@ export interface InitializationOptions {
   filesystems?: FilesystemOptions[] | null;
   bash?: boolean | null;
   encodings?: EncodingOptions[] | null;
+  unreadable?: string[] | null;
 }
 export interface InitializeParams {
   processId?: number | null;

@@ -83,6 +83,12 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
 def _advice(error: FileOpsError) -> str:
     """Return what the model should do next, if the failure's own sentence does not say it."""
     match error:
+        case errors.NotPermitted(fault=fault) if fault:
+            return "Ask the user to correct it."
+        case errors.NotPermitted(is_rule_file=True):
+            return "Nothing was written. Ask the user to change it."
+        case errors.NotPermitted():
+            return "Do not try to read it in another way; ask the user if you need it."
         case errors.NotRegularFile():
             return "Only regular files can be read and edited."
         case errors.NotEncodable(fault="mixed"):
@@ -129,6 +135,12 @@ def failure_message(error: FileOpsError) -> str:
             return "The path is not absolute."
         case errors.OutsideRoots():
             return "The path is outside the workspace folders."
+        case errors.NotPermitted(is_rule_file=True):
+            return "The file says what agents must not read, so the user has to approve the edit, and cannot be asked."
+        case errors.NotPermitted(source=source, fault=fault) if fault:
+            return f"Agents may not read or edit files here, because {source} cannot be used. {fault}"
+        case errors.NotPermitted(source=source):
+            return f"Agents may not read or edit this file: {source} excludes it."
         case errors.PermissionRefused(reason=reason, hint=hint):
             return f"The operating system refused access: {reason}. {hint or _ASK_FOR_PERMISSION}"
         case errors.NotRegularFile(kind=kind):

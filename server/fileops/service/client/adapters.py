@@ -1,6 +1,6 @@
 """The adapters of one client of the service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 
 def nothing() -> None: ...
+
+
+def no_globs(_path: str) -> tuple[str, ...]:
+    return ()
 
 
 def ignore(_sentence: str) -> None: ...
@@ -37,4 +41,6 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     routed: "RoutedApprover | None" = None  # the approver of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
+    is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
+    globs_at: Callable[[str], Iterable[str]] = no_globs  # see Unreadable
     is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none

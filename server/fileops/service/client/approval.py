@@ -63,6 +63,7 @@ class ClientApproval:
         return Policy(
             mode_at=None if routed is None else partial(routed.mode_at, full_name),
             opened_at=self._opened_at,
+            is_agent=not self._client.is_editor,
             roots=self.edit_roots,
             mode=self.mode(full_name) if is_own_mode else self._settings.approval_mode,
             can_ask=self._client.approver.can_ask,

@@ -4,7 +4,9 @@ Belongs to the event loop; worker threads do the work.
 """
 
 from functools import partial
+from itertools import islice
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -15,6 +17,7 @@ from fileops.model.results import AgentEditRange, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
+from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.approval import ClientApproval, always_of
 from fileops.service.session_files import SessionFiles
@@ -22,6 +25,7 @@ from fileops.service.undo import PendingUndo, UndoOperation
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import note_outcome
 from fileops.telemetry.stats import Statistics
+from fileops.tracking.reports import IsHidden
 
 
 class ClientEdits:
@@ -35,27 +39,28 @@ class ClientEdits:
         files: SessionFiles,
         workers: SharedWorkers,
         stats: Statistics,
+        fs: FileSystem,
+        is_hidden: IsHidden,
     ) -> None:
-        """Args: stats: of the calls that this client may see."""
+        """Args: stats: of the calls that this client may see. fs, is_hidden: the files as it may read them."""
         self._workspace, self._names, self._is_agent = workspace, client.names, client.is_agent
         self._approval, self._files, self._workers, self._stats = approval, files, workers, stats
-        self._undoer = UndoOperation(
-            fs=workspace.fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
+        self._is_hidden = is_hidden
+        undoer = UndoOperation(
+            fs=fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
             settings=settings, history=workspace.history, may_undo=self._may_undo,
             is_of_session=self._is_of_session,
         )  # fmt: skip
+        self._undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Newest first. An agent is shown its own edits only."""
-        of = request.session_id
-        if of is not None:
-            request = replace(request, session_id=self._names.resolve(of))
-        limit = request.limit
-        if self._is_agent:
-            request = replace(request, limit=None)
-        edits = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.edits(request))
-        if self._is_agent:
-            edits = tuple(filter(self._may_undo, edits))[:limit]
+        """Newest first. An agent is shown its own edits only, and none of files that it must not read."""
+
+        def look() -> tuple[AppliedEdit, ...]:
+            shown = (edit for edit in self._own_edits(request) if not self._is_hidden(edit.path, edit.file_path))
+            return tuple(islice(shown, request.limit))
+
+        edits = await self._workers.run(CancelToken(), look)
         return tuple(map(self._shown, edits))
 
     def _shown(self, edit: AppliedEdit) -> AppliedEdit:
@@ -66,11 +71,20 @@ class ClientEdits:
             changed_by=None if by is None else self._names.changed_by(by),
         )
 
+    def _own_edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
+        """The edits that this client may know of, as far as sessions decide that; all of them. Newest first."""
+        of = request.session_id
+        named = None if of is None else self._names.resolve(of)
+        edits = self._workspace.edit_history.edits(replace(request, session_id=named, limit=None))
+        return tuple(filter(self._may_undo, edits)) if self._is_agent else edits
+
     async def undo(self, request: UndoRequest) -> UndoResult:
         request = self._with_full_names(request)
         by_session = request.by_session
         token, session = CancelToken(), self._workspace.sessions.get(by_session or "")
-        step, is_rest_approved = partial(self._undoer.start, request), False
+        is_of_user = request.is_approved and by_session is None
+        undoer = self._undoer_of_user if is_of_user else self._undoer
+        step, is_rest_approved = partial(undoer.start, request), False
         while True:
             policy = self._approval.policy(by_session or "", session)
             if is_rest_approved and policy.mode == "default":
@@ -80,7 +94,7 @@ class ClientEdits:
                 break
             decision = await self._approval.ask(result.question, by_session, session)
             is_rest_approved = is_rest_approved or always_of(decision) is not None
-            step = partial(self._undoer.resume, request, pending=result, decision=decision)
+            step = partial(undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
         if session.is_closed and by_session is not None:
             for file in result.files:
@@ -111,7 +125,7 @@ class ClientEdits:
 
     async def stats(self, session_id: str | None) -> StatsResult:
         """Statistics of one session; None: of all sessions together, closed ones included."""
-        edits = await self.history(HistoryRequest(session_id=session_id))
+        edits = await self._workers.run(CancelToken(), lambda: self._own_edits(HistoryRequest(session_id=session_id)))
         since = self._stats.since_ns / 1e9
         n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
         named = None if session_id is None else self._names.resolve(session_id)

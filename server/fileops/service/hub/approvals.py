@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.core.approval import is_protected
+from fileops.core.approval import is_protected, is_rule_file
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, SomeHunks
 from fileops.model.settings import ApprovalMode
@@ -196,7 +196,8 @@ class RoutedApprover:
             mode = self._mode(question.session_id, question.path, ())
             if is_protected(question.path, None):  # the folders of the editors that left count no more
                 question = replace(question, is_protected=True)
-            if mode == "yolo" or (mode == "auto_edit" and not question.is_protected):
+            is_free = mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
+            if is_free and not is_rule_file(question.path):
                 return Once()
         return await self._own.decide(question)
 

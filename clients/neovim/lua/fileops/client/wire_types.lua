@@ -231,7 +231,7 @@
 ---@field glob string
 ---@field encoding string
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
@@ -323,6 +323,7 @@
 ---@field filesystems? fileops.wire.FilesystemOptions[]
 ---@field bash? boolean
 ---@field encodings? fileops.wire.EncodingOptions[]
+---@field unreadable? string[]
 
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer

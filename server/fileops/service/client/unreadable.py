@@ -1,0 +1,298 @@
+"""Files that agents must not read: the rules of `.agentsignore` files and of `unreadable` options, and their guard.
+
+A rule file counts for its folder and all below it, so for a file each rule file in a folder above it counts, and so do
+the globs of the client. A file is unreadable if one of them says so. Rules that cannot be used make every file below
+unreadable, so that a fault opens nothing.
+
+`GuardedFileSystem` is the filesystem of a client that is restricted: all of its requests get their paths from
+`resolve`, which refuses. Runs in worker threads, but for what says that it waits for nothing.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+
+from msgspec import Struct
+
+from fileops.core.globs import is_below
+from fileops.core.ignore import BadPatternsError, IgnorePatterns
+from fileops.core.presentation.failures import failure_message
+from fileops.core.roots import is_inside
+from fileops.core.stamps import is_racy, same_stamp
+from fileops.model.bounded import LruDict
+from fileops.model.errors import ConnectionFailed, FileOpsError, NotPermitted
+from fileops.model.files import Snapshot, Stamp
+from fileops.model.internal_errors import PathMoved
+from fileops.ports import ContentStream, FileSystem, RuleFiles
+
+OPTION = "the option `unreadable`"
+MAX_FOLDERS = 65_536  # whose rules are known without another check
+MAX_LINKED = 10_000  # files with several hard links of which it is kept whether one is unreadable
+
+
+class Rules(Struct, frozen=True, eq=False):
+    """The rules of one file. fault: why it cannot be used, "" if it can."""
+
+    path: str
+    patterns: IgnorePatterns | None = None
+    fault: str = ""
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    def refusal(self, path: str) -> NotPermitted | None:
+        """Why a file below the folder is unreadable, None if it is not."""
+        if self.patterns is None:
+            return NotPermitted(source=self.path, fault=self.fault)
+        return NotPermitted(source=self.path) if self.patterns.match(path[len(self.folder) + 1 :]) else None
+
+
+class _Loaded(Struct, frozen=True):
+    """What a rule file was at one moment."""
+
+    stamp: Stamp
+    taken_ns: int
+    data: bytes
+    rules: Rules
+
+
+class _EditorGlobs(Struct, frozen=True):
+    globs: Sequence[str]
+    folders: Callable[[], Sequence[str]]
+    is_open: Callable[[str], bool]
+
+
+class RuleBook:
+    """The rule files of all clients, each read again when it has changed. Thread-safe.
+
+    fs: where they are read, as they are saved. finder: finds them.
+    """
+
+    def __init__(self, fs: FileSystem, finder: RuleFiles) -> None:
+        self._fs, self.finder = fs, finder
+        self._lock = threading.Lock()
+        self._loaded: dict[str, _Loaded] = {}  # by the path of the rule file
+        self._last_known: LruDict[str, tuple[Rules, ...]] = LruDict(MAX_FOLDERS)
+
+    def above(self, path: str) -> tuple[Rules, ...]:
+        """Return the rules for a canonical path. Raises: NeedsShare, ConnectionFailed."""
+        folder = _folder_of(path)
+        found = self.finder.above(folder) or ()
+        rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
+        with self._lock:
+            self._last_known.put(folder, rules)
+        return rules
+
+    def refresh(self, path: str) -> None:
+        """Make what `last_known` says of a canonical path true now."""
+        with suppress(FileOpsError):
+            self.above(path)
+
+    def names(self, canonical_path: str, given_path: str) -> tuple[str, ...]:
+        """Return the names of a file on the way from the given path to the canonical one: with each link in it.
+
+        A link that another link leads to is left out: the file can be read under the canonical name, too.
+        """
+        names, above, rest = (
+            {canonical_path: None},
+            "",
+            [name for name in given_path.split("/") if name not in {"", "."}],
+        )
+        while rest and given_path != canonical_path:
+            if ".." not in rest:
+                names["/".join([above, *rest])] = None
+            above = self._fs.resolve(f"{above}/{rest.pop(0)}").rstrip("/")
+        return tuple(names)
+
+    def last_known(self, path: str) -> tuple[Rules, ...]:
+        """Return the rules for a path as `above` found them last; none if it was not asked. Waits for nothing."""
+        with self._lock:
+            return self._last_known.use(_folder_of(path)) or ()
+
+    def has_none_above(self, path: str) -> bool:
+        """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once."""
+        return self.finder.above(_folder_of(path), waits=False) == ()
+
+    def _rules_at(self, path: str) -> Rules | None:
+        """Return None if the file was removed since it was found. Raises: NeedsShare, ConnectionFailed."""
+        try:
+            return self._read(path)
+        except ConnectionFailed:
+            raise
+        except FileOpsError as error:
+            return Rules(path=path, fault=failure_message(error))
+        except PathMoved:
+            return Rules(path=path, fault="It is being replaced.")
+        except (ImportError, OSError) as error:
+            return Rules(path=path, fault=f"The library for its patterns could not be loaded: {error}.")
+
+    def _read(self, path: str) -> Rules | None:
+        """Raises: NeedsShare, FileOpsError, PathMoved, ImportError, OSError."""
+        with self._lock:
+            known = self._loaded.get(path)
+        if known is not None and self.finder.keeps(path, known.taken_ns):
+            return known.rules
+        canonical = self._fs.resolve(path)
+        if known is not None and not is_racy(known.stamp, known.taken_ns):
+            stamp = self._fs.stat(canonical)
+            if stamp is not None and same_stamp(stamp, known.stamp):
+                return known.rules
+        snapshot = self._fs.read(canonical)
+        if snapshot.stamp is None:
+            is_there = path in (self.finder.above(_folder_of(path)) or ())
+            return Rules(path=path, fault="It is a link that leads nowhere.") if is_there else None
+        rules = known.rules if known is not None and known.data == snapshot.data else _rules_of(path, snapshot.data)
+        with self._lock:
+            self._loaded[path] = _Loaded(snapshot.stamp, snapshot.taken_ns, snapshot.data, rules)
+        return rules
+
+
+class Unreadable:
+    """Which files one client must not read. Methods that may wait raise what RuleBook raises.
+
+    globs: of the client's option. globs_at: those that others demand for a canonical path. folders: of the client; the
+    other names of a file with several hard links are looked for in them.
+    """
+
+    def __init__(
+        self,
+        book: RuleBook,
+        globs: Sequence[str] = (),
+        globs_at: Callable[[str], Iterable[str]] = lambda _path: (),
+        folders: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._book, self._globs, self._globs_at, self._folders = book, globs, globs_at, folders
+        self._lock = threading.Lock()
+        self._linked: LruDict[object, tuple[NotPermitted] | tuple[()]] = LruDict(MAX_LINKED)
+
+    def require_readable(self, canonical_path: str, given_path: str | None = None) -> None:
+        """Raise NotPermitted if the file is unreadable under its own name or the one that was given."""
+        names = (canonical_path,) if given_path is None else self._book.names(canonical_path, given_path)
+        for name in names:
+            if (refusal := self._refusal(name, self._book.above(name))) is not None:
+                raise refusal
+
+    def require_no_unreadable_name(self, canonical_path: str, stamp: Stamp | None) -> None:
+        """Raise NotPermitted if a file with several hard links is unreadable under another name that can be found.
+
+        The names are looked for below the rule files that count for the file, and in the client's folders that have
+        rules. A new name gives a file a new ctime, so what was found holds until then, or until the rules change.
+        """
+        if stamp is None or stamp.n_links < 2:
+            return
+        rules = self._book.above(canonical_path)
+        for folder in self._folders():
+            rules += self._book.above(f"{folder}/")
+        folders = {above.folder or "/" for above in rules}
+        if self._globs:
+            folders.update(self._folders())
+        key = stamp.dev, stamp.ino, stamp.ctime_ns, frozenset(rules), frozenset(folders)
+        with self._lock:
+            verdict = self._linked.use(key)
+        if verdict is None:
+            names = (name for folder in folders for name in self._book.finder.names_of(stamp, folder))
+            refusals = (self._refusal(name, self._book.above(name)) for name in names)
+            verdict = next(((found,) for found in refusals if found is not None), ())
+            with self._lock:
+                self._linked.put(key, verdict)
+        if verdict:
+            raise verdict[0]
+
+    def is_hidden(self, *names: str) -> bool:
+        """Return whether a file is unreadable under one of these names."""
+        return any(self._refusal(name, self._book.above(name)) is not None for name in names)
+
+    def is_known_hidden(self, *names: str) -> bool:
+        """As `is_hidden`, by the rules as they were last read. Waits for nothing."""
+        return any(self._refusal(name, self._book.last_known(name)) is not None for name in names)
+
+    def is_free(self, path: str, *, in_folders: bool = False) -> bool:
+        """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once.
+
+        Args: in_folders: whether there must be none for the client's folders either.
+        """
+        if self._globs or not self._book.has_none_above(path) or any(True for _ in self._globs_at(path)):
+            return False
+        return not in_folders or all(self._book.has_none_above(f"{folder}/") for folder in self._folders())
+
+    def _refusal(self, path: str, rules: Iterable[Rules]) -> NotPermitted | None:
+        for above in rules:
+            if (refusal := above.refusal(path)) is not None:
+                return refusal
+        if any(is_below(glob, path) for glob in (*self._globs, *self._globs_at(path))):
+            return NotPermitted(source=OPTION)
+        return None
+
+
+class EditorGlobs:
+    """The globs that the editors of a shared daemon demand of agents, for files in their folders or open in them."""
+
+    def __init__(self) -> None:
+        self._editors: Mapping[str, _EditorGlobs] = {}  # replaced on the event loop, never mutated
+
+    def connect(
+        self, name: str, globs: Sequence[str], folders: Callable[[], Sequence[str]], is_open: Callable[[str], bool]
+    ) -> None:
+        if globs:
+            self._editors = {**self._editors, name: _EditorGlobs(globs, folders, is_open)}
+
+    def disconnect(self, name: str) -> None:
+        self._editors = {known: editor for known, editor in self._editors.items() if known != name}
+
+    def at(self, path: str) -> Iterator[str]:
+        for editor in self._editors.values():
+            if any(is_inside(folder, path) for folder in editor.folders()) or editor.is_open(path):
+                yield from editor.globs
+
+
+class GuardedFileSystem:
+    """See ports.FileSystem: the files of a client that must not read all of them."""
+
+    def __init__(self, fs: FileSystem, unreadable: Unreadable) -> None:
+        self._fs, self._unreadable = fs, unreadable
+        self.stat, self.replace, self.remove, self.lock = fs.stat, fs.replace, fs.remove, fs.lock
+
+    def resolve(self, path: str) -> str:
+        canonical = self._fs.resolve(path)
+        self._unreadable.require_readable(canonical, path)
+        return canonical
+
+    def open(self, path: str) -> ContentStream:
+        stream = self._fs.open(path)
+        if stream.stamp.n_links > 1:
+            with ExitStack() as failing:
+                failing.push(stream)
+                self._unreadable.require_no_unreadable_name(path, stream.stamp)
+                failing.pop_all()
+        return stream
+
+    def try_open_cached(self, path: str) -> ContentStream | None:
+        if not self._unreadable.is_free(path):
+            return None
+        stream = self._fs.try_open_cached(path)
+        if stream is None or stream.stamp.n_links == 1 or self._unreadable.is_free(path, in_folders=True):
+            return stream
+        with stream:
+            return None
+
+    def read(self, path: str) -> Snapshot:
+        self._unreadable.require_readable(path)
+        snapshot = self._fs.read(path)
+        self._unreadable.require_no_unreadable_name(path, snapshot.stamp)
+        return snapshot
+
+
+# --- helpers ---------------------------------------------------------------------------------------------------
+
+
+def _rules_of(path: str, data: bytes) -> Rules:
+    """Raises: ImportError, OSError."""
+    try:
+        return Rules(path=path, patterns=IgnorePatterns(data))
+    except BadPatternsError as error:
+        return Rules(path=path, fault=f"{str(error).capitalize()}.")
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
