@@ -1,8 +1,10 @@
 """A whole new text over a file's bytes: the text is what was asked for, and what did not change keeps its bytes."""
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fileops.core import whole_text
 from fileops.core.plan import plan_write
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, to_lf
@@ -25,6 +27,30 @@ def test_written_text_is_read_back(before: str, content: str, fmt: TextFormat) -
     after = apply(data, plan_write(snapshot_of(data), fmt, content, limits=LIMITS).splices)
     assert after.startswith(fmt.bom)
     assert to_lf(raw_text(after, fmt)) == to_lf(content)
+
+
+@given(awkward_texts, awkward_texts, formats)
+def test_write_of_very_many_lines_leads_to_the_same_text(before: str, content: str, fmt: TextFormat) -> None:
+    data = text_of(before, fmt).data
+    assume(detect_format(data) == fmt)
+    compared = apply(data, plan_write(snapshot_of(data), fmt, content, limits=LIMITS).splices)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_text, "MAX_COMPARED_LINES", 0)
+        splices = plan_write(snapshot_of(data), fmt, content, limits=LIMITS).splices
+    assert apply(data, splices) == compared
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1), st.integers(0, 99), st.sampled_from(["\n", "\r\n"]))
+def test_write_of_very_many_lines_splices_from_the_first_changed_line_to_the_last(
+    lines: list[str], at: int, end: str
+) -> None:
+    old = "".join(line + end for line in lines)
+    new = [*lines[: at % len(lines)], "new", *lines[at % len(lines) + 1 :]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_text, "MAX_COMPARED_LINES", 0)
+        plan = plan_write(snapshot_of(old.encode()), TextFormat(), "".join(f"{line}\n" for line in new), limits=LIMITS)
+    (splice,) = plan.splices
+    assert splice.new.decode() == f"new{end}"
 
 
 @given(st.lists(st.binary(max_size=8).filter(lambda line: b"\n" not in line), max_size=6), st.data())

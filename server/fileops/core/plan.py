@@ -10,7 +10,7 @@ from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
 from fileops.core.matching.correction import BY_CLIENT, correct
 from fileops.core.matching.exact import EXACT, STRATEGIES, Step, find, lines_of
-from fileops.core.matching.replacement import splices_for
+from fileops.core.matching.replacement import require_bounded_growth, splices_for
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import detect_format, encode
 from fileops.core.whole_text import splices_to_text
@@ -30,6 +30,7 @@ from fileops.model.errors import (
 from fileops.model.files import Snapshot, Text, TextFormat
 from fileops.model.settings import Limits
 
+MAX_REPLACEMENTS = 5_000_000  # by all edits of a request; each costs about 1 µs
 MAX_MATCH_LINES = 100_000  # line numbers that a result may contain
 
 
@@ -117,6 +118,7 @@ def plan(
     text = Text(data=snapshot.data, format=fmt)
     steps: list[Step] = []
     composed: tuple[Splice, ...] = ()
+    n_grown = n_replaced = 0
     for index, edit in enumerate(edits):
         check()
         try:
@@ -131,6 +133,17 @@ def plan(
             failure.edit_index = index
             raise
         steps.append(step)
+        n_grown += splicing.growth(step.splices)
+        n_replaced += step.n_replacements
+        try:
+            require_bounded_growth(edit.strategy, n_grown)
+            if n_replaced > MAX_REPLACEMENTS:
+                raise StrategyFailed(
+                    strategy=edit.strategy, reason=f"over {MAX_REPLACEMENTS:,} places would be replaced"
+                )
+        except StrategyFailed as failure:
+            failure.edit_index = index
+            raise
         composed = splicing.compose(composed, step.splices)
         if index + 1 < len(edits) or fills:
             text = _after(text, step.splices)
@@ -196,7 +209,8 @@ def plan_write(
         change=change_of(
             snapshot.data, fmt, splices,
             file_path=snapshot.path if file_path is None else file_path,
-            operation="create" if creates else "modify", limits=limits, check=check,
+            operation="create" if creates else "modify", limits=limits, with_snippet=False,
+            check=check,
         ),
     )  # fmt: skip
 

@@ -9,12 +9,11 @@ import io
 import struct
 import threading
 import warnings
-from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import ImageUnreadable
 from fileops.model.results import ImageContent
+from fileops.platform.memory import give_back
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -65,7 +64,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
         try:
             picture = _decoded(data, file_type)
         finally:
-            _give_memory_back()
+            give_back()
     if isinstance(picture, ImageUnreadable):
         raise picture
     return picture
@@ -89,22 +88,6 @@ def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
             return ImageUnreadable(reason="it has more pixels than are decoded here")
         except broken:
             return ImageUnreadable(reason="its content is damaged or incomplete")
-
-
-def _give_memory_back() -> None:
-    """To the system: glibc keeps what is freed, in an arena for each thread that ever decoded an image.
-
-    Other C libraries give large blocks back by themselves.
-    """
-    if trim := _malloc_trim():
-        trim(0)
-
-
-@cache
-def _malloc_trim() -> Callable[[int], object] | None:
-    import ctypes
-
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | ImageUnreadable:

@@ -12,6 +12,7 @@ from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
 CONTEXT_LINES = 3  # around a change, in diff, hunks and snippet
+MAX_COMPARED_LINES = 400_000  # of one block on both sides; more count as removed and added, without a comparison
 MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 
@@ -56,6 +57,8 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
         in_pairs = is_many and len(old) == len(new)
         if in_pairs:
             ranges = positional_ranges(old, new, max_gap=2 * CONTEXT_LINES)
+        elif len(old) + len(new) > MAX_COMPARED_LINES:
+            ranges = [(0, len(old), 0, len(new))]
         else:
             ranges = changed_ranges(old, new, effort)
         start, at = block.start, 0

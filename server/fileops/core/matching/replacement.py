@@ -6,10 +6,10 @@ contains the match, else of the line before. In a file without line ends it stay
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.matching.exact import Matches
+from fileops.core.matching.exact import EXACT, Matches
 from fileops.core.pausing import Check, unchecked
 from fileops.core.splices import coalesce
 from fileops.core.text import (
@@ -22,10 +22,11 @@ from fileops.core.text import (
     to_lf,
 )  # fmt: skip
 from fileops.model.edits import Splice
-from fileops.model.errors import NotEncodable
+from fileops.model.errors import NotEncodable, StrategyFailed
 from fileops.model.files import Text
 
 MANY_MATCHES = 1024  # more matches are coalesced: an object for each would cost too much
+MAX_GROWTH_BYTES = 64 << 20  # by one edit: as much as one message may carry
 _MAX_GAP_BYTES = 1024  # untouched bytes that a coalesced splice may carry between two matches
 _MIN_GROUP = 64  # matches that one coalesced splice may hold at least
 
@@ -33,11 +34,34 @@ Replacement = bytes | Callable[[int, int], bytes]  # the same for every match, o
 
 
 def splices_for(text: Text, matches: Matches, new_string: str, check: Check = unchecked) -> tuple[Splice, ...]:
-    """Return one splice per match; very many are coalesced. Raises: NotEncodable, and the errors of `check`."""
+    """Return one splice per match; very many are coalesced.
+
+    Raises: NotEncodable, StrategyFailed if the text would grow too much, and the errors of `check`.
+    """
     replacement = _replacement(text, new_string)
+    require_bounded_growth(EXACT, len(matches) * len(new_string) - sum(matches.ends) + sum(matches.starts))
     if len(matches) > MANY_MATCHES:
         return _coalesced(text.data, matches, replacement, check)
     return tuple(_each(matches.starts, matches.ends, replacement))
+
+
+def require_bounded_growth(strategy: str, n_bytes: int) -> None:
+    """Raises: StrategyFailed. Args: n_bytes: at least; the edit may make the text longer than that."""
+    if n_bytes > MAX_GROWTH_BYTES:
+        mebibytes = MAX_GROWTH_BYTES >> 20
+        raise StrategyFailed(strategy=strategy, reason=f"the file would grow by more than {mebibytes} MiB")
+
+
+def coalesced(data: bytes, splices: Sequence[Splice], check: Check = unchecked) -> tuple[Splice, ...]:
+    """Combine neighbouring splices if they are very many: each one costs objects in every later step."""
+    if len(splices) <= MANY_MATCHES:
+        return tuple(splices)
+    per_group = max(_MIN_GROUP, len(splices) // MANY_MATCHES)
+    result: list[Splice] = []
+    for first in range(0, len(splices), per_group):
+        check()
+        result += coalesce(data, splices[first : first + per_group], max_gap_bytes=_MAX_GAP_BYTES)
+    return tuple(result)
 
 
 class LineEnds:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fileops.core.matching.exact import BLOCK, REGEX, STRATEGIES, Step
 from fileops.core.matching.normalized import NormalizedText, body_of
-from fileops.core.matching.replacement import LineEnds, replacement_at
+from fileops.core.matching.replacement import LineEnds, coalesced, replacement_at, require_bounded_growth
 from fileops.core.pausing import Check, checked, unchecked
 from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.model.edits import Edit, Splice
@@ -23,8 +23,9 @@ from fileops.model.errors import CountMismatch, FileOpsError, InvalidPattern, Mu
 from fileops.model.files import Text
 from fileops.model.internal_errors import PluginFailed
 
-MAX_PLACES = 1_000_000  # of one edit; an endless plugin must not exhaust memory
+MAX_PLACES = 100_000  # of one edit: each costs about 6 µs and 300 bytes until the edit is answered
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
+_TOO_MANY = f"it finds {MAX_PLACES:,} places or more"
 _ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # text quoted by \Q has no escapes
 
 
@@ -61,17 +62,21 @@ class FinderStrategy(Struct, frozen=True):
         if edit.expected_replacements not in {None, len(places)}:
             raise CountMismatch(n_expected=edit.expected_replacements or 0, n_found=len(places), lines=lines)
         line_ends = LineEnds(text)
-        splices = tuple(
+        splices = [
             Splice(start, end, replacement_at(line_ends, start, end, place.new))
             for (start, end), place in checked(zip(spans, places, strict=True), check)
-        )
-        return Step(splices=splices, n_replacements=len(places), match=self.name, match_lines=lines)
+        ]
+        together = coalesced(text.data, splices, check)
+        return Step(splices=together, n_replacements=len(places), match=self.name, match_lines=lines)
 
     def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[Place]:
-        """Yield the places. Raises: StrategyFailed if there are too many, and the errors of the finder."""
+        """Yield the places. Raises: StrategyFailed if they are too many or too long, and the errors of the finder."""
+        n_grown = 0
         for number, place in enumerate(self.find(body, edit), 1):
             if number == MAX_PLACES:
-                raise StrategyFailed(strategy=self.name, reason="it names a million places or more")
+                raise StrategyFailed(strategy=self.name, reason=_TOO_MANY)
+            n_grown += len(place.new) - place.end + place.start
+            require_bounded_growth(self.name, n_grown)
             yield place
 
     def _require_apart(self, spans: Sequence[tuple[int, int]], size: int) -> None:
@@ -113,6 +118,8 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
     template = _template(
         edit.new_string, {_text_of(name): number for name, number in pattern.groupindex.items()}, pattern.groups
     )
+    n_literal = sum(len(part) for part in template if isinstance(part, str))
+    referred = [part for part in template if isinstance(part, int)]
     last_end = -1
     for found in pattern.finditer(body.data):
         start, end = found.span()
@@ -121,7 +128,9 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
         if start == end and is_inside_character(body.data, start):  # RE2 steps byte by byte
             continue
         last_end = end
-        groups = [_shown(found.group(n)) for n in range(pattern.groups + 1)]
+        n_referred = sum(stop - begin for begin, stop in map(found.span, referred))
+        require_bounded_growth(REGEX, n_literal + n_referred - end + start)  # before it is made
+        groups = {number: _shown(found.group(number)) for number in set(referred)}
         yield Place(start, end, "".join(groups[part] if isinstance(part, int) else part for part in template))
 
 
@@ -157,9 +166,11 @@ def _text_of(words: object) -> str:
 def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
     """Find blocks: from a line equal to the first of `old_string` to the next one equal to its last, both included.
 
-    Blanks around a line do not count. The other lines of `old_string` are ignored.
+    Blanks around a line do not count. The other lines of `old_string` are ignored. The newline of the last line
+    belongs to the block if `old_string` ends with one.
     """
-    wanted = edit.old_string.replace("\r\n", "\n").strip("\n").split("\n")
+    given = edit.old_string.replace("\r\n", "\n")
+    wanted, has_newline = given.strip("\n").split("\n"), given.endswith("\n")
     try:
         first, last = wanted[0].strip(" \t").encode(), wanted[-1].strip(" \t").encode()
     except UnicodeEncodeError:
@@ -174,7 +185,7 @@ def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
                 at += len(line) + 1
                 continue
         if opened is not None and read == last:
-            block_end = at + len(line)
+            block_end = min(at + len(line) + has_newline, len(body.data))
             yield Place(opened, block_end, edit.new_string)
             opened = None
         at += len(line) + 1
@@ -207,7 +218,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
         except (Exception, SystemExit) as error:  # foreign code of a plugin
             raise StrategyFailed(strategy=name, reason=f"{type(error).__name__}: {error}") from error
         if len(found) == MAX_PLACES:
-            raise StrategyFailed(strategy=name, reason="it names a million places or more")
+            raise StrategyFailed(strategy=name, reason=_TOO_MANY)
         at_char, at_byte = 0, 0
         for start, end, new in found:
             if not at_char <= start <= end <= len(text):

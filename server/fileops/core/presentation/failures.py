@@ -104,6 +104,8 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Use characters that the encoding has."
         case errors.InvalidPattern():
             return "The syntax is RE2's, without lookaround and without backreferences in the pattern."
+        case errors.StrategyFailed(strategy="exact"):
+            return "Nothing was written. Replace fewer places, or give a shorter text."
         case errors.StrategyFailed():
             return "Nothing was written. Use another strategy, or the exact text."
         case errors.Rejected(what="command"):

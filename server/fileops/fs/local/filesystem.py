@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 
 from msgspec.structs import replace as with_changes
 
+from fileops.concurrency import deferred
 from fileops.core import splices as core_splices
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
@@ -33,9 +34,11 @@ from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import wait_for_writers
+from fileops.platform.memory import give_back
 from fileops.ports import CommitHooks, ContentStream
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
+LARGE_BYTES = 1 << 20  # an edit of so much may need fifty times as much for a while
 _MAX_TRIES = 8  # of steps that fail only if the file is replaced at that moment
 
 
@@ -93,6 +96,8 @@ class LocalFileSystem:
             data, status, taken_ns = self._read_untorn(path, *self._open(path))
         except FileMissing:
             return Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
+        if len(data) >= LARGE_BYTES:
+            deferred.defer(give_back)  # of what is made of it now
         return Snapshot(path=path, stamp=nofollow.stamp_of(status), data=data, taken_ns=taken_ns)
 
     def _read_untorn(

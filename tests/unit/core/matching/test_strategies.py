@@ -25,7 +25,8 @@ from fileops.model.errors import (
     StrategyFailed,
 )
 from fileops.model.files import Text, TextFormat
-from support.core_models import FORMATS, awkward_texts, formats
+from fileops.model.settings import Limits
+from support.core_models import FORMATS, awkward_texts, formats, snapshot_of
 
 
 def edited(data: bytes, wish: Edit) -> bytes:
@@ -169,6 +170,57 @@ def test_block_extends_from_its_first_line_to_the_next_match_of_its_last() -> No
 def test_block_of_one_line_matches_that_line() -> None:
     wish = Edit(old_string="  def g():", new_string="def h():", strategy="block")
     assert edited(BLOCK, wish) == BLOCK.replace(b"def g():", b"def h():")
+
+
+@pytest.mark.parametrize(
+    ("data", "after"),
+    [
+        (b"0\nfirst\nmid\nlast\n9\n", b"0\none\n9\n"),
+        (b"0\r\nfirst\r\nlast\r\n9\r\n", b"0\r\none\r\n9\r\n"),
+        (b"first\nlast\nfirst\nlast\n", b"one\none\n"),
+        (b"first\nlast", b"one\n"),  # the last line has no newline to include
+    ],
+    ids=["lf", "crlf", "neighbours", "end-of-file"],
+)
+def test_block_includes_the_newline_of_its_last_line_if_the_old_string_has_it(data: bytes, after: bytes) -> None:
+    wish = Edit(old_string="first\n...\nlast\n", new_string="one\n", strategy="block", replace_all=True)
+    assert edited(data, wish) == after
+
+
+@pytest.mark.parametrize(
+    ("strategy", "old", "new"),
+    [
+        ("regex", "(?s)(.+)", r"\1" * 100),
+        ("regex", "(?s)((.+))", r"\1\2" * 50),
+        ("regex", "a", "x" * 100),
+        ("exact", "a", "x" * 100),
+    ],
+)
+def test_edit_that_makes_the_file_much_larger_is_refused(strategy: str, old: str, new: str) -> None:
+    many = 90_000 if strategy == "regex" and old == "a" else 1_000_000
+    data = b"a" * many + b"b" * (1_000_000 - many)
+    factor = 1 if many == 1_000_000 else 10
+    with pytest.raises(StrategyFailed) as refused:
+        core_edit.resolve(
+            Text(data=data, format=TextFormat()),
+            Edit(old_string=old, new_string=new * factor, replace_all=True, strategy=strategy),
+        )
+    assert refused.value.reason == "the file would grow by more than 64 MiB"
+
+
+def test_several_edits_that_together_make_the_file_much_larger_are_refused() -> None:
+    snapshot = snapshot_of(b"a" * 20_000_000)
+    edits = [Edit(old_string="a" * 1000, new_string="a" * 2000, replace_all=True)] * 10
+    with pytest.raises(StrategyFailed) as refused:
+        core_edit.plan(snapshot, TextFormat(), edits, limits=Limits())
+    assert refused.value.edit_index == 2
+
+
+def test_edits_that_replace_very_many_places_together_are_refused() -> None:
+    edits = [Edit(old_string=old, new_string=new, replace_all=True) for old, new in [("a", "b"), ("b", "a")] * 3]
+    with pytest.raises(StrategyFailed) as refused:
+        core_edit.plan(snapshot_of(b"a" * 1_200_000), TextFormat(), edits, limits=Limits())
+    assert (refused.value.edit_index, refused.value.reason) == (4, "over 5,000,000 places would be replaced")
 
 
 def test_block_keeps_the_line_endings() -> None:
