@@ -1,5 +1,7 @@
 """One game of a shared daemon: agents over LSP and MCP, editors and another program, in two projects.
 
+It is one module because a step is what its clients do, what people answer meanwhile, and what is right afterwards.
+
 The daemon and its clients are in this process, each client over a socket pair. A step is a name and a number, as in
 `game.py`, so that a game is replayed by its seed and can do without a step. What a step does follows from its number
 and from the state of the game; only the moments of a cancel and of a change during a read depend on the scheduler.
@@ -28,7 +30,7 @@ from oracle.consent import (
     stops_asking,
     strictest,
 )
-from oracle.contents import judge_splice, require, shown
+from oracle.contents import Wrong, judge_splice, require, shown
 from oracle.game import Step
 from oracle.texts import Vocabulary, words_of
 from support.shared_daemon import LspClient, McpHost, Refused, SharedDaemon, code_of, shared_daemon
@@ -49,7 +51,7 @@ HOST_IDS = (None, None, "A", "A/x", "A/x/y", "A:x", f"{LONG}1", f"{LONG}2", "ä/
 REQUEST_IDS = (
     None, None, "x", "x/y", "y", "default", "buffer", "external", f"{LONG}1", f"{LONG}2", " ", "ä", "A/x", "/", "x/",
 )  # fmt: skip
-UNUSABLE = -32602  # a name that the daemon refuses shares nothing with another one
+INVALID_PARAMS, CANCELLED = -32602, -32800
 NO_CONSENT: tuple[object, ...] = (
     {"action": "accept", "content": {"decision": "reject", "apply": True}},
     {"action": "accept", "content": {"decision": "apply", "apply": False}},
@@ -171,7 +173,10 @@ class SharedGame:
     # --- the game ----------------------------------------------------------------------------------------------------
 
     def play(self, steps: list[Step]) -> None:
-        asyncio.run(self._play(steps))
+        try:
+            asyncio.run(self._play(steps))
+        except (Refused, TimeoutError) as fault:
+            raise Wrong(f"{type(fault).__name__}: {fault}") from fault
 
     async def _play(self, steps: list[Step]) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _loop, fault: self._faults.append(f"{fault}"))
@@ -253,27 +258,22 @@ class SharedGame:
             agent = await self._mcp_agent(dice, host, own_id, base, freshness, roots)
         else:
             agent = await self._lsp_agent(dice, host, own_id, base, freshness, roots)
-        if agent is not None:
-            self.agents.append(agent)
+        self.agents.append(agent)
 
     async def _lsp_agent(
         self, dice: random.Random, host: str, own_id: str | None, base: tuple[str, ...], freshness: str,
         roots: tuple[str, ...],
-    ) -> AgentSeat | None:  # fmt: skip
+    ) -> AgentSeat:  # fmt: skip
         loose = dice.choice([{}, {"approval_mode": "yolo"}, {"approval_mode": "auto_edit", "agents_approval": "yolo"}])
         options = {"freshness": freshness, "notices": dice.choice(["details", "details", "output", "off"]), **loose}
-        try:
-            client = await self.daemon.agent(*map(Path, roots), host=host, session=own_id, **options)
-        except Refused as refused:
-            require(refused.args[0] == UNUSABLE and _is_awkward(own_id), f"{base} was refused: {refused}")
-            return None
+        client = await self.daemon.agent(*map(Path, roots), host=host, session=own_id, **options)
         self._note("joins", "lsp", base, options, *map(self._short, roots))
         return AgentSeat(client, host, base, freshness, roots=roots)
 
     async def _mcp_agent(
         self, dice: random.Random, host: str, own_id: str | None, base: tuple[str, ...], freshness: str,
         roots: tuple[str, ...],
-    ) -> AgentSeat | None:  # fmt: skip
+    ) -> AgentSeat:  # fmt: skip
         approve: Approve = dice.choice(["person", "person", "ask", "host", "never"])
         is_fixed, elicits = dice.random() < 0.4, dice.random() < 0.6
         options: dict[str, Any] = {"freshness": freshness, "approve": approve, "further_tools": ["Write"]}
@@ -292,11 +292,7 @@ class SharedGame:
 
         client.answers |= {"roots/list": name_roots, "elicitation/create": elicit}
         capabilities = {"roots": {"listChanged": True}, **({"elicitation": {}} if elicits else {})}
-        try:
-            await client.begin(host, capabilities)
-        except Refused as refused:
-            require(refused.args[0] == UNUSABLE and _is_awkward(own_id), f"{base} was refused: {refused}")
-            return None
+        await client.begin(host, capabilities)
         asks = "asks" if elicits else "asks nobody"
         self._note(
             "joins", "mcp", base, freshness, approve, asks, *map(self._short, roots), "fixed" if is_fixed else ""
@@ -357,21 +353,19 @@ class SharedGame:
     async def _read(
         self, agent: AgentSeat, local: str | None, path: str, *, meanwhile: Callable[[], None] | None = None,
         ticks: int = 0, is_raw: bool = False,
-    ) -> str | None:  # fmt: skip
+    ) -> str:  # fmt: skip
         """The text that was shown. meanwhile: what happens some turns of the event loop after the request was sent."""
         possible, n_changes = {shown(self.disk[path])}, len(self.changes[path])
-        result = self._start_read(agent, local, path, is_raw=is_raw)
+        request = self._start_read(agent, local, path, is_raw=is_raw)
         if meanwhile is not None:
             await _turns(ticks)
             meanwhile()
             possible.add(shown(self.disk[path]))
-        answer = await self._answer_of(result, local)
-        if answer is None:
-            return None
+        answer = await request
         require(code_of(answer) is None, f"a read was answered with {answer}")
         self._take_notices(agent, local, answer, except_for=path)
         text = _text_read(answer)
-        require(text is None or text in possible, f"the read of {possible} gave {text!r}")
+        require(text in possible, f"the read of {possible} gave {text!r}")
         session = agent.session(local)
         agent.used.add(session)
         is_latest = text == shown(self.disk[path])
@@ -400,8 +394,8 @@ class SharedGame:
 
     async def edit(self, dice: random.Random) -> None:
         agent, local, path = self._who(dice)
-        if dice.random() < 0.75 and await self._read(agent, local, path) is None:
-            return
+        if dice.random() < 0.75:
+            await self._read(agent, local, path)
         await self._edit(dice, agent, local, path)
 
     async def edits_in_both_projects(self, dice: random.Random) -> None:
@@ -412,8 +406,8 @@ class SharedGame:
         local = dice.choice(REQUEST_IDS) if dice.random() < 0.3 else None
         for project in dice.sample(("a", "b"), 2):
             path = f"{self.root}/{project}/{dice.choice(('f0', 'f1', '.env'))}"
-            if await self._read(agent, local, path) is not None:
-                await self._edit(dice, agent, local, path)
+            await self._read(agent, local, path)
+            await self._edit(dice, agent, local, path)
 
     async def _edit(self, dice: random.Random, agent: AgentSeat, local: str | None, path: str) -> None:
         old, new = self._change(dice, path)
@@ -426,13 +420,11 @@ class SharedGame:
         """Read a text, change a word in it and write it back. Often another program changes the file in between."""
         agent, local, path = self._who(dice)
         is_raw = not agent.is_mcp
-        if dice.random() < 0.7 and await self._read(agent, local, path, is_raw=is_raw) is None:
-            return
+        if dice.random() < 0.7:
+            await self._read(agent, local, path, is_raw=is_raw)
         meanwhile = (lambda: self._outside(dice, path)) if dice.random() < 0.7 else None
         ticks = dice.randrange(40)
         text = await self._read(agent, local, path, meanwhile=meanwhile, ticks=ticks, is_raw=is_raw)
-        if text is None:
-            return
         if dice.random() < 0.2:
             self._outside(dice, path)
         old, new = dice.choice(words_of(text)), self.words.word(dice)
@@ -445,7 +437,8 @@ class SharedGame:
     async def cancelled_edit(self, dice: random.Random) -> None:
         """Some turns of the event loop after it was sent, or after its bytes were there."""
         agent, local, path = self._who(dice)
-        if await self._read(agent, local, path) is None or not self._is_free(agent, local, path):
+        await self._read(agent, local, path)
+        if not self._is_free(agent, local, path):
             return
         if dice.random() < 0.5:  # so that there is something to notice after the commit
             other = dice.choice([known for known in self.disk if known != path])
@@ -470,7 +463,7 @@ class SharedGame:
             try:
                 answer = await request
             except Refused as refused:
-                require(refused.args[0] == -32800, f"a cancelled edit was answered with {refused}")
+                require(refused.args[0] == CANCELLED, f"a cancelled edit was answered with {refused}")
                 answer = "cancelled"
         after = Path(path).read_bytes()
         is_applied = after != before
@@ -502,9 +495,7 @@ class SharedGame:
         try:
             answer = await self._answer_if_any(agent, path, request) if agent.is_mcp else await request
         except Refused as refused:
-            if refused.args[0] == UNUSABLE and _is_awkward(local):
-                return
-            require(refused.args[0] == -32800, f"a cancelled read was answered with {refused}")
+            require(refused.args[0] == CANCELLED, f"a cancelled read was answered with {refused}")
             answer = None
         if answer is not None:
             self._note("cancelled read", agent.base, "answered")
@@ -626,11 +617,9 @@ class SharedGame:
     ) -> str | None:  # fmt: skip
         """The code of the answer, after everything about it was judged. wanted: the edit, or the text of a write."""
         dues, before = self._due(agent, local, path), self.disk[path]
-        answer = await self._answer_of(request, local)
+        answer = await request
         turn.is_over.set()
         self._turn = None
-        if answer is None:
-            return "unusable"
         self._judge_answer(agent, agent.session(local), path, turn, answer, before, dues, wanted)
         self._take_notices(agent, local, answer)
         return code_of(answer)
@@ -732,21 +721,13 @@ class SharedGame:
 
     # --- helpers -----------------------------------------------------------------------------------------------------
 
-    async def _answer_of(self, request: "asyncio.Task[Any]", local: str | None) -> Any:
-        """None if the daemon refuses the name of the session."""
-        try:
-            return await request
-        except Refused as refused:
-            require(refused.args[0] == UNUSABLE and _is_awkward(local), f"answered with {refused}")
-            return None
-
     async def _call(self, agent: AgentSeat, method: str, params: dict[str, Any], local: str | None) -> Any:
         """None if it was refused as it stands."""
         given = params if local is None else {**params, "session_id": local}
         try:
             return await agent.client.call(method, given)
         except Refused as refused:
-            require(refused.args[0] == UNUSABLE, f"answered with {refused}")
+            require(refused.args[0] == INVALID_PARAMS, f"answered with {refused}")
             return None
 
     async def _answer_if_any(self, agent: AgentSeat, path: str, request: "asyncio.Task[Any]") -> Any:
@@ -840,7 +821,7 @@ class SharedGame:
         self.trace.append(f"    {what} " + " ".join(f"{one}" for one in more))
 
 
-def _text_read(answer: Any) -> str | None:
+def _text_read(answer: Any) -> str:
     """The text of a raw read; of a numbered one, without its numbers."""
     if answer.get("details", {}).get("text") is not None:
         return answer["details"]["text"]
@@ -857,11 +838,6 @@ def _edit_id(answer: Any) -> str | None:
 
 def _is_protected(path: str) -> bool:
     return "/.git/" in path or path.endswith(".env")
-
-
-def _is_awkward(name: str | None) -> bool:
-    """Whether a daemon may refuse this name of a session."""
-    return name is not None and (not name.strip() or name in {"buffer", "external"})
 
 
 def _cut(local: str | None) -> str:
