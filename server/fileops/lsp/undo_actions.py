@@ -146,6 +146,5 @@ def _action(title: str, command: str, argument: dict[str, object]) -> dict[str, 
 
 def _lens(written: AgentEditRange) -> dict[str, object]:
     start, end = {"line": written.first_line, "character": 0}, {"line": written.last_line, "character": 0}
-    title = f"agent edit, session {written.edit.session_id}: undo"
-    command = {"title": title, "command": UNDO_EDIT, "arguments": [{"edit_id": written.edit.edit_id}]}
+    command = {"title": "agent edit: undo", "command": UNDO_EDIT, "arguments": [{"edit_id": written.edit.edit_id}]}
     return {"range": {"start": start, "end": end}, "command": command}

@@ -350,9 +350,9 @@ async function story() {
   await agent('shop-bot', 'setApprovalMode', 'yolo');
   await read('shop-bot', 'stock.py');
   await edit('shop-bot', 'stock.py', '> 0', '>= 1');
-  await lens('agent edit, session shop-bot: undo').waitFor();
+  await lens('agent edit: undo').waitFor();
   await agent('shop-bot', 'undoAll');
-  await lens('agent edit, session shop-bot: undo').waitFor({ state: 'detached' });
+  await lens('agent edit: undo').waitFor({ state: 'detached' });
   await palette('Fileops: Dismiss All Marks');
   await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
   await until(async () => (await agent(null, 'tools').catch(() => [])).length === 3, 'the daemon runs anew, without bash');
