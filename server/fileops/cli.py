@@ -174,25 +174,22 @@ def _serve_attached(options: argparse.Namespace) -> int:
 
 def _serve_mcp(options: argparse.Namespace) -> int:
     given = _mcp_options(options)
+    from fileops.attach import client
+
+    attachment = client.attachment_here(
+        "mcp", "agent", options.host, roots=options.roots, session=options.session, options=given
+    )
     notice: str | None = None
     if not options.private:
-        from fileops.attach import client
-
-        attachment = client.attachment_here(
-            "mcp", "agent", options.host, roots=options.roots, session=options.session, options=given
-        )
         try:
             return client.serve_mcp_attached(attachment, options.socket)
         except client.ServePrivately as reason:
             notice = _privately(reason, options)
     if notice is None:
         _log_to(options.log_file, options.log_level)
-    import msgspec
-
     from fileops.compose.private import serve_mcp
-    from fileops.mcp.options import McpOptions
 
-    return serve_mcp(msgspec.convert(given, McpOptions), notice)
+    return serve_mcp(attachment, notice)
 
 
 def _privately(reason: Exception, options: argparse.Namespace) -> str:

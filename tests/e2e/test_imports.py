@@ -26,7 +26,7 @@ def test_missing_telemetry_extra_is_reported_and_the_daemon_serves() -> None:
 
 # R-STATS-4
 def test_opentelemetry_is_not_imported_unless_enabled() -> None:
-    done = output_of("import sys, fileops.compose.parts as m; m.telemetry(); print('opentelemetry' in sys.modules)")
+    done = output_of("import sys, fileops.compose.files as m; m.telemetry(); print('opentelemetry' in sys.modules)")
     assert done.stdout == "False\n"
 
 

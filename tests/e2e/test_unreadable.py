@@ -540,7 +540,7 @@ async def test_hooks_leave_out_what_became_unreadable(project: Path) -> None:
         (project / ".agentsignore").write_text("later.txt")
         for file in (later, project / "open.txt"):
             file.write_text(f"{SECRET}\n")
-        told = await daemon.world.notices("claude", "s1")
+        told = await daemon.state.notices("claude", "s1")
 
     assert len(told) == 1 and str(project / "open.txt") in told[0]
 

@@ -12,20 +12,16 @@ import pytest
 import pytest_asyncio
 
 from fileops.api.requests import REQUESTS
-from fileops.compose.private import compose
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.history.journal import History
 from fileops.model.events import Event
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.json import dumps
-from fileops.service.fileops import FileOps
 from fileops.wire.events import notification_of
 from fileops.wire.options import decode_options
 from fileops_client import FileOpsClient, Notification, Options, ResponseError
 from scenarios.stage import Door, Refused, Stage
 from scenarios.story import Story, filled, stories_of
-from support.in_process import Person
+from support.in_process import Person, service_over
 
 FOLDER = pathlib.Path(__file__).parent
 STORIES = [story for path in sorted(FOLDER.glob("*.txt")) for story in stories_of(path)]
@@ -61,16 +57,8 @@ class ServiceDoor:
         self._inbox = MessageReader()
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
-        disk = LocalFileSystem()
-        self.service: FileOps = compose(
-            decode_options(dict(settings)).settings,
-            folders,
-            events=self,
-            files=OverlayFileSystem(disk),
-            saved=disk,
-            approver=Person(),
-            history=History(),
-        )
+        settings_of_client = decode_options(dict(settings)).settings
+        self.service = service_over(LocalFileSystem(), self, Person(), settings_of_client, folders)
 
     def publish(self, event: Event) -> None:
         """See ports.Events."""

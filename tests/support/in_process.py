@@ -1,10 +1,12 @@
 """The service over files in memory, below an editor without a screen: everything but the wire, in one process."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from fileops.compose.files import build_workspace
 from fileops.core.ignore import FILE_NAME
 from fileops.fs.memory import MemoryFileSystem
+from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.fs.rule_files import StatRuleFiles
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision, Once
@@ -13,10 +15,11 @@ from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
-from fileops.ports import FileSystem
+from fileops.ports import Approver, EventSink, FileSystem
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.fileops import FileOps
+from fileops.service.hub.names import SessionNames
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
@@ -46,6 +49,25 @@ class Person:
         self.questions.append(question)
         self.meanwhile()
         return self.answer(question)
+
+
+def service_over(
+    disk: FileSystem,
+    events: EventSink,
+    approver: Approver,
+    settings: Settings,
+    folders: Iterable[str] = (),
+    *,
+    agent: SessionNames | None = None,
+) -> FileOps:
+    """The service of one client, over open documents on a disk. agent: names of the sessions of an agent."""
+    files = OverlayFileSystem(disk)
+    workspace = build_workspace(files, events, History(), freshness_mode=settings.freshness, saved=disk)
+    client = ClientAdapters(
+        approver=approver, events=events, on_closed=workspace.close, names=agent or SessionNames(),
+        is_agent=agent is not None,
+    )  # fmt: skip
+    return FileOps(workspace, client, settings, folders)
 
 
 class Workbench:

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from fileops.api.requests import Request
 from fileops.lsp.server import ClientContext, LspServer
-from fileops.lsp.stdio import serve_stdio
+from fileops.lsp.stdio import LspSession
 from fileops.model.events import WatcherHealth
+from fileops.rpc.standard_io import serve_standard_io
 from fileops.telemetry.calls import Calls
 from fileops.wire import types as wire
 
@@ -125,7 +126,7 @@ def main() -> int:
     }  # fmt: skip
     for method, (params, handle) in requests.items():
         server.add_request(Request(method, params, handle))
-    return serve_stdio(server)
+    return serve_standard_io(lambda for_reading, for_writing: LspSession(server, for_reading, for_writing))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fileops.attach.handshake import Attachment
-from fileops.compose.shared import SharedWorld, open_connection, shared_world
+from fileops.compose.state import SharedDaemonState
 from fileops.rpc.session import StreamSession
 from fileops.rpc.standard_io import Ended
 from support.patience import PATIENCE_S
@@ -217,10 +217,10 @@ class McpHost(SharedClient):
 
 
 class SharedDaemon:
-    """One world, and the clients that were connected to it."""
+    """The state of one daemon, and the clients that were connected to it."""
 
-    def __init__(self, world: SharedWorld) -> None:
-        self.world = world
+    def __init__(self, state: SharedDaemonState) -> None:
+        self.state = state
         self.send_buffer_bytes: int | None = None  # of the sockets of further clients; None for the kernel's default
         self._n: dict[str, int] = {}
         self._clients: list[SharedClient] = []
@@ -278,7 +278,7 @@ class SharedDaemon:
     async def close(self) -> None:
         for client in self._clients:
             await client.close()
-        await asyncio.to_thread(self.world.close)
+        await asyncio.to_thread(self.state.close)
 
     def _kept(self, client: C) -> C:
         self._clients.append(client)
@@ -293,7 +293,7 @@ class SharedDaemon:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer_bytes)
         for_reading, for_writing = os.dup(ours.fileno()), os.dup(ours.fileno())
         ours.close()
-        session = open_connection(self.world, attachment, f"{attachment.host}-{n}", for_reading, for_writing)
+        session = self.state.open_session(attachment, f"{attachment.host}-{n}", for_reading, for_writing)
         return session, *await asyncio.open_connection(sock=theirs, limit=64 << 20)
 
 
@@ -307,7 +307,7 @@ def editor_capabilities(*, confirms: bool = False) -> dict[str, Any]:
 
 @asynccontextmanager
 async def shared_daemon() -> AsyncGenerator[SharedDaemon]:
-    daemon = SharedDaemon(shared_world())
+    daemon = SharedDaemon(SharedDaemonState())
     try:
         yield daemon
     finally:

@@ -61,10 +61,10 @@ async def launch(
 ) -> InProcessServer:
     """Raises: ServerMissing."""
     try:
-        from fileops.compose import embedded, own_parts
+        from fileops.compose import embedding
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
-    parts = own_parts.OwnParts(
+    parts = embedding.OwnParts(
         filesystem=filesystem, strategies=strategies or {}, processors=processors or {}, validators=validators or {},
         executor=executor, image_detector=image_detector, approver=approver,
     )  # fmt: skip
@@ -76,7 +76,7 @@ async def launch(
         peer.close()
         (await connecting)[1].close()
         raise
-    server = InProcessServer(reader, writer, asyncio.create_task(embedded.serve(peer, parts), name="fileops-server"))
+    server = InProcessServer(reader, writer, asyncio.create_task(embedding.serve(peer, parts), name="fileops-server"))
     try:
         await asyncio.sleep(0)  # to its first wait: a name that is taken is reported here
         await server.require_serving()

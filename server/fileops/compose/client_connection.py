@@ -1,11 +1,13 @@
-"""Base of the connections of a shared daemon: what they all do, in LSP and in MCP.
+"""Base of the connections of a daemon: what they all do, in LSP and in MCP, in a private daemon and in a shared one.
 
 Part of the composition root. Belongs to the event loop, except where a comment names a thread. Imports are deferred.
 """
 
+import os
 from typing import TYPE_CHECKING
 
-from fileops.compose.world import SharedWorld
+from fileops import __version__
+from fileops.compose.state import DaemonState, Hub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,17 +18,25 @@ if TYPE_CHECKING:
     from fileops.service.hub.approvals import Approve, RoutedApprover
     from fileops.service.workspace import Workspace
 
-MAX_UNREAD_BYTES = 64 << 20  # for one client: twice what stops its requests
+MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice what stops its requests
+
+
+def attachment_of_only_client() -> "Attachment":
+    """What the LSP client of a private daemon would have said to attach to a shared one: it has a user."""
+    from fileops.attach.handshake import Attachment
+
+    return Attachment(version=__version__, protocol="lsp", role="editor", host="", cwd="", pid=os.getppid())
 
 
 class ClientConnection:
-    """One client of the shared daemon."""
+    """One client. name: of the connection, never used twice; "" in a private daemon."""
 
-    def __init__(self, world: SharedWorld, attachment: "Attachment", name: str) -> None:
-        self._world, self._attachment, self._name = world, attachment, name
+    def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
+        self._state, self._attachment, self._name = state, attachment, name
         self._service: FileOps | None = None
         self._host = attachment.host
-        world.connections[name] = self
+        if state.hub is not None:
+            state.hub.connections[name] = self
 
     @property
     def host(self) -> str:
@@ -45,8 +55,9 @@ class ClientConnection:
         return program_name(self.host)
 
     def describe(self) -> dict[str, object]:
-        of = self._attachment
-        own = [session for session in self._world.sessions.all() if self._name in session.connections]
+        of, hub = self._attachment, self._state.hub
+        sessions = () if hub is None else hub.sessions.all()
+        own = [session for session in sessions if self._name in session.connections]
         labels = [session.label for session in own]
         return {
             "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
@@ -58,7 +69,7 @@ class ClientConnection:
         """Send the list of sessions, if this is an editor."""
 
     async def notices(self, session_id: str) -> list[str]:
-        """See world.Connection. They count as reported, as with a tool's result."""
+        """See state.Connection. They count as reported, as with a tool's result."""
         from fileops.core.presentation.notices import notice_text
 
         service = self._service
@@ -78,13 +89,14 @@ class ClientConnection:
     def _folders(self) -> "tuple[str, ...]":
         return () if self._service is None else self._service.folders
 
-    def _events(self) -> "EventSink":
+    def _events(self, hub: Hub) -> "EventSink":
         from fileops.service.hub.sessions import ConnectionEvents
 
-        return ConnectionEvents(self._world.sessions, self._world.router, self._name, lambda: (self.host, self.program))
+        return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program))
 
     def _routed(
         self,
+        hub: Hub,
         workspace: "Workspace",
         own: "Approver",
         *,
@@ -95,20 +107,22 @@ class ClientConnection:
         from fileops.service.hub.approvals import RoutedApprover, SessionInfo
 
         def info_of(session_id: str) -> SessionInfo:
-            session = self._world.sessions.meet(session_id, self._name, self.host, self.program)
+            session = hub.sessions.meet(session_id, self._name, self.host, self.program)
             return SessionInfo(session_id=session_id, host=session.host, label=session.label)
 
         return RoutedApprover(
-            self._world.editors, approve=approve, modes=workspace.modes, own=own, timeout_s=timeout_s,
-            questions=self._world.questions, on_wait=on_wait,
-            info_of=info_of,
+            hub.editors, approve=approve, modes=workspace.modes, own=own, timeout_s=timeout_s,
+            questions=hub.questions, on_wait=on_wait, info_of=info_of,
         )  # fmt: skip
 
     @property
     def _place(self) -> str:
-        """What the client keeps when it connects again."""
-        return f"{self._attachment.host} in {self._attachment.cwd}"
+        """What the client keeps when it connects again; "" in a private daemon."""
+        return "" if self._state.hub is None else f"{self._attachment.host} in {self._attachment.cwd}"
 
     def _leave(self) -> None:
         """Called in a thread, once the client's part is closed."""
-        self._world.leave(self._name)
+        if self._state.hub is None:  # it was the only one
+            self._state.close()
+        else:
+            self._state.leave(self._name)

@@ -1,4 +1,4 @@
-"""A client of the shared daemon that speaks LSP: an editor, or an agent. Part of the composition root.
+"""A client that speaks LSP: an editor, or an agent. Part of the composition root.
 
 Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
 """
@@ -9,28 +9,38 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fileops import __version__
-from fileops.compose import parts
+from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
-from fileops.compose.world import SharedParts
+from fileops.compose.state import Hub, SharedDaemonState, SharedParts
 
 if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
+    from fileops.ports import Approver
     from fileops.rpc.session import StreamSession
     from fileops.service.client.adapters import ClientAdapters
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.names import SessionNames
 
 
 class LspConnection(ClientConnection):
-    def serve(self, for_reading: int, for_writing: int) -> "StreamSession":
+    def serve(
+        self, for_reading: int, for_writing: int, *, notice: str | None = None, is_embedded: bool = False
+    ) -> "StreamSession":
+        """What serves the client. notice: a sentence for its user. is_embedded: in a process of another program."""
         from fileops.lsp.server import LspServer
         from fileops.lsp.stdio import LspSession
 
-        self._server = LspServer(self._build)
-        self._server.shared = {
-            "connection": self._name, "role": self._attachment.role, "version": __version__,
-            "socket": self._world.socket,
-        }  # fmt: skip
-        return LspSession(self._server, for_reading, for_writing, max_unread_bytes=MAX_UNREAD_BYTES)
+        self._server = LspServer(self._build, notice, owns_process=not is_embedded)
+        max_unread_bytes: int | None = None
+        if isinstance(self._state, SharedDaemonState):
+            max_unread_bytes = MAX_UNREAD_BYTES
+            self._server.shared = {
+                "connection": self._name, "role": self._attachment.role, "version": __version__,
+                "socket": self._state.socket,
+            }  # fmt: skip
+        return LspSession(
+            self._server, for_reading, for_writing, watch_parent=not is_embedded, max_unread_bytes=max_unread_bytes
+        )
 
     def notify_sessions(self) -> None:
         if self.is_editor:
@@ -38,32 +48,122 @@ class LspConnection(ClientConnection):
 
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
-        from fileops.service.client.adapters import ClientAdapters
+        from fileops.service.client.adapters import ClientAdapters, ignore
         from fileops.service.fileops import FileOps
         from fileops.service.hub.approvals import UnaskedApprover
-        from fileops.service.hub.names import SharedSessionNames
-        from fileops.service.hub.routing import EventView
 
-        settings, options = context.settings, context.options
-        parts.check_plugins(settings)
-        warn = parts.warner_of(context)
-        shared = self._world.shared(options, warn)
-        names = SharedSessionNames(self._session_base(context.client_name), self._is_other_session)
+        state, hub, settings, options = self._state, self._state.hub, context.settings, context.options
+        if (own := state.own) is not None:
+            settings = own.added_to(settings)
+        client_adapters.check_plugins(settings)
+        warn = client_adapters.warner_of(context)
+        if hub is None:
+            shared = state.parts(options, warn, settings.freshness, context.events)
+        else:
+            shared = state.parts(options, warn, "mtime", hub.router)
         adapters = ClientAdapters(
-            approver=UnaskedApprover(), events=self._events(), corrector=parts.corrector_of(context),
-            on_closed=self._leave, names=names, is_agent=not self.is_editor,
-            is_editor=self.is_editor, all_sessions=self._world.sessions.all,
-            sinks=shared.sinks, place=self._place, warn=warn,
+            approver=UnaskedApprover(), events=context.events if hub is None else self._events(hub),
+            corrector=client_adapters.corrector_of(context), on_closed=self._leave, names=self._names(hub, context),
+            is_agent=not self.is_editor, is_editor=self.is_editor and hub is not None, sinks=shared.sinks,
+            place=self._place, warn=warn if state.is_on_disk else ignore,
         )  # fmt: skip
+        if hub is not None:
+            adapters = replace(adapters, all_sessions=hub.sessions.all)
+        if own is not None and own.image_detector is not None:
+            adapters = replace(adapters, image_detector=own.image_detector)
         if self.is_editor:
             adapters = self._with_editor(adapters, context, shared)
-        else:
+        elif hub is not None:
             self._ignore_documents(context)
             routed = self._routed(
-                shared.workspace, adapters.approver, approve="person", timeout_s=settings.approval_timeout_s
+                hub, shared.workspace, adapters.approver, approve="person", timeout_s=settings.approval_timeout_s
             )
-            adapters = replace(adapters, approver=routed, routed=routed, globs_at=self._world.editor_globs.at)
+            adapters = replace(adapters, approver=routed, routed=routed, globs_at=hub.editor_globs.at)
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
+        if hub is not None:
+            self._join(hub, context, adapters.names, shared)
+        service.when_work_waits(context.on_request_done)
+        state.recover(service.folders)
+        if self.is_editor:
+            self._add_undo_actions(service, context)
+        return service
+
+    def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
+        from fileops.service.hub.names import SessionNames, SharedSessionNames
+
+        if hub is None:
+            return SessionNames()
+
+        def is_other(name: str) -> bool:
+            session = hub.sessions.get(name) if self.is_editor else None
+            return session is not None and self._name not in session.connections
+
+        return SharedSessionNames(self._session_base(hub, context.client_name), is_other)
+
+    def _session_base(self, hub: Hub, client_name: str | None) -> str:
+        from fileops.model.host_names import host_name
+        from fileops.service.hub.names import base_of
+
+        of = self._attachment
+        self._host = of.host if client_name is None else host_name(client_name) or of.host
+        own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
+        if isinstance(own_id, str):
+            return base_of(self._host, own_id)
+        return hub.session_base(self._host, self._name)
+
+    def _with_editor(
+        self, adapters: "ClientAdapters", context: "ClientContext", shared: SharedParts
+    ) -> "ClientAdapters":
+        """Connect the client as an editor: its documents, its user, and its commands."""
+        from fileops.lsp.client import is_editor
+        from fileops.lsp.text_sync import DocumentSync
+        from fileops.lsp.workspace_edit import LspEditor
+
+        client, own = context.client, self._state.own
+        editor = LspEditor(client, asyncio.get_running_loop())
+        documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
+        DocumentSync(documents).register(context.add_standard)
+        if is_editor(client.capabilities):
+            shared.files.load()
+        if self._state.hub is not None:
+            self._ask_about_agents(self._state.hub, context, shared)
+        commands = client_adapters.command_approver_of(context)
+        executor = None if own is None else own.executor
+        return replace(
+            adapters, approver=self._own_approver(context), command_approver=commands,
+            executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
+        )  # fmt: skip
+
+    def _own_approver(self, context: "ClientContext") -> "Approver":
+        """What asks the client's user about the edits of its own sessions."""
+        from fileops.lsp.approver import LspApprover
+
+        own, settings, options = self._state.own, context.settings, context.options
+        if own is not None and own.approver is not None:
+            return own.approver
+        return LspApprover(
+            context.client, timeout_s=settings.approval_timeout_s,
+            use_message_fallback=options.approval_fallback == "message",
+        )  # fmt: skip
+
+    def _ask_about_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts) -> None:
+        from fileops.lsp.approver import AgentApprover
+        from fileops.service.hub.approvals import AskedEditor
+        from fileops.service.hub.names import program_name
+
+        settings, options = context.settings, context.options
+        asked = AskedEditor(
+            name=program_name(context.client_name or self._attachment.host),
+            approver=AgentApprover(context.client, use_message_fallback=options.approval_fallback != "none"),
+            stated_mode=settings.agents_approval, folders=self._folders,
+            is_open=lambda path: shared.files.is_open_in(self._name, path),
+        )  # fmt: skip
+        hub.editors.connect(self._name, asked)
+        hub.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
+
+    def _join(self, hub: Hub, context: "ClientContext", names: "SessionNames", shared: SharedParts) -> None:
+        """Send the client the events that concern it, and no others."""
+        from fileops.service.hub.routing import EventView
 
         def is_open(path: str) -> bool:
             return self.is_editor and shared.files.is_open_in(self._name, path)
@@ -73,47 +173,7 @@ class LspConnection(ClientConnection):
 
         view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)
         self._server.view_of_event = view.of
-        self._world.router.connect(self._name, context.events)
-        service.when_work_waits(context.on_request_done)
-        parts.recover_in_background(self._world.disk.recover_all, service.folders)
-        if self.is_editor:
-            self._add_undo_actions(service, context)
-        return service
-
-    def _with_editor(
-        self, adapters: "ClientAdapters", context: "ClientContext", shared: SharedParts
-    ) -> "ClientAdapters":
-        """Connect the client as an editor: its documents, and its user, who is asked about agents' edits too."""
-        from fileops.lsp.approver import AgentApprover, LspApprover
-        from fileops.lsp.client import is_editor
-        from fileops.lsp.text_sync import DocumentSync
-        from fileops.lsp.workspace_edit import LspEditor
-        from fileops.service.hub.approvals import AskedEditor
-        from fileops.service.hub.names import program_name
-
-        settings, options, client = context.settings, context.options, context.client
-        editor = LspEditor(client, asyncio.get_running_loop())
-        documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
-        DocumentSync(documents).register(context.add_standard)
-        if is_editor(client.capabilities):
-            shared.files.load()
-        asked = AskedEditor(
-            name=program_name(context.client_name or self._attachment.host),
-            approver=AgentApprover(client, use_message_fallback=options.approval_fallback != "none"),
-            stated_mode=settings.agents_approval, folders=self._folders,
-            is_open=lambda path: shared.files.is_open_in(self._name, path),
-        )  # fmt: skip
-        self._world.editors.connect(self._name, asked)
-        self._world.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
-        commands = parts.command_approver_of(context)
-        approver = LspApprover(
-            client, timeout_s=settings.approval_timeout_s,
-            use_message_fallback=options.approval_fallback == "message",
-        )  # fmt: skip
-        return replace(
-            adapters, approver=approver, command_approver=commands,
-            executor_at=parts.executors(shared.remote) if commands else None,
-        )  # fmt: skip
+        hub.router.connect(self._name, context.events)
 
     def _add_undo_actions(self, service: "FileOps", context: "ClientContext") -> None:
         from fileops.lsp.undo_actions import LensRefresh, UndoActions
@@ -127,7 +187,7 @@ class LspConnection(ClientConnection):
         """An agent opens no documents: its text would count as a person's unsaved text."""
         from fileops.lsp import methods
 
-        warn = parts.warner_of(context)
+        warn = client_adapters.warner_of(context)
         is_first = True
 
         def ignore(_params: object) -> None:
@@ -138,20 +198,3 @@ class LspConnection(ClientConnection):
 
         for method in methods.DOCUMENT_NOTIFICATIONS:
             self._server.connection.register_notification(method, ignore)
-
-    def _is_other_session(self, name: str) -> bool:
-        if not self.is_editor:
-            return False
-        session = self._world.sessions.get(name)
-        return session is not None and self._name not in session.connections
-
-    def _session_base(self, client_name: str | None) -> str:
-        from fileops.model.host_names import host_name
-        from fileops.service.hub.names import base_of
-
-        of = self._attachment
-        self._host = of.host if client_name is None else host_name(client_name) or of.host
-        own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
-        if isinstance(own_id, str):
-            return base_of(self._host, own_id)
-        return self._world.session_base(self._host, self._name)

@@ -1,4 +1,4 @@
-"""An agent's host that speaks MCP with the shared daemon. Part of the composition root.
+"""An agent's host that speaks MCP. Part of the composition root.
 
 Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
 """
@@ -8,7 +8,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fileops.compose import parts
+from msgspec.structs import replace
+
+from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ class McpConnection(ClientConnection):
     def host(self) -> str:
         return self._host if self._server is None else self._server.host or self._host
 
-    def serve(self, for_reading: int, for_writing: int) -> "StreamSession":
+    def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
+        """What serves the client. notice: a sentence for its model. Raises: msgspec.ValidationError (its options)."""
         import msgspec
 
         from fileops.mcp.options import McpOptions
@@ -43,48 +46,45 @@ class McpConnection(ClientConnection):
         from fileops.rpc.line_framing import LineParser, line_frame
         from fileops.rpc.session import StreamSession
 
-        of = self._attachment
+        of, hub = self._attachment, self._state.hub
         given = {"session": of.session, "roots": of.roots, **of.options}
         self._options = options = msgspec.convert(given, McpOptions)
 
-        def recover() -> None:
-            parts.recover_in_background(self._world.disk.recover_all, server.service.folders)
-
         def unnamed_session(host: str) -> str:
-            return self._world.session_base(host, self._name)
+            return f"{host}-1" if hub is None else hub.session_base(host, self._name)
 
         environ = {"HOME": os.environ.get("HOME", "")}
         for name, hint in (("CLAUDE_CODE_SESSION_ID", "session"), ("CLAUDE_PROJECT_DIR", "project")):
             if isinstance(value := of.hints.get(hint), str):
                 environ[name] = value
         self._server = server = McpServer(
-            partial(self._build, options), options, environ, recover, of.cwd, unnamed_session
-        )
+            partial(self._build, options), options, environ,
+            lambda: self._state.recover(server.service.folders), of.cwd, unnamed_session, notice,
+        )  # fmt: skip
         return StreamSession(
             server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame,
-            max_unread_bytes=MAX_UNREAD_BYTES,
+            max_unread_bytes=None if hub is None else MAX_UNREAD_BYTES,
         )  # fmt: skip
 
     def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
         from fileops.service.client.adapters import ClientAdapters
         from fileops.service.fileops import FileOps
 
-        shared = self._world.shared(_common_options(options), log.warning)
-        routed = self._routed(
-            shared.workspace, approver, approve=options.approve, timeout_s=options.settings.approval_timeout_s,
-            on_wait=approver.wait_elsewhere,
-        )  # fmt: skip
+        hub, common, no_events = self._state.hub, _common_options(options), client_adapters.NoEvents()
+        if hub is None:
+            shared = self._state.parts(common, log.warning, options.freshness, no_events)
+        else:
+            shared = self._state.parts(common, log.warning, "mtime", hub.router)
         adapters = ClientAdapters(
-            approver=routed,
-            routed=routed,
-            events=self._events(),
-            on_closed=self._leave,
-            names=names,
-            is_agent=True,
-            globs_at=self._world.editor_globs.at,
-            sinks=shared.sinks,
-            place=self._place,
-        )
+            approver=approver, events=no_events if hub is None else self._events(hub), on_closed=self._leave,
+            names=names, is_agent=True, sinks=shared.sinks, place=self._place,
+        )  # fmt: skip
+        if hub is not None:
+            routed = self._routed(
+                hub, shared.workspace, approver, approve=options.approve,
+                timeout_s=options.settings.approval_timeout_s, on_wait=approver.wait_elsewhere,
+            )  # fmt: skip
+            adapters = replace(adapters, approver=routed, routed=routed, globs_at=hub.editor_globs.at)
         self._service = FileOps(shared.workspace, adapters, options.settings)
         return self._service
 

@@ -1,4 +1,4 @@
-"""The process around one LSP session on stdin and stdout."""
+"""One LSP client, served over a pair of descriptors."""
 
 import asyncio
 import os
@@ -6,19 +6,7 @@ import os
 from fileops.lsp.parent import ParentWatch
 from fileops.lsp.server import LspServer
 from fileops.rpc.session import StreamSession
-from fileops.rpc.standard_io import BROKEN, Ended, serve_standard_io
-
-
-def serve_stdio(server: LspServer, *, watch_parent: bool = True) -> int:
-    """Serve one client on stdin and stdout; returns the exit status.
-
-    Args: watch_parent: end with the process that `initialize` names; False if the client is on another host.
-    """
-
-    def session(for_reading: int, for_writing: int) -> StreamSession:
-        return LspSession(server, for_reading, for_writing, watch_parent=watch_parent)
-
-    return serve_standard_io(session)
+from fileops.rpc.standard_io import BROKEN, Ended
 
 
 class LspSession(StreamSession):

@@ -15,7 +15,7 @@ import pytest
 from fileops.attach.address import Address, find_address
 from fileops.attach.handshake import MAX_LINE_BYTES, Attachment, attach_line
 from fileops.attach.starter import listening_socket
-from fileops.compose.daemon import SharedFileOps
+from fileops.compose.state import SharedDaemonState
 from fileops.daemon import listener as listener_module
 from fileops.daemon.listener import Listener
 from support.daemon_process import Place, place
@@ -28,7 +28,7 @@ class Running:
     def __init__(self, here: Place, look_s: float) -> None:
         self.here = here
         self.address: Address = find_address(str(here.socket), {})
-        self.service = SharedFileOps(self.address.socket)
+        self.service = SharedDaemonState(self.address.socket)
         self.listener = Listener(
             listening_socket(self.address), self.address, self.service, idle_s=600, log_file=None, look_s=look_s
         )

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from fileops.compose.private import build_service
-from fileops.lsp.server import LspServer
-from fileops.lsp.stdio import LspSession
-from fileops.rpc.session import BROKEN, Ended
+from fileops.compose.client_connection import attachment_of_only_client
+from fileops.compose.lsp_connection import LspConnection
+from fileops.compose.state import DaemonState
+from fileops.rpc.session import BROKEN, Ended, StreamSession
 from support.patience import PATIENCE_S
 from support.rawclient import edit_of, frame
 
@@ -24,7 +24,7 @@ Message = dict[str, Any]
 class Peer:
     """The client's end of one session."""
 
-    def __init__(self, session: LspSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, session: StreamSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.session = session
         self.serving = asyncio.create_task(session.serve())
         self.notifications: list[Message] = []
@@ -73,7 +73,8 @@ class Peer:
 async def connected() -> AsyncGenerator[Peer]:
     ours, theirs = socket.socketpair()
     with ours:
-        session = LspSession(LspServer(build_service), ours.fileno(), ours.fileno(), watch_parent=False)
+        connection = LspConnection(DaemonState(), attachment_of_only_client())
+        session = connection.serve(ours.fileno(), ours.fileno(), is_embedded=True)
         peer = Peer(session, *await asyncio.open_connection(sock=theirs))
         try:
             yield peer

@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from fileops.compose.parts import NoEvents
-from fileops.compose.private import compose
+from fileops.compose.client_adapters import NoEvents
 from fileops.fs.memory import MemoryFileSystem
-from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.history.journal import History
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
@@ -22,6 +19,7 @@ from fileops.mcp.texts import INSTRUCTIONS
 from fileops.model.files import Committed, Snapshot
 from fileops.ports import Approver
 from fileops.service.fileops import FileOps
+from support.in_process import service_over
 from support.mcp_client import META_CAPABILITIES, META_VERSION, modern_meta
 from support.patience import PATIENCE_S
 
@@ -36,16 +34,7 @@ class Peer:
 
     def __init__(self, disk: MemoryFileSystem, options: McpOptions, environ: Mapping[str, str]) -> None:
         def build(approver: Approver, names: HostSessions) -> FileOps:
-            return compose(
-                options.settings,
-                (),
-                events=NoEvents(),
-                files=OverlayFileSystem(disk),
-                saved=disk,
-                approver=approver,
-                history=History(None),
-                agent=names,
-            )
+            return service_over(disk, NoEvents(), approver, options.settings, agent=names)
 
         self.sent: list[Message] = []
         self._changed = asyncio.Event()

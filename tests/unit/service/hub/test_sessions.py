@@ -80,8 +80,8 @@ async def test_sessions_whose_long_ids_begin_alike_are_separate(daemon: SharedDa
         assert code_of(await hosts[0].tool("Edit", **edit)) is None
         await hosts[0].tool("Read", file_path=str(file))
         file.write_text("changed\n")
-        assert await daemon.world.notices("codex", second_id) == []
-        assert len(await daemon.world.notices("codex", first_id)) == 1
+        assert await daemon.state.notices("codex", second_id) == []
+        assert len(await daemon.state.notices("codex", first_id)) == 1
 
 
 async def test_slash_in_the_id_of_a_session_makes_it_no_part_of_another(daemon: SharedDaemon, file: Path) -> None:
@@ -98,11 +98,11 @@ async def test_slash_in_the_id_of_a_session_makes_it_no_part_of_another(daemon: 
     await short.read(file, "x")
     assert short.notified("fileops/didEdit") == []
     await host.tool("Read", file_path=str(file))
-    names = [session.session_id for session in daemon.world.sessions.all()]
+    names = [session.session_id for session in daemon.state.hub.sessions.all()]
     assert names == ["bot:A%2Fx", "bot:A/x", "bot:A%2Fx%252F"]
     file.write_text("changed\n")
-    assert len(await daemon.world.notices("bot", "A/x")) == 1
-    assert len(await daemon.world.notices("bot", "A/x%2F")) == 1
+    assert len(await daemon.state.notices("bot", "A/x")) == 1
+    assert len(await daemon.state.notices("bot", "A/x%2F")) == 1
 
 
 # --- survival ------------------------------------------------------------------------------------------------------
@@ -232,19 +232,19 @@ async def test_session_continues_when_one_of_its_two_connections_leaves(daemon: 
     for client in (new, old):
         await client.tool("Read", file_path=str(file))
     await old.hang_up()
-    await editor.until(lambda: "claude-code-1" not in {c["name"] for c in daemon.world.describe()})
+    await editor.until(lambda: "claude-code-1" not in {c["name"] for c in daemon.state.describe()})
     (session,) = (await editor.call("fileops/sessions"))["sessions"]
     assert (session["session_id"], session["connected"]) == ("claude-code:af9f", True)
-    (described,) = [c for c in daemon.world.describe() if c["role"] == "agent"]
+    (described,) = [c for c in daemon.state.describe() if c["role"] == "agent"]
     assert described["sessions"] == ["claude-code:af9f"]
     file.write_text("one\n2\nthree\n")
-    assert "+2" in "\n".join(await daemon.world.notices("claude", "af9f"))
+    assert "+2" in "\n".join(await daemon.state.notices("claude", "af9f"))
     for n in range(MAX_KEPT):
-        daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
-    daemon.world.sessions.disconnected("c-1")
-    daemon.world.end_expired_sessions()
+        daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
+    daemon.state.hub.sessions.disconnected("c-1")
+    daemon.state.hub.end_expired_sessions()
     assert code_of(await new.tool("Read", file_path=str(file))) is None
-    daemon.world.reset("claude", "af9f")
+    daemon.state.reset("claude", "af9f")
     assert code_of(await new.tool("Edit", file_path=str(file), old_string="one", new_string="1")) == "not_read"
 
 
@@ -262,13 +262,13 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
     first = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     await first.tool("Read", file_path=str(file))
     await first.hang_up()
-    record = daemon.world.sessions.get("claude-code:af9f")
+    record = daemon.state.hub.sessions.get("claude-code:af9f")
     assert record is not None and not record.is_connected
     for n in range(MAX_KEPT):
-        daemon.world.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
-    daemon.world.sessions.disconnected("c-1")
-    daemon.world.end_expired_sessions()
-    assert daemon.world.sessions.get("claude-code:af9f") is None
+        daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
+    daemon.state.hub.sessions.disconnected("c-1")
+    daemon.state.hub.end_expired_sessions()
+    assert daemon.state.hub.sessions.get("claude-code:af9f") is None
     second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
 

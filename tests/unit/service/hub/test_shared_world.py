@@ -89,7 +89,7 @@ async def test_filesystems_other_than_the_first_clients_are_refused_by_name(
 async def test_status_describes_each_connection(daemon: SharedDaemon, file: Path) -> None:
     await daemon.editor(file.parent)
     await daemon.host(file.parent)
-    described = daemon.world.describe()
+    described = daemon.state.describe()
     assert [(entry["name"], entry["role"], entry["protocol"]) for entry in described] == [
         ("nvim-1", "editor", "lsp"), ("codex-1", "agent", "mcp"),
     ]  # fmt: skip
@@ -101,7 +101,7 @@ async def test_session_names_are_unique_even_for_hosts_of_equal_name(daemon: Sha
         await client.initialize(file.parent, name="Bot")
     await first.read(file)
     assert code_of(await second.edit(file, "one", "1")) == "not_read"
-    assert daemon.world.session_base("bot", "bot-1") not in {"bot-1", "bot-2"}
+    assert daemon.state.hub.session_base("bot", "bot-1") not in {"bot-1", "bot-2"}
 
 
 async def test_telemetry_of_all_clients_continues_after_one_disconnects(

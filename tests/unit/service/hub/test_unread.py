@@ -32,7 +32,7 @@ async def test_ten_clients_that_do_not_read_delay_no_edit_and_are_disconnected(
         n_edits += 1
         assert n_edits < 200, "a client that does not read is kept"
     assert [(await client.ended()).status for client in hung] == [BROKEN] * N_HUNG
-    assert {entry["name"] for entry in daemon.world.describe()} == {"bot-1"}
+    assert {entry["name"] for entry in daemon.state.describe()} == {"bot-1"}
 
 
 async def test_slow_client_is_not_disconnected(

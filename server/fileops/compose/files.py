@@ -1,4 +1,4 @@
-"""Parts that the composition roots of a private and a shared daemon put together. Imports are deferred."""
+"""Files, trackers and history, as the composition root puts them together. Imports are deferred."""
 
 import os
 import threading
@@ -10,19 +10,8 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
-    from fileops.lsp.server import ClientContext
-    from fileops.model.events import Event
-    from fileops.model.settings import EncodingRule, FreshnessRule, Settings
-    from fileops.ports import (
-        CommandApprover,
-        Corrector,
-        EventSink,
-        Executor,
-        ExecutorChoice,
-        FileSystem,
-        HistoryStore,
-        RuleFiles,
-    )
+    from fileops.model.settings import EncodingRule, FreshnessRule
+    from fileops.ports import EventSink, FileSystem, HistoryStore, RuleFiles
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import FilesystemOptions
@@ -65,8 +54,7 @@ def build_workspace(
     )  # fmt: skip
     files.on_change = freshness.hint
     return Workspace(
-        fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(),
-        rules=rules,
+        fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(), rules=rules,
         has_many_clients=has_many_clients,
     )  # fmt: skip
 
@@ -111,71 +99,9 @@ def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSy
     return mounted(disk, mounts)
 
 
-def check_plugins(settings: "Settings") -> None:
-    """Check the processors and validators that the client names. Raises: InvalidParams, if one is not installed."""
-    if not (settings.processors or settings.validators):
-        return
-    from fileops.rpc.decode import InvalidParams
-    from fileops.service.plugins.catalog import processor_names, validator_names
-    from fileops.service.plugins.registry import register_installed
-
-    register_installed()
-    for kind, names, there in (
-        ("processor", settings.processors, processor_names()),
-        ("validator", settings.validators, validator_names()),
-    ):
-        for index, name in enumerate(names):
-            if name not in there:
-                place = f".initializationOptions.{kind}s[{index}]"
-                raise InvalidParams(f"no such {kind} is installed; there are: {', '.join(there) or 'none'}", place)
-
-
 def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "Sequence[str]") -> None:
     """Settle what dead processes left in these folders."""
     threading.Thread(target=recover, args=(folders,), name="fileops-recovery", daemon=True).start()
-
-
-# --- adapters of an LSP client -----------------------------------------------------------------------------------
-
-
-def corrector_of(context: "ClientContext") -> "Corrector | None":
-    if not context.settings.correction:
-        return None
-    from fileops.lsp.corrector import LspCorrector
-
-    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
-
-
-def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
-    """None if the client does not ask for commands."""
-    if not context.options.bash:
-        return None
-    from fileops.lsp.approver import LspCommandApprover
-
-    return LspCommandApprover(
-        context.client, timeout_s=context.settings.approval_timeout_s,
-        use_message_fallback=context.options.approval_fallback == "message",
-    )  # fmt: skip
-
-
-def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":
-    """Choose where commands run: on this host, or on the host that the working directory is mapped from.
-
-    Args: own: takes the place of this host's shell.
-    """
-    from fileops.model.errors import CommandNotStarted
-    from fileops.shell.process import ShellExecutor
-
-    def executor_at(cwd: str) -> "tuple[Executor, str]":
-        if remote is None or not remote.is_remote(cwd):
-            return own or ShellExecutor(), cwd
-        host = remote.ssh_host(cwd)
-        if host is None:
-            raise CommandNotStarted(reason="no commands can be run in this filesystem")
-        command, remote_cwd = host
-        return ShellExecutor(command), remote_cwd
-
-    return executor_at
 
 
 def persistent_store(warn: "Callable[[str], None]") -> "HistoryStore":
@@ -183,33 +109,6 @@ def persistent_store(warn: "Callable[[str], None]") -> "HistoryStore":
     from fileops.history.store import DiskHistoryStore, default_folder
 
     return DiskHistoryStore(default_folder(), tell=warn)
-
-
-def warner_of(context: "ClientContext") -> "Callable[[str], None]":
-    """Return what shows a warning to the client's user, from any thread. Create it on the loop."""
-    import asyncio
-    from contextlib import suppress
-
-    from fileops.lsp import methods
-
-    loop, client = asyncio.get_running_loop(), context.client
-
-    def warn(sentence: str) -> None:
-        params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
-        with suppress(RuntimeError):  # the loop is closed, so the client is gone
-            loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
-
-    return warn
-
-
-# --- without a client --------------------------------------------------------------------------------------------
-
-
-class NoEvents:
-    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
-
-    def publish(self, event: "Event") -> None:
-        pass
 
 
 class SystemClock:

@@ -5,41 +5,54 @@ session runs on the event loop of its caller. It handles no signals, and does no
 """
 
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.compose.own_parts import OwnParts
-from fileops.compose.private import build_service
+from fileops.compose.client_connection import attachment_of_only_client
+from fileops.compose.lsp_connection import LspConnection
+from fileops.compose.state import DaemonState
 from fileops.core.matching import strategies
 from fileops.core.matching.exact import BUILT_IN, STRATEGIES
-from fileops.core.processing import PROCESSORS, Processor
-from fileops.core.validation import VALIDATORS, Validator
-from fileops.lsp.server import ClientContext, LspServer
-from fileops.lsp.stdio import LspSession
+from fileops.core.matching.strategies import StrategyPlugin
+from fileops.core.processing import PROCESSORS, Processor, ProcessorPlugin
+from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
+from fileops.model.settings import Settings
+from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
-if TYPE_CHECKING:
-    from fileops.service.fileops import FileOps
+
+class OwnParts(Struct, frozen=True, kw_only=True):
+    """Objects of the embedding program. They are called in worker threads, except `approver`, on the event loop.
+
+    strategies, processors, validators: by name. They are installed for the whole process while a client uses them;
+    a name must be free, or belong to the same function. All processors (in their order) and validators run.
+    executor: runs the commands of `fileops/bash`. image_detector: says which binary files are images.
+    """
+
+    filesystem: FileSystem | None = None
+    strategies: Mapping[str, StrategyPlugin] = {}
+    processors: Mapping[str, ProcessorPlugin] = {}
+    validators: Mapping[str, ValidatorPlugin] = {}
+    executor: Executor | None = None
+    image_detector: ImageDetector | None = None
+    approver: Approver | None = None
+
+    def added_to(self, settings: Settings) -> Settings:
+        """The settings with the program's processors and validators behind those that the client names."""
+        return replace(
+            settings,
+            processors=tuple(dict.fromkeys([*settings.processors, *self.processors])),
+            validators=tuple(dict.fromkeys([*settings.validators, *self.validators])),
+        )
 
 
 async def serve(peer: socket.socket, own: OwnParts) -> None:
     """Serve the client at the other end of `peer`, and close it at the end. Raises: ValueError (a name is taken)."""
     with peer, _installed(own):
-        server = LspServer(partial(_build, own), owns_process=False)
-        await LspSession(server, peer.fileno(), peer.fileno(), watch_parent=False).serve()
-
-
-def _build(own: OwnParts, context: ClientContext) -> "FileOps":
-    settings = context.settings
-    settings = replace(
-        settings,
-        processors=tuple(dict.fromkeys([*settings.processors, *own.processors])),
-        validators=tuple(dict.fromkeys([*settings.validators, *own.validators])),
-    )
-    return build_service(replace(context, settings=settings), own)
+        connection = LspConnection(DaemonState(own), attachment_of_only_client())
+        await connection.serve(peer.fileno(), peer.fileno(), is_embedded=True).serve()
 
 
 # --- functions of the program under a name ------------------------------------------------------------------------

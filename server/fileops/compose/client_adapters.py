@@ -1,0 +1,94 @@
+"""Adapters of one client, as the composition root puts them together. Imports are deferred."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fileops.fs.remote.router import RouterFileSystem
+    from fileops.lsp.server import ClientContext
+    from fileops.model.events import Event
+    from fileops.model.settings import Settings
+    from fileops.ports import CommandApprover, Corrector, Executor, ExecutorChoice
+
+
+def check_plugins(settings: "Settings") -> None:
+    """Check the processors and validators that the client names. Raises: InvalidParams, if one is not installed."""
+    if not (settings.processors or settings.validators):
+        return
+    from fileops.rpc.decode import InvalidParams
+    from fileops.service.plugins.catalog import processor_names, validator_names
+    from fileops.service.plugins.registry import register_installed
+
+    register_installed()
+    for kind, names, there in (
+        ("processor", settings.processors, processor_names()),
+        ("validator", settings.validators, validator_names()),
+    ):
+        for index, name in enumerate(names):
+            if name not in there:
+                place = f".initializationOptions.{kind}s[{index}]"
+                raise InvalidParams(f"no such {kind} is installed; there are: {', '.join(there) or 'none'}", place)
+
+
+def corrector_of(context: "ClientContext") -> "Corrector | None":
+    if not context.settings.correction:
+        return None
+    from fileops.lsp.corrector import LspCorrector
+
+    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
+
+
+def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
+    """None if the client does not ask for commands."""
+    if not context.options.bash:
+        return None
+    from fileops.lsp.approver import LspCommandApprover
+
+    return LspCommandApprover(
+        context.client, timeout_s=context.settings.approval_timeout_s,
+        use_message_fallback=context.options.approval_fallback == "message",
+    )  # fmt: skip
+
+
+def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":
+    """Choose where commands run: on this host, or on the host that the working directory is mapped from.
+
+    Args: own: takes the place of this host's shell.
+    """
+    from fileops.model.errors import CommandNotStarted
+    from fileops.shell.process import ShellExecutor
+
+    def executor_at(cwd: str) -> "tuple[Executor, str]":
+        if remote is None or not remote.is_remote(cwd):
+            return own or ShellExecutor(), cwd
+        host = remote.ssh_host(cwd)
+        if host is None:
+            raise CommandNotStarted(reason="no commands can be run in this filesystem")
+        command, remote_cwd = host
+        return ShellExecutor(command), remote_cwd
+
+    return executor_at
+
+
+def warner_of(context: "ClientContext") -> "Callable[[str], None]":
+    """Return what shows a warning to the client's user, from any thread. Create it on the loop."""
+    import asyncio
+    from contextlib import suppress
+
+    from fileops.lsp import methods
+
+    loop, client = asyncio.get_running_loop(), context.client
+
+    def warn(sentence: str) -> None:
+        params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
+        with suppress(RuntimeError):  # the loop is closed, so the client is gone
+            loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
+
+    return warn
+
+
+class NoEvents:
+    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
+
+    def publish(self, event: "Event") -> None:
+        pass

@@ -1,0 +1,255 @@
+"""What the connections of a daemon share, and what opens a connection. Part of the composition root.
+
+A private daemon is this state with one connection. Belongs to the event loop, except where a comment names a thread.
+Imports are deferred until they are needed.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from fileops.compose import files
+from fileops.concurrency import shares
+
+if TYPE_CHECKING:
+    from fileops.attach.handshake import Attachment
+    from fileops.compose.embedding import OwnParts
+    from fileops.fs.remote.router import RouterFileSystem
+    from fileops.model.settings import FreshnessRule
+    from fileops.ports import EventSink, FileSystem
+    from fileops.rpc.session import StreamSession
+    from fileops.service.workspace import Workspace
+    from fileops.telemetry.calls import Sink
+    from fileops.wire.types import Options
+
+EXPIRE_EVERY_S = 60.0
+
+
+class Connection(Protocol):
+    """One client, as the others see it."""
+
+    def describe(self) -> dict[str, object]: ...
+
+    def notify_sessions(self) -> None:
+        """Send the list of sessions, if this is an editor."""
+        ...
+
+    async def notices(self, session_id: str) -> list[str]:
+        """Take the texts about what others changed, for a session of this connection."""
+        ...
+
+    def reset(self, session_id: str) -> None:
+        """Forget what a session of this connection has read."""
+        ...
+
+
+class DaemonState:
+    """Disk, open documents, history and worker threads. They are made for the first client, as it wants them.
+
+    The filesystems and the history are those that this client asks for, because a path has to mean the same to all.
+    """
+
+    def __init__(self, own: "OwnParts | None" = None) -> None:
+        """Args: own: parts of the program that the server is embedded in, in place of the server's."""
+        from fileops.fs.local.filesystem import LocalFileSystem
+
+        self.own = own
+        self.local = LocalFileSystem()
+        self.disk: FileSystem = self.local if own is None or own.filesystem is None else own.filesystem
+        self._parts: SharedParts | None = None
+
+    @property
+    def hub(self) -> "Hub | None":
+        """None in a private daemon, whose connection is the only one."""
+        return None
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether paths are those of this machine's disk, and not of a filesystem of the embedding program."""
+        return self.disk is self.local
+
+    def parts(
+        self, options: "Options | None", warn: "Callable[[str], None]", freshness: "FreshnessRule", events: "EventSink"
+    ) -> "SharedParts":
+        """What is made for the first client, and shared. Raises: InvalidParams, if other options are wanted now."""
+        if self._parts is None:
+            self._parts = SharedParts(self, options, warn, freshness, events)
+        else:
+            self._parts.require_same(options)
+        return self._parts
+
+    def leave(self, name: str) -> None:
+        """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
+        if self.hub is not None:
+            self.hub.leave(name)
+        if self._parts is not None:
+            self._parts.files.disconnect(name)
+            self._parts.workspace.workers.end_share(shares.of_editor(name))
+
+    def end_session(self, session_id: str) -> None:
+        if self._parts is not None:
+            self._parts.workspace.end_session(session_id)
+
+    def recover(self, folders: "tuple[str, ...]") -> None:
+        """Settle what dead processes left in these folders, in a thread."""
+        if self.is_on_disk:
+            files.recover_in_background(self.local.recover_all, folders)
+
+    def close(self) -> None:
+        """Finish the commits that have begun. Blocks; call it once all connections have ended."""
+        if self._parts is not None:
+            self._parts.workspace.close()
+            self._parts.close_sinks()
+
+
+class Hub:
+    """What the connections of a shared daemon know of one another: sessions, editors that can ask, routed events."""
+
+    def __init__(self, end_session: "Callable[[str], None]") -> None:
+        from fileops.service.client.unreadable import EditorGlobs
+        from fileops.service.hub.approvals import AskedEditors, OpenQuestions
+        from fileops.service.hub.routing import EventRouter
+        from fileops.service.hub.sessions import SessionRegistry, Throttle
+
+        self.router, self.editors = EventRouter(), AskedEditors()
+        self.editor_globs = EditorGlobs()
+        self.questions = OpenQuestions()
+        self.sessions = SessionRegistry()
+        self.connections: dict[str, Connection] = {}
+        self.sessions.on_change = Throttle(self._notify_sessions).request
+        self._end_session = end_session
+        self._session_bases: set[str] = set()
+        asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._expire)
+
+    def session_base(self, host: str, connection: str) -> str:
+        """A name for the sessions of a connection that the host has none for. It is given once."""
+        name, n = connection, 0
+        while name in self._session_bases or name.rpartition("-")[0] != host:
+            n += 1
+            name = f"{host}-{n}"
+        self._session_bases.add(name)
+        return name
+
+    def leave(self, connection: str) -> None:
+        self.router.disconnect(connection)
+        self.editors.disconnect(connection)
+        self.editor_globs.disconnect(connection)
+        self.connections.pop(connection, None)
+        self.sessions.disconnected(connection)
+
+    def end_expired_sessions(self) -> None:
+        for session_id in self.sessions.expired():
+            self._end_session(session_id)
+
+    def _expire(self) -> None:
+        self.end_expired_sessions()
+        asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._expire)
+
+    def _notify_sessions(self) -> None:
+        for connection in tuple(self.connections.values()):
+            connection.notify_sessions()
+
+
+class SharedDaemonState(DaemonState):
+    """See daemon.shared_service.SharedService."""
+
+    def __init__(self, socket: str = "") -> None:
+        """Args: socket: where the daemon listens."""
+        super().__init__()
+        self.socket = socket
+        self._hub = Hub(self.end_session)
+
+    @property
+    def hub(self) -> Hub:
+        return self._hub
+
+    def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "StreamSession":
+        """See SharedService. Args: name: of the connection, never used twice."""
+        import msgspec
+
+        from fileops.attach.handshake import BadRequest
+        from fileops.compose.lsp_connection import LspConnection
+        from fileops.compose.mcp_connection import McpConnection
+        from fileops.rpc.decode import InvalidParams
+
+        connection = LspConnection if attachment.protocol == "lsp" else McpConnection
+        try:
+            return connection(self, attachment, name).serve(for_reading, for_writing)
+        except msgspec.ValidationError as fault:
+            raise BadRequest(f"options: {fault}") from None
+        except InvalidParams as fault:
+            option = fault.path.rpartition(".")[2]
+            raise BadRequest(f"The option {option} {fault.reason}") from None
+
+    def describe(self) -> list[dict[str, object]]:
+        return [connection.describe() for connection in tuple(self.hub.connections.values())]
+
+    async def notices(self, host: str, own_id: str) -> list[str]:
+        session = self.hub.sessions.named(host, own_id)
+        if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:
+            return []
+        return await connection.notices(session.session_id)
+
+    def reset(self, host: str, own_id: str) -> None:
+        session = self.hub.sessions.named(host, own_id)
+        if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
+            connection.reset(session.session_id)
+
+
+class SharedParts:
+    """Files as their users see them, and the workspace over them."""
+
+    def __init__(
+        self,
+        state: DaemonState,
+        options: "Options | None",
+        warn: "Callable[[str], None]",
+        freshness: "FreshnessRule",
+        events: "EventSink",
+    ) -> None:
+        from fileops.fs.overlay.filesystem import OverlayFileSystem
+        from fileops.history.journal import History
+        from fileops.model.settings import EncodingRule
+        from fileops.telemetry.calls import BorrowedSink
+
+        self._telemetry = files.telemetry()
+        self.sinks: tuple[Sink, ...] = tuple(map(BorrowedSink, self._telemetry))  # for each client
+        self._filesystems = [] if options is None else options.filesystems or []
+        self._history = "memory" if options is None else options.history or "memory"
+        self.remote: RouterFileSystem | None = None
+        if self._filesystems:
+            self.remote = files.mapped_filesystems(self._filesystems, state.disk)
+        self._encodings = [] if options is None else options.encodings or []
+        rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
+        saved = files.encoded_files(self.remote or state.disk, rules)
+        self.files = OverlayFileSystem(saved)
+        self.workspace: Workspace = files.build_workspace(
+            self.files,
+            events,
+            History(files.persistent_store(warn) if self._history == "persistent" else None),
+            freshness_mode=freshness,
+            remote=self.remote,
+            is_on_disk=state.is_on_disk,
+            saved=saved,
+            has_many_clients=state.hub is not None,
+        )
+        if state.hub is not None:
+            self.workspace.on_session_end = state.hub.sessions.drop
+
+    def close_sinks(self) -> None:
+        for sink in self._telemetry:
+            sink.close()
+
+    def require_same(self, options: "Options | None") -> None:
+        """Raises: InvalidParams."""
+        from fileops.rpc.decode import InvalidParams
+
+        if options is None:
+            return
+        advice = "differs from what the shared daemon began with; end it with `fileops-server stop`, or leave this out"
+        if options.filesystems is not None and options.filesystems != self._filesystems:
+            raise InvalidParams(advice, ".initializationOptions.filesystems")
+        if options.encodings is not None and options.encodings != self._encodings:
+            raise InvalidParams(advice, ".initializationOptions.encodings")
+        if options.history is not None and options.history != self._history:
+            raise InvalidParams(advice, ".initializationOptions.history")
