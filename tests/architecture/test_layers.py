@@ -33,7 +33,7 @@ DISK_MAY_IMPORT = {
 # What a room may import of ours besides itself: a whole room, or one module of it.
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
-    "rpc": set(),
+    "rpc": {"concurrency.delivery"},
     "core": {"model"},
     "ports": {"model"},
     "concurrency": {"model"},
@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
     "schema": {"model", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.host_names"},
-    "daemon": {"rpc", "attach"},
+    "daemon": {"rpc", "attach", "concurrency.delivery"},
     "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip

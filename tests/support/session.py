@@ -7,7 +7,7 @@ from contract.recording import RecordingHooks
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing
-from fileops.model.files import Committed
+from fileops.model.files import Committed, Sighting
 from fileops.ports import FileSystem
 from fileops.tracking.freshness import Freshness
 
@@ -30,11 +30,12 @@ class AgentSession:
             with self.fs.open(path) as stream:
                 data = stream.read(1 << 30)
                 is_whole = n_bytes < 0
-                self.freshness.note_read(
-                    self.id, given_path, path, stream.stamp, stream.taken_ns,
-                    content_digest(data) if is_whole else None,
-                    source=stream.source, version=stream.version, content=data if is_whole else None,
+                sighting = Sighting(
+                    session_id=self.id, given_path=given_path, path=path, stamp=stream.stamp, taken_ns=stream.taken_ns,
+                    digest=content_digest(data) if is_whole else None, source=stream.source, version=stream.version,
+                    content=data if is_whole else None,
                 )  # fmt: skip
+                self.freshness.note_read(sighting)
         except FileMissing:
             self.freshness.note_missing(self.id, path)
             raise

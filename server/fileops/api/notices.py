@@ -1,11 +1,12 @@
 """Adds to a result what others changed in files that its session has read, if the client asked for that."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fileops.core.presentation.notices import notice_text, rebased_text
-from fileops.model.results import Notice
+from fileops.model.results import Notice, Notices
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
@@ -13,16 +14,47 @@ if TYPE_CHECKING:
     from fileops.wire.details import Notice as NoticeDetails
 
 
+NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
+
+
+async def notices_for(
+    service: "FileOps",
+    session_id: str,
+    about: str | None = None,
+    *,
+    without: str | None = None,
+    is_whole: bool = False,
+) -> Notices:
+    """Return the notices for a result, see FileOps.notices; none if the request is cancelled or a disk does not answer.
+
+    What the result says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
+    wait for another result.
+    """
+    try:
+        async with asyncio.timeout(NOTICES_S):
+            return await service.notices(session_id, about, without=without, is_whole=is_whole)
+    except (TimeoutError, asyncio.CancelledError):
+        return Notices()
+
+
 async def with_notices(
-    service: "FileOps", session_id: str, result: ToolResult, file_path: str | None = None
+    service: "FileOps",
+    session_id: str,
+    result: ToolResult,
+    file_path: str | None = None,
+    *,
+    without: str | None = None,
 ) -> ToolResult:
-    """Return the result with `details.notices`; under `notices: "output"`, with their texts in `output` as well."""
+    """Return the result with `details.notices`; under `notices: "output"`, with their texts in `output` as well.
+
+    Args: file_path: of an edit. without: see FileOps.notices.
+    """
     mode = service.settings.notices
     if mode == "off":
         return result
     is_rebased = was_rebased(result)
     about = file_path if is_rebased or was_refused(result) else None
-    told = await service.notices(session_id, about, is_whole=mode == "details")
+    told = await notices_for(service, session_id, about, without=without, is_whole=mode == "details")
     listed = told.others if told.about is None or is_rebased else (told.about, *told.others)
     details = {**result.details, "notices": [_wire(notice) for notice in listed]} if listed else result.details
     if mode == "details":

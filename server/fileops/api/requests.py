@@ -19,6 +19,7 @@ from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.views import DescribeParams, RenderParams
 
 if TYPE_CHECKING:
+    from fileops.model.results import EditResult
     from fileops.model.statistics import StatsResult
     from fileops.service.fileops import FileOps
 
@@ -50,23 +51,28 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
 
 
 async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
-    result = convert.read_result(await service.read(convert.read_request(params)))
-    return await with_notices(service, convert.session_of(params), result)
+    outcome = await service.read(convert.read_request(params))
+    session_id, result = convert.session_of(params), convert.read_result(outcome)
+    return await with_notices(service, session_id, result, without=outcome.shown_path)
 
 
 async def edit(service: "FileOps", params: wire.EditParams) -> wire.ToolResult:
-    result = convert.edit_result(await service.edit(convert.edit_request(params)), params.file_path)
-    return await with_notices(service, convert.session_of(params), result, params.file_path)
+    return await _edited(service, params, await service.edit(convert.edit_request(params)))
 
 
 async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.ToolResult:
-    result = convert.edit_result(await service.edit(convert.multi_edit_request(params)), params.file_path)
-    return await with_notices(service, convert.session_of(params), result, params.file_path)
+    return await _edited(service, params, await service.edit(convert.multi_edit_request(params)))
 
 
 async def write(service: "FileOps", params: wire.WriteParams) -> wire.ToolResult:
-    result = convert.edit_result(await service.edit(convert.write_request(params)), params.file_path)
-    return await with_notices(service, convert.session_of(params), result, params.file_path)
+    return await _edited(service, params, await service.edit(convert.write_request(params)))
+
+
+async def _edited(
+    service: "FileOps", params: wire.EditParams | wire.MultiEditParams | wire.WriteParams, outcome: "EditResult"
+) -> wire.ToolResult:
+    result, session_id = convert.edit_result(outcome, params.file_path), convert.session_of(params)
+    return await with_notices(service, session_id, result, params.file_path, without=outcome.shown_path)
 
 
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:

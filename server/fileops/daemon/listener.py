@@ -29,6 +29,7 @@ from fileops.attach.handshake import (
     parse_request,
     refusal_line,
 )
+from fileops.concurrency.delivery import Delivery
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
 from fileops.daemon.lines import client_closed, has_hung_up, is_closed, received_line, send, unless_closed
 from fileops.daemon.peer import Peer, is_exhaustion, peer_of, refusal_of
@@ -253,11 +254,18 @@ class Listener:
     # --- about the daemon --------------------------------------------------------------------------------------
 
     async def _control(self, connection: socket.socket, request: ControlRequest) -> None:
-        try:
-            answer = await self._answer_of(connection, request)
-        except BadRequest as fault:
-            answer = refusal_line("bad", f"{fault}.")
-        await send(connection, answer)
+        """Raises: OSError, if the client does not take the answer; then nothing that is in it counts."""
+        is_sent = False
+        with Delivery() as delivery:
+            try:
+                try:
+                    answer = await self._answer_of(connection, request)
+                except BadRequest as fault:
+                    answer = refusal_line("bad", f"{fault}.")
+                await send(connection, answer)
+                is_sent = True
+            finally:
+                delivery.settle(is_sent=is_sent)
 
     async def _answer_of(self, connection: socket.socket, request: ControlRequest) -> bytes:
         """Raises: BadRequest."""

@@ -115,7 +115,8 @@ class Protocol(LanguageServerProtocol):
             plain = self._plain(result)
         except (TypeError, ValueError, RecursionError) as fault:
             return self._connection.refuse(msg_id, errors.internal_error(fault))
-        return self._connection.answer(msg_id, plain)
+        self._connection.answer(msg_id, plain)
+        return None
 
     def _send_data(self, data: Any) -> None:
         self._connection.send(data)

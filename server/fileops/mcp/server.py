@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fileops.api.notices import was_rebased, was_refused
+from fileops.api.notices import notices_for, was_rebased, was_refused
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
@@ -30,7 +30,7 @@ from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
-from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, UndoArguments, tool_list
+from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Outcome, Tool, ToolCall, UndoArguments, tool_list
 from fileops.model.errors import FileOpsError, OutsideRoots
 from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
@@ -39,7 +39,6 @@ from fileops.rpc.connection import Connection, Pause
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.errors import MessageId, RequestRefused, RpcError
 from fileops.wire.convert import failure_result
-from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -78,7 +77,6 @@ class McpServer:
         self._limits = HostLimits(options.max_read_bytes)
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`
-        self._applied_after_cancel: dict[str, list[str]] = {}  # session -> files
         self._roots = ClientRoots(
             fixed_roots(options.roots, environ),
             environ,
@@ -241,25 +239,20 @@ class McpServer:
         max_output_bytes = self._limits.max_read_bytes(self._names.host)
         call = ToolCall(arguments=arguments, session_id=session_id, max_output_bytes=max_output_bytes)
         try:
-            result = await tool.run(self.service, call)
+            outcome = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
-            result = failure_result(error, "edit", path or "")
-        is_undo = isinstance(arguments, UndoArguments)
-        try:
-            _check_cancelled()
-            more = await self._more(result, None if is_undo else path, session_id)
-        except asyncio.CancelledError:  # too late: the commit had begun, and this answer is dropped
-            if not tool.is_read and result.status == "success":
-                self._applied_after_cancel.setdefault(session_id, []).append(path or "several files")
-            raise
-        return results.tool_result(result, path, more)
+            outcome = Outcome(failure_result(error, "edit", path or ""))
+        more = await self._more(outcome, None if isinstance(arguments, UndoArguments) else path, session_id)
+        return results.tool_result(outcome.result, path, more)
 
-    async def _more(self, result: ToolResult, path: str | None, session_id: str) -> list[str]:
+    async def _more(self, outcome: Outcome, path: str | None, session_id: str) -> list[str]:
         """The texts beside the output. path: of the file that the call was about."""
+        result = outcome.result
         is_rebased, told = was_rebased(result), Notices()
         if self._options.notices == "on":
-            told = await self.service.notices(session_id, path if is_rebased or was_refused(result) else None)
-        more = [texts.applied_after_cancel(file) for file in self._applied_after_cancel.pop(session_id, [])]
+            about = path if is_rebased or was_refused(result) else None
+            told = await notices_for(self.service, session_id, about, without=outcome.shown_path)
+        more = [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(session_id)]
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
         if result.error is not None and result.error.code == "outside_roots":
@@ -293,10 +286,3 @@ class McpServer:
 
 def _bound_to(session_id: str, params: CallParams) -> str:
     return digest_of_call(session_id, params.name, params.arguments)
-
-
-def _check_cancelled() -> None:
-    """Raises: CancelledError, if the present request was cancelled while a commit could not be stopped any more."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError

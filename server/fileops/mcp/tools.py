@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from fileops.mcp.protocol import JsonObject
 from fileops.model.errors import NotAbsolute
 from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
+from fileops.model.results import EditResult
 from fileops.rpc.decode import decode
 from fileops.wire import convert
 from fileops.wire.tools import tool_definitions
@@ -100,12 +101,19 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     max_output_bytes: int | None = None
 
 
+class Outcome(Struct, frozen=True):
+    """What a call led to. shown_path: the canonical path of the file whose present content the result shows."""
+
+    result: ToolResult
+    shown_path: str | None = None
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """What a tool takes and does. method: the name under which calls are measured."""
 
     method: str
     arguments: type[Arguments]
-    run: "Callable[[FileOps, ToolCall], Awaitable[ToolResult]]"
+    run: "Callable[[FileOps, ToolCall], Awaitable[Outcome]]"
     is_read: bool = False
 
     def parse(self, given: object) -> Arguments:
@@ -113,27 +121,28 @@ class Tool(Struct, frozen=True, kw_only=True):
         return decode({} if given is None else given, self.arguments)
 
 
-async def _read(service: "FileOps", call: ToolCall) -> ToolResult:
+async def _read(service: "FileOps", call: ToolCall) -> Outcome:
     arguments = call.arguments
     assert isinstance(arguments, ReadArguments)
     request = ReadRequest(
         file_path=arguments.file_path, offset=arguments.offset, limit=arguments.limit, session_id=call.session_id,
         max_output_bytes=call.max_output_bytes,
     )  # fmt: skip
-    return convert.read_result(service.read_at_once(request) or await service.read(request))
+    result = service.read_at_once(request) or await service.read(request)
+    return Outcome(convert.read_result(result), result.shown_path)
 
 
-async def _edit(service: "FileOps", call: ToolCall) -> ToolResult:
+async def _edit(service: "FileOps", call: ToolCall) -> Outcome:
     arguments = call.arguments
     assert isinstance(arguments, EditArguments)
     params = EditParams(
         file_path=arguments.file_path, old_string=arguments.old_string, new_string=arguments.new_string,
         replace_all=arguments.replace_all, session_id=call.session_id,
     )  # fmt: skip
-    return convert.edit_result(await service.edit(convert.edit_request(params)), arguments.file_path)
+    return _edited(await service.edit(convert.edit_request(params)), arguments.file_path)
 
 
-async def _multi_edit(service: "FileOps", call: ToolCall) -> ToolResult:
+async def _multi_edit(service: "FileOps", call: ToolCall) -> Outcome:
     arguments = call.arguments
     assert isinstance(arguments, MultiEditArguments)
     steps = [
@@ -141,17 +150,17 @@ async def _multi_edit(service: "FileOps", call: ToolCall) -> ToolResult:
         for step in arguments.edits
     ]
     params = MultiEditParams(file_path=arguments.file_path, edits=steps, session_id=call.session_id)
-    return convert.edit_result(await service.edit(convert.multi_edit_request(params)), arguments.file_path)
+    return _edited(await service.edit(convert.multi_edit_request(params)), arguments.file_path)
 
 
-async def _write(service: "FileOps", call: ToolCall) -> ToolResult:
+async def _write(service: "FileOps", call: ToolCall) -> Outcome:
     arguments = call.arguments
     assert isinstance(arguments, WriteArguments)
     params = WriteParams(file_path=arguments.file_path, content=arguments.content, session_id=call.session_id)
-    return convert.edit_result(await service.edit(convert.write_request(params)), arguments.file_path)
+    return _edited(await service.edit(convert.write_request(params)), arguments.file_path)
 
 
-async def _undo(service: "FileOps", call: ToolCall) -> ToolResult:
+async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
     from fileops.wire.history import undo_result
 
     arguments, session_id = call.arguments, call.session_id
@@ -159,14 +168,18 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolResult:
     request = UndoRequest(session_id=session_id, by_session=session_id)
     if (path := arguments.file_path) is not None:
         if not path.startswith("/"):
-            return convert.failure_result(NotAbsolute(path=path), "edit", path)
+            return Outcome(convert.failure_result(NotAbsolute(path=path), "edit", path))
         edits = await service.edits.history(HistoryRequest(file_path=path, session_id=session_id))
         edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
         if edit_id is None:  # the service says so
             request = UndoRequest(session_id=session_id, file_path=path, by_session=session_id)
         else:
             request = UndoRequest(edit_id=edit_id, by_session=session_id)
-    return undo_result(await service.edits.undo(request))
+    return Outcome(undo_result(await service.edits.undo(request)))
+
+
+def _edited(result: EditResult, file_path: str) -> Outcome:
+    return Outcome(convert.edit_result(result, file_path), result.shown_path)
 
 
 TOOLS: dict[str, Tool] = {

@@ -113,3 +113,23 @@ class Committed(Struct, frozen=True, kw_only=True):
 
     snapshot: Snapshot
     report: CommitReport
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """What a read shows a session of one file. It is recorded when the answer to the read was sent.
+
+    given_path: as the session gave it; path: canonical. taken_ns: wall clock just before `stamp` was taken. digest: of
+    the whole content, None if not all bytes were examined; content: that content, if it is kept. is_whole: whether the
+    session is shown all of it.
+    """
+
+    session_id: str
+    given_path: str
+    path: str
+    stamp: Stamp
+    taken_ns: int
+    digest: bytes | None
+    source: Source = "disk"
+    version: int | None = None
+    content: bytes | None = None
+    is_whole: bool = False

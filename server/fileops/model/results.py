@@ -7,7 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import Change, Edit, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, NewlineStyle, Snapshot, Source, Stamp, TextFormat
+from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
 
 
@@ -149,7 +149,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     If the read failed, `error` says why and the other fields are None. An image has a `picture`, and neither window nor
     format. mtime_ns is None for a buffer without a file. An offset after the last line is not a failure: the file
     counts as read, and the window says `past_end`. encoding: the one that the client has named for the file.
-    is_raw: `output` is empty, and the window has the text.
+    is_raw: `output` is empty, and the window has the text. sighting: what counts once the result was sent.
     """
 
     output: str
@@ -163,6 +163,12 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     document_version: int | None = None
     encoding: str | None = None
     is_raw: bool = False
+    sighting: Sighting | None = None
+
+    @property
+    def shown_path(self) -> str | None:
+        """The canonical path of the file that the read shows."""
+        return None if self.sighting is None else self.sighting.path
 
 
 class EditTexts(Struct, frozen=True, kw_only=True):
@@ -179,7 +185,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
-    dry run.
+    dry run. shown_path: the canonical path of the file, if it was written.
     """
 
     output: str
@@ -201,3 +207,4 @@ class EditResult(Struct, frozen=True, kw_only=True):
     texts: EditTexts | None = None
     needs_approval: bool | None = None
     processed_by: tuple[str, ...] = ()
+    shown_path: str | None = None

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 
+from fileops.concurrency.delivery import Delivery
 from fileops.rpc import errors, json, messages
 from fileops.rpc.decode import InvalidParams
 from fileops.rpc.errors import MessageId, RequestRefused, RpcError
@@ -60,7 +61,9 @@ class MessageSink(Protocol):
         """Bytes that were written and that the client has not taken yet."""
         ...
 
-    def write(self, body: bytes) -> None: ...
+    def write(self, body: bytes) -> bool:
+        """Whether the message was taken for sending; False if the client is gone or was cut off."""
+        ...
 
     def batch(self) -> AbstractContextManager[None]:
         """Messages written inside may be sent in one write."""
@@ -126,11 +129,12 @@ class Connection:
     def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None:
         if (refusal := self._refusal(msg_id, method)) is not None:
             self.refuse(msg_id, refusal)
-        elif (try_sync := self._try_sync.get(method)) is not None and self._answers(msg_id, try_sync, params):
-            pass
         elif (handle := self._requests.get(method)) is not None:
-            task = self._tasks[msg_id] = asyncio.ensure_future(handle(params))
-            task.add_done_callback(partial(self._answer_with, msg_id))
+            with Delivery() as delivery:  # the task gets a copy of this context
+                try_sync = self._try_sync.get(method)
+                if try_sync is None or not self._answers(msg_id, try_sync, params, delivery):
+                    task = self._tasks[msg_id] = asyncio.ensure_future(handle(params))
+                    task.add_done_callback(partial(self._answer_with, msg_id, delivery))
         else:
             return self._dialect.handle_request(msg_id, method, params)
         return None
@@ -147,24 +151,27 @@ class Connection:
             return refusal
         return errors.invalid_request("a request with this id is in flight") if msg_id in self._tasks else None
 
-    def _answers(self, msg_id: MessageId, try_sync: TrySync, params: object) -> bool:
+    def _answers(self, msg_id: MessageId, try_sync: TrySync, params: object, delivery: Delivery) -> bool:
         try:
             result = try_sync(params)
         except Exception as fault:  # noqa: BLE001 - the boundary to handlers: the client always gets an answer
             self.refuse(msg_id, self.error_of(fault))
+            delivery.settle(is_sent=False)
             return True
         if result is not None:
-            self.answer(msg_id, result)
+            delivery.settle(is_sent=self.answer(msg_id, result))
             self.is_settled = True
         return result is not None
 
     def cancel(self, msg_id: MessageId, *, is_answered: bool = True) -> bool:
         """Cancel a request that a registered handler is working on. It stays in flight until its handler has ended.
 
+        A handler that has ended is not cancelled any more: its answer is sent in this turn of the loop.
+
         Args: is_answered: whether the peer then gets an answer to it; MCP forbids one, LSP demands one.
         """
         task = self._tasks.get(msg_id)
-        if task is None:
+        if task is None or task.done():
             return False
         if not is_answered:
             self._unanswered.add(msg_id)
@@ -173,8 +180,9 @@ class Connection:
 
     # --- out -----------------------------------------------------------------------------------------------------
 
-    def _answer_with(self, msg_id: MessageId, task: "asyncio.Task[object]") -> None:
+    def _answer_with(self, msg_id: MessageId, delivery: Delivery, task: "asyncio.Task[object]") -> None:
         del self._tasks[msg_id]
+        is_sent = False
         if msg_id in self._unanswered:
             self._unanswered.discard(msg_id)
             if not task.cancelled() and (fault := task.exception()) is not None:
@@ -182,17 +190,22 @@ class Connection:
         elif task.cancelled():
             self.refuse(msg_id, errors.cancelled())
         elif (fault := task.exception()) is None:
-            self.answer(msg_id, task.result())
+            is_sent = self.answer(msg_id, task.result())
         else:
             self.refuse(msg_id, self.error_of(fault))
+        delivery.settle(is_sent=is_sent)
         self._request_done()
 
-    def answer(self, msg_id: MessageId, result: object) -> None:
-        """Send a result: JSON types and msgspec Structs. Anything else becomes an internal error."""
+    def answer(self, msg_id: MessageId, result: object) -> bool:
+        """Send a result: JSON types and msgspec Structs. Anything else becomes an internal error.
+
+        Returns whether the result was handed over for sending.
+        """
         try:
-            self.send({"jsonrpc": "2.0", "id": msg_id, "result": result})
+            return self.send({"jsonrpc": "2.0", "id": msg_id, "result": result})
         except (TypeError, ValueError, RecursionError) as fault:
             self.refuse(msg_id, errors.internal_error(fault))
+            return False
 
     def refuse(self, msg_id: MessageId | None, error: RpcError) -> None:
         self.send({"jsonrpc": "2.0", "id": msg_id, "error": error.to_json()})
@@ -205,9 +218,9 @@ class Connection:
         """Messages sent inside may be sent in one write."""
         return nullcontext() if self.sink is None else self.sink.batch()
 
-    def send(self, message: dict[str, object]) -> None:
-        if self.sink is not None:
-            self.sink.write(json.dumps(message))
+    def send(self, message: dict[str, object]) -> bool:
+        """Whether the message was handed over for sending."""
+        return self.sink is not None and self.sink.write(json.dumps(message))
 
     def error_of(self, fault: BaseException) -> RpcError:
         """What the client is sent after a handler's failure."""

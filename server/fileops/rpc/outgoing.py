@@ -32,7 +32,7 @@ class OutgoingRequests:
     """Belongs to the event loop."""
 
     def __init__(
-        self, send: Callable[[dict[str, object]], None], on_asked: Callable[[], None], withdraw: Withdraw
+        self, send: Callable[[dict[str, object]], object], on_asked: Callable[[], None], withdraw: Withdraw
     ) -> None:
         """Args: withdraw: makes the message that withdraws the request with this id."""
         self._send = send

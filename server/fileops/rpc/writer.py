@@ -61,15 +61,16 @@ class FrameWriter:
         self._thread = threading.Thread(target=self._run, name="fileops-writer", daemon=True)
         self._thread.start()
 
-    def write(self, body: bytes) -> None:
+    def write(self, body: bytes) -> bool:
+        """Whether the frame was taken; False after `close`, and if the client is gone or was cut off."""
         frame = self._frame(body)
         if self._held is None:
-            self._put(frame)
-            return
+            return self._put(frame)
+        if self._closing:
+            return False
         self._held.append(frame)
         self._n_held_bytes += len(frame)
-        if self._n_held_bytes > _MAX_HELD_BYTES:
-            self._put_held()
+        return self._n_held_bytes <= _MAX_HELD_BYTES or self._put_held()
 
     @contextmanager
     def batch(self) -> Generator[None]:
@@ -84,20 +85,22 @@ class FrameWriter:
             self._put_held()
             self._held = None
 
-    def _put_held(self) -> None:
-        if self._held:
-            self._put(self._held[0] if len(self._held) == 1 else b"".join(self._held))
-            self._held, self._n_held_bytes = [], 0
+    def _put_held(self) -> bool:
+        if not self._held:
+            return True
+        joined = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        self._held, self._n_held_bytes = [], 0
+        return self._put(joined)
 
-    def _put(self, frame: bytes) -> None:
+    def _put(self, frame: bytes) -> bool:
         with self._changed:
             if self._closing:
-                return
+                return False
             if not self._frames and not self._writing:
                 frame = frame[self._write_directly(frame) :]
                 self._taken_at = self._monotonic()
                 if not frame:
-                    return
+                    return True
             self._frames.append(frame)
             self.n_pending_bytes += len(frame)
             if is_unread := self._is_unread():
@@ -106,6 +109,7 @@ class FrameWriter:
             self._changed.notify()
         if is_unread:
             self._on_unread()
+        return not is_unread
 
     def _is_unread(self) -> bool:
         return (

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fileops.model.bounded import LruDict
 
 MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
+MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client takes no answers
 
 State = Literal["fresh", "stale", "untracked"]
 
@@ -34,6 +35,7 @@ class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
 class ActivityLog:
     def __init__(self) -> None:
         self._sessions: dict[str, LruDict[str, SessionFile]] = {}
+        self._unanswered: dict[str, list[str]] = {}  # session -> files of applied edits that it was not answered
 
     def note_read(self, session_id: str, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -47,6 +49,15 @@ class ActivityLog:
         known = self._known(session_id, file_path)
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
+    def note_unanswered(self, session_id: str, file_path: str) -> None:
+        """Note that an edit was applied and its answer not sent."""
+        files = self._unanswered.setdefault(session_id, [])
+        if len(files) < MAX_UNANSWERED:
+            files.append(file_path)
+
+    def take_unanswered(self, session_id: str) -> list[str]:
+        return self._unanswered.pop(session_id, [])
+
     def files(self, session_id: str) -> tuple[SessionFile, ...]:
         """The least recently touched first."""
         files = self._sessions.get(session_id)
@@ -58,6 +69,7 @@ class ActivityLog:
 
     def drop_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
+        self._unanswered.pop(session_id, None)
 
     def _known(self, session_id: str, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)

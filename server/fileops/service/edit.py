@@ -332,6 +332,7 @@ def _result_of(
         texts=texts,
         needs_approval=needs_approval,
         processed_by=plan.processed_by,
+        shown_path=edit.committed.snapshot.path if edit else None,
     )
 
 

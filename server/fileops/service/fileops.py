@@ -27,8 +27,7 @@ from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
-from fileops.service.session_files import SessionFiles
-from fileops.service.sessions import OpenSession
+from fileops.service.session_files import SessionFiles, read_unshown
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
@@ -73,7 +72,7 @@ class FileOps:
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
         self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)
-        self._sessions = workspace.sessions
+        self._sessions, self._in_flight = workspace.sessions, workspace.in_flight
         self.files = SessionFiles(
             fs=fs,
             freshness=freshness,
@@ -81,6 +80,8 @@ class FileOps:
             path_locks=self._path_locks,
             ledger=workspace.activity,
             is_hidden=self._is_hidden,
+            sessions=workspace.sessions,
+            in_flight=workspace.in_flight,
         )
         self._folders = WorkspaceFolders(
             workspace.fs, self._workers, client.warn, may_wait=not workspace.has_many_clients
@@ -116,28 +117,44 @@ class FileOps:
             return None
         result = self._reader.read_cached(request, self._read_roots)
         if result is not None:
-            self._note_read(request, result)
+            note_outcome(result)
+            self._in_flight.when_delivered(
+                request.session_id, request.file_path, lambda: self._count_read(request, result)
+            )
         return result
 
     async def read(self, request: ReadRequest) -> ReadResult:
+        return await self._read(request, self._reader.read)
+
+    async def record_read(self, request: ReadRequest) -> ReadResult:
+        """Record that the agent has seen the whole present file by other means."""
+        fs, freshness = self._workspace.fs, self._workspace.freshness
+        return await self._read(request, partial(read_unshown, fs, freshness))
+
+    async def _read(
+        self, request: ReadRequest, read: Callable[[ReadRequest, Roots | None, CancelToken], ReadResult]
+    ) -> ReadResult:
         request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
-        path = request.file_path
+        n_resets, path = session.n_resets, request.file_path
+
+        def count() -> None:
+            if not session.is_closed and session.n_resets == n_resets:
+                self._count_read(request, result, checks_later=True)
+
         async with self._path_locks.acquire(path, shared=True):
             await self._folders.resolve_above(path)  # inside: requests for one file keep their order
             roots = self._read_roots
-            result = await self._workers.run(token, lambda: self._reader.read(request, roots, token), path)
-        self._note_read(request, result, session)
+            result = await self._workers.run(token, lambda: read(request, roots, token), path)
+            self._in_flight.when_delivered(request.session_id, path, count)
+        note_outcome(result)
         return result
 
-    def _note_read(self, request: ReadRequest, result: ReadResult, session: OpenSession | None = None) -> None:
-        """Record a finished read. session: the one that asked, if it may have been closed since."""
-        note_outcome(result)
-        if result.error is not None:
+    def _count_read(self, request: ReadRequest, result: ReadResult, *, checks_later: bool = False) -> None:
+        """Record what the session has been shown. checks_later: see Freshness.note_read."""
+        if result.sighting is None:
             return
-        if session is not None and session.is_closed:
-            self.files.unsee(request.session_id, request.file_path)
-            return
+        self._workspace.freshness.note_read(result.sighting, checks_later=checks_later)
         now = self._workspace.now()
         self.files.ledger.note_read(request.session_id, request.file_path, now)
         self._client.events.publish(
@@ -153,13 +170,20 @@ class FileOps:
     async def edit(self, request: EditRequest) -> EditResult:
         """`edit`, `multi_edit` and `write`."""
         request = replace(request, session_id=self.names.full(request.session_id))
+        with self._in_flight.editing(request.session_id, request.file_path):
+            return self._with_local_names(await self._edit(request))
+
+    async def _edit(self, request: EditRequest) -> EditResult:
         token, session = CancelToken(), self._sessions.get(request.session_id)
         step = partial(self._editor.start, request)
         while True:
             async with self._path_locks.acquire(request.file_path, shared=False):
+                await self._in_flight.answered(request.session_id, request.file_path)
                 await self._folders.resolve_above(request.file_path)
                 policy = self._approval.policy(request.session_id, session)
                 result = await self._workers.run(token, partial(step, policy, token), request.file_path)
+                if isinstance(result, EditResult) and result.edit_id is not None:
+                    self.files.note_commit(request, result)
             match result:
                 case Proposal():
                     decision = await self._approval.ask(result.question, request.session_id, session)
@@ -180,7 +204,7 @@ class FileOps:
             self.files.note_edit(request, result, self._workspace.now())
         if result.did_edit is not None:
             self._client.events.publish(result.did_edit)
-        return self._with_local_names(result)
+        return result
 
     def _with_local_names(self, result: EditResult) -> EditResult:
         error, rebased = result.error, result.rebased
@@ -214,17 +238,21 @@ class FileOps:
             CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
         )
 
-    async def notices(self, session_id: str, about: str | None = None, *, is_whole: bool = False) -> Notices:
+    async def notices(
+        self, session_id: str, about: str | None = None, *, without: str | None = None, is_whole: bool = False
+    ) -> Notices:
         """What others changed in files that the session has read and may still read, for a result that is sent next.
 
-        Args: about: the file of the result, if a change of others concerned it. is_whole: the result has all of that.
+        Args: about: the file of the result, as given, if a change of others concerned it. without: the canonical path
+        of a file that the result shows: a change of it since is left to a later result. is_whole: the result has all
+        of the change `about` its file.
         """
         board = self._notices
         if board is None:
             from fileops.service.notices import NoticeBoard
 
             moves_base = self.settings.freshness == "relevant"
-            board = self._notices = NoticeBoard(self._workspace.freshness, moves_base=moves_base)
+            board = self._notices = NoticeBoard(self._workspace.freshness, self._in_flight, moves_base=moves_base)
         session_id, roots = self.names.full(session_id), self._read_roots
         found = await self._workers.run(
             CancelToken(),
@@ -232,21 +260,13 @@ class FileOps:
                 session_id,
                 about,
                 lambda path: (roots is None or roots.contains(path)) and not self._is_hidden(path),
+                without,
             ),
         )
         found = found.renamed(self.names.changed_by)
         return board.report(session_id, found, is_whole=is_whole)
 
     # --- a session's files -----------------------------------------------------------------------------------
-
-    async def record_read(self, request: ReadRequest) -> ReadResult:
-        """Record that the agent has seen the whole present file by other means."""
-        request = replace(request, session_id=self.names.full(request.session_id))
-        session = self._sessions.get(request.session_id)
-        await self._folders.resolve_above(request.file_path)
-        result = await self.files.record_read(request, self._read_roots)
-        self._note_read(request, result, session)
-        return result
 
     async def find_line(self, file_path: str, old_string: str, session_id: str) -> int | None:
         """The line of the first occurrence, in a file that the session has read and may edit."""

@@ -1,24 +1,29 @@
 """Notices of what others changed in files that a session has read: once per content, within bounds.
 
-They go with the session's next result. What does not fit waits for another one.
+They go with the session's next result. What does not fit waits for another one, and so does all of it if that result
+is not sent.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.concurrency.delivery import nothing, when_delivered
 from fileops.core.presentation.notices import notice_of, notice_text
 from fileops.model.files import Stamp
 from fileops.model.results import ForeignChange, Notice, Notices
+from fileops.service.in_flight import RequestsInFlight
 from fileops.tracking.freshness import Freshness
 
 MAX_FILES = 5  # in one result
 MAX_CHARS = 6000  # in one result
 MAX_WAITING = 1000  # changed files of a session that are looked at
 
-_Reported = dict[str, tuple[bytes | None, Stamp | None]]  # canonical path -> digest and stamp of the content reported
+_Report = tuple[bytes | None, Stamp | None]  # digest and stamp of the content reported
+_Reported = dict[str, _Report]  # by canonical path
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -43,15 +48,17 @@ class NoticeBoard:
     moves_base: whether a change that was shown completely counts as read.
     """
 
-    def __init__(self, freshness: Freshness, *, moves_base: bool) -> None:
-        self._freshness, self._moves_base = freshness, moves_base
+    def __init__(self, freshness: Freshness, in_flight: RequestsInFlight, *, moves_base: bool) -> None:
+        self._freshness, self._in_flight, self._moves_base = freshness, in_flight, moves_base
         self._reported: dict[str, _Reported] = {}
 
-    def find(self, session_id: str, about: str | None, may_read: Callable[[str], bool]) -> Found:
+    def find(
+        self, session_id: str, about: str | None, may_read: Callable[[str], bool], without: str | None = None
+    ) -> Found:
         """Look at the files. Call it in a worker thread.
 
         about: a path as the session gave it; what changed there is found even if it was reported before. may_read:
-        whether the session may read a canonical path now.
+        whether the session may read a canonical path now. without: the canonical path of a file that is left out.
         """
         self._freshness.tracked(session_id)  # checks the files
         changes, reported = self._freshness.foreign_changes, self._reported.get(session_id, {})
@@ -61,7 +68,7 @@ class NoticeBoard:
 
         def unreported() -> Iterator[ForeignChange]:
             for path in waiting:
-                if path == path_about or self._is_reported(path, reported):
+                if path in (path_about, without) or self._is_reported(path, reported):
                     continue
                 change = changes.at(session_id, path)
                 if change is not None and (path not in reported or reported[path][0] != change.digest):
@@ -81,7 +88,10 @@ class NoticeBoard:
         return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
 
     def report(self, session_id: str, found: Found, *, is_whole: bool = False) -> Notices:
-        """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway."""
+        """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway.
+
+        No other result repeats them. They count once this one was sent; if it is not, they wait for another one.
+        """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
         about, others = None, list[Notice]()
@@ -107,9 +117,26 @@ class NoticeBoard:
         self._reported.pop(session_id, None)
 
     def _note(self, session_id: str, change: ForeignChange, reported: _Reported, *, is_whole: bool) -> None:
-        reported[change.path] = change.digest, change.stamp
-        if is_whole and self._moves_base:
+        report = reported[change.path] = change.digest, change.stamp
+        moves_base = is_whole and self._moves_base
+        when_delivered(
+            partial(self._count, session_id, change) if moves_base else nothing,
+            partial(self._take_back, session_id, change.path, report),
+        )
+
+    def _count(self, session_id: str, change: ForeignChange) -> None:
+        """Count a change as read, after it was sent in full.
+
+        An edit of the file that the session has requested before does not know of it. For that one the change stays
+        one of others; it would otherwise be written over as if the session had wished that.
+        """
+        if not self._in_flight.is_editing(session_id, change.path, self._freshness.paths_of):
             self._freshness.foreign_changes.note_shown(session_id, change)
+
+    def _take_back(self, session_id: str, path: str, report: _Report) -> None:
+        reported = self._reported.get(session_id, {})
+        if reported.get(path) is report:
+            del reported[path]
 
 
 def _is_whole(notice: Notice) -> bool:

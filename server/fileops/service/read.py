@@ -1,6 +1,7 @@
-"""One read in a worker thread: find the file, stream the window, record what was read.
+"""One read in a worker thread: find the file, stream the window, and say what the read shows of it.
 
-Owns the order of checks of a read. Knows nothing of the wire, of the event loop or of other reads.
+Owns the order of checks of a read. What it shows is recorded once it was sent (see `service/fileops.py`). Knows nothing
+of the wire, of the event loop or of other reads.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from fileops.model.errors import (
     TooLarge,
     TooManyChars,
 )
-from fileops.model.files import TextFormat
+from fileops.model.files import Sighting, TextFormat
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult, Window
 from fileops.model.settings import Settings, Texts
@@ -103,18 +104,11 @@ class ReadOperation:
         window, digest, content = self._window(stream, chunk, fmt, request, token)
         output = "" if request.raw else _output(window, self.settings.texts)
         _require_fits(output, request.max_output_bytes)
-        self.freshness.note_read(
-            request.session_id,
-            request.file_path,
-            canonical,
-            stamp,
-            stream.taken_ns,
-            digest,
-            source=stream.source,
-            version=stream.version,
-            content=content,
+        sighting = Sighting(
+            session_id=request.session_id, given_path=request.file_path, path=canonical, stamp=stamp,
+            taken_ns=stream.taken_ns, digest=digest, source=stream.source, version=stream.version, content=content,
             is_whole=window.is_whole,
-        )
+        )  # fmt: skip
         return ReadResult(
             output=output,
             window=window,
@@ -125,6 +119,7 @@ class ReadOperation:
             document_version=stream.version,
             encoding=stream.encoding,
             is_raw=request.raw,
+            sighting=sighting,
         )
 
     def _read_image(
@@ -148,9 +143,9 @@ class ReadOperation:
         data = b"".join(pieces)
         picture = images.picture_of(data, file_type)
         token.check()
-        self.freshness.note_read(
-            request.session_id, request.file_path, canonical, stream.stamp, stream.taken_ns, content_digest(data),
-            source=stream.source, version=stream.version,
+        sighting = Sighting(
+            session_id=request.session_id, given_path=request.file_path, path=canonical, stamp=stream.stamp,
+            taken_ns=stream.taken_ns, digest=content_digest(data), source=stream.source, version=stream.version,
         )  # fmt: skip
         return ReadResult(
             output=outputs.image_text(file_type),
@@ -159,6 +154,7 @@ class ReadOperation:
             mtime_ns=stream.stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
+            sighting=sighting,
         )
 
     def _window(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.delivery import nothing, when_delivered
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.matching.exact import find, lines_of
@@ -15,13 +16,15 @@ from fileops.core.roots import Roots
 from fileops.core.text import detect_format, is_binary
 from fileops.model.digest import CHUNK_BYTES, Hasher
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
-from fileops.model.files import Text
+from fileops.model.files import Sighting, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
-from fileops.model.results import EditResult, ReadResult
+from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
+from fileops.service.in_flight import RequestsInFlight
 from fileops.service.paths import canonical_path, with_canonical_path
+from fileops.service.sessions import OpenSessions
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
 from fileops.tracking.reports import Conflict, IsHidden
@@ -35,6 +38,8 @@ class SessionFiles:
     path_locks: PathLocks
     ledger: ActivityLog
     is_hidden: IsHidden
+    sessions: OpenSessions
+    in_flight: RequestsInFlight
 
     # --- what the tools did ----------------------------------------------------------------------------------
 
@@ -44,15 +49,49 @@ class SessionFiles:
         elif isinstance(outcome.error, ModifiedExternally) and not request.dry_run:
             self.ledger.note_conflict(request.session_id, request.file_path, at)
 
-    # --- requests --------------------------------------------------------------------------------------------
+    def note_commit(self, request: EditRequest, result: EditResult) -> None:
+        """Have the edit reported to the session later if this answer is not sent. Call it with the path's lock.
 
-    async def record_read(self, request: ReadRequest, roots: Roots | None) -> ReadResult:
-        """Record that the agent has seen the whole present file by other means."""
-        token = CancelToken()
-        async with self.path_locks.acquire(request.file_path, shared=True):
-            return await self.workers.run(
-                token, lambda: record_read(self.fs, self.freshness, request, roots, token), request.file_path
-            )
+        The base has moved with the commit, by the session's own words. What the user has changed in them is known to
+        the session by the answer only: without it, the session has to read the file again.
+        """
+        session_id, file_path = request.session_id, request.file_path
+
+        def on_dropped() -> None:
+            self.ledger.note_unanswered(session_id, file_path)
+            if result.modified_by_user:
+                self.unsee(session_id, file_path)
+
+        if result.modified_by_user:
+            self.in_flight.when_delivered(session_id, file_path, nothing, on_dropped)
+        else:
+            when_delivered(nothing, on_dropped)
+
+    def note_undo(self, session_id: str, result: UndoResult) -> None:
+        """As `note_commit`, of an undo that a session has requested."""
+        written = [file.file_path for file in result.files if file.edit_id is not None]
+
+        def on_dropped() -> None:
+            for file_path in written:
+                self.ledger.note_unanswered(session_id, file_path)
+                self.unsee(session_id, file_path)
+
+        if written:
+            when_delivered(nothing, on_dropped)
+
+    def take_unanswered(self, session_id: str) -> list[str]:
+        """The files of edits that were applied and not answered, for an answer that says so."""
+        files = self.ledger.take_unanswered(session_id)
+
+        def give_back() -> None:
+            for file_path in files:
+                self.ledger.note_unanswered(session_id, file_path)
+
+        if files:
+            when_delivered(nothing, give_back)
+        return files
+
+    # --- requests --------------------------------------------------------------------------------------------
 
     async def forget(self, session_id: str, file_path: str) -> bool:
         """Whether the session had seen the file; now it has not."""
@@ -65,6 +104,7 @@ class SessionFiles:
             return bool(seen)
 
         async with self.path_locks.acquire(file_path, shared=False):
+            await self.in_flight.answered(session_id, file_path)
             was_seen = await self.workers.run(CancelToken(), drop)
         self.ledger.forget(session_id, file_path)
         return was_seen
@@ -103,7 +143,8 @@ class SessionFiles:
             self.freshness.forget(session_id, path)
 
     def reset(self, session_id: str) -> None:
-        """Forget what the session has seen and done."""
+        """Forget what the session has seen and done, and what its reads in flight will show it."""
+        self.sessions.get(session_id).n_resets += 1
         self.freshness.close_session(session_id)
         self.ledger.drop_session(session_id)
 
@@ -115,14 +156,14 @@ class SessionFiles:
             return file_path
 
 
-def record_read(
+def read_unshown(
     fs: FileSystem, freshness: Freshness, request: ReadRequest, roots: Roots | None, token: CancelToken
 ) -> ReadResult:
-    """Record the whole present content as read, without an output. Raises: Cancelled."""
+    """Read the whole present content without an output, so that it counts as read. Raises: Cancelled."""
 
     def work(path: str) -> ReadResult:
         try:
-            return _record(fs, freshness, request, path, token)
+            return _seen_whole(fs, request, path, token)
         except FileMissing:
             freshness.note_missing(request.session_id, path)
             raise
@@ -133,7 +174,7 @@ def record_read(
         return ReadResult(output="", error=error)
 
 
-def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
+def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
     with fs.open(path) as stream:
         digest, first = Hasher(), stream.read(MAX_BASE_BYTES)
         digest.update(first)
@@ -141,12 +182,14 @@ def _record(fs: FileSystem, freshness: Freshness, request: ReadRequest, path: st
         digest.update(second)
         digest.update_from(stream.read, token.check)
         stamp = stream.stamp
-        freshness.note_read(
-            request.session_id, request.file_path, path, stamp, stream.taken_ns, digest.digest(),
-            source=stream.source, version=stream.version, content=None if second else first,
-            is_whole=True,
+        sighting = Sighting(
+            session_id=request.session_id, given_path=request.file_path, path=path, stamp=stamp,
+            taken_ns=stream.taken_ns, digest=digest.digest(), source=stream.source, version=stream.version,
+            content=None if second else first, is_whole=True,
         )  # fmt: skip
-        return ReadResult(output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source)
+        return ReadResult(
+            output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source, sighting=sighting
+        )
 
 
 MAX_SEARCHED_BYTES = 4_000_000  # it is asked while arguments stream in: many times for one call

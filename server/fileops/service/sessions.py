@@ -9,12 +9,16 @@ from weakref import WeakValueDictionary
 
 
 class OpenSession:
-    """From the first request that holds it to `close`. Requests hold it for as long as they are in work."""
+    """From the first request that holds it to `close`. Requests hold it for as long as they are in work.
 
-    __slots__ = ("__weakref__", "is_closed")
+    n_resets: how often it was made to forget what it has read.
+    """
+
+    __slots__ = ("__weakref__", "is_closed", "n_resets")
 
     def __init__(self) -> None:
         self.is_closed = False
+        self.n_resets = 0
 
 
 class OpenSessions:

@@ -15,6 +15,7 @@ from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
+from fileops.service.in_flight import RequestsInFlight
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
@@ -46,6 +47,7 @@ class Workspace:
         # Of all sessions, by full name:
         self.sessions = OpenSessions()
         self.modes = SessionModes()
+        self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[str], None] = lambda _session_id: None

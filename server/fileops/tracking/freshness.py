@@ -13,7 +13,7 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.events import WatcherHealth
-from fileops.model.files import Base, Committed, Snapshot, Source, Stamp
+from fileops.model.files import Base, Committed, Sighting, Snapshot
 from fileops.model.internal_errors import Stale
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
@@ -78,35 +78,23 @@ class Freshness:
 
     # --- what sessions read and write ------------------------------------------------------------------------
 
-    def note_read(
-        self,
-        session_id: str,
-        given_path: str,
-        path: str,
-        stamp: Stamp,
-        taken_ns: int,
-        digest: bytes | None,
-        *,
-        source: Source = "disk",
-        version: int | None = None,
-        content: bytes | None = None,
-        is_whole: bool = False,
-    ) -> None:
-        """Record a read.
+    def note_read(self, sighting: Sighting, *, checks_later: bool = False) -> None:
+        """Record a read. If the session was shown the whole content before, a part of the same does not change that.
 
-        digest: of the whole content, None if not all bytes were examined; content: if available. is_whole: whether the
-        session was shown all of it. If it was before, a read of a part of the same content does not change that.
+        checks_later: do not wait for the disk here, but have the monitor look whether the file has changed since.
         """
+        session_id, path, digest, is_whole = sighting.session_id, sighting.path, sighting.digest, sighting.is_whole
         if not is_whole and digest is not None and (before := self._registry.seen(session_id, path)) is not None:
             is_whole = before.is_known_whole and before.digest == digest
         seen = ReadRecord(
-            given_path=given_path, stamp=stamp, taken_ns=taken_ns, read_ns=self._clock.time_ns(),
-            digest=digest, is_known_whole=is_whole, source=source, version=version,
+            given_path=sighting.given_path, stamp=sighting.stamp, taken_ns=sighting.taken_ns,
+            read_ns=self._clock.time_ns(), digest=digest, is_known_whole=is_whole, source=sighting.source,
+            version=sighting.version,
         )  # fmt: skip
-        known_stamp = self._registry.record(session_id, path, seen, content)
-        if known_stamp is None:
+        known_stamp = self._registry.record(session_id, path, seen, sighting.content)
+        if known_stamp is None and not checks_later:
             self._monitor.hint_if_changed(path)
-        elif not same_stamp(known_stamp, stamp):  # another session may be stale
+        elif known_stamp is None or not same_stamp(known_stamp, sighting.stamp):  # another session may be stale
             self._monitor.hint(path)
 
     def note_write(

@@ -41,9 +41,10 @@ class Peer:
         self.server = McpServer(build, options, environ)
         self.server.connection.sink = self
 
-    def write(self, body: bytes) -> None:
+    def write(self, body: bytes) -> bool:
         self.sent.append(json.loads(body))
         self._changed.set()
+        return True
 
     @contextmanager
     def batch(self) -> Generator[None]:

@@ -9,6 +9,7 @@ from fileops.core.presentation.notices import notice_of, notice_text, rebased_te
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.results import ForeignChange, Notices
 from fileops.model.settings import FreshnessRule
+from fileops.service.in_flight import RequestsInFlight
 from fileops.service.notices import MAX_CHARS, MAX_WAITING, NoticeBoard
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
@@ -83,7 +84,7 @@ class Desk:
         self.fs = MemoryFileSystem()
         self.freshness = Freshness(self.fs, EventRecorder(), WallClock(), mode=mode)
         self.session = AgentSession(self.freshness, self.fs)
-        self.board = NoticeBoard(self.freshness, moves_base=mode == "relevant")
+        self.board = NoticeBoard(self.freshness, RequestsInFlight(), moves_base=mode == "relevant")
 
     def read(self, *paths: str) -> None:
         for path in paths:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import pytest
@@ -11,12 +12,14 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.model.digest import content_digest
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.events import DidConflict
+from fileops.model.files import Sighting
 from fileops.model.internal_errors import Stale
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
 NEVER_S = 3600.0
+sighting = partial(Sighting, given_path="/w/f", path="/w/f")
 
 
 @dataclass
@@ -313,7 +316,8 @@ def test_read_of_the_old_file_recorded_after_a_write_becomes_stale(world: Tracke
     world.a.read("/w/f")
     with world.fs.open("/w/f") as stream:
         world.a.write("/w/f", b"two\n")
-        world.freshness.note_read("b", "/w/f", "/w/f", stream.stamp, stream.taken_ns, content_digest(stream.read(100)))
+        stamp, taken_ns, digest = stream.stamp, stream.taken_ns, content_digest(stream.read(100))
+        world.freshness.note_read(sighting(session_id="b", stamp=stamp, taken_ns=taken_ns, digest=digest))
     world.freshness.sweep()
     assert world.notices.stale() == [("b", "/w/f", "modified", "session:a")]
     assert state(world) == [("/w/f", "fresh", None)]
@@ -429,10 +433,11 @@ def test_buffer_equals_its_file_with_any_line_endings(world: TrackerWorld) -> No
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
     shown = b"one\ntwo\n"
-    world.freshness.note_read(
-        "a", "/w/f", "/w/f", on_disk.stamp, on_disk.taken_ns, content_digest(shown),
+    seen = sighting(
+        session_id="a", stamp=on_disk.stamp, taken_ns=on_disk.taken_ns, digest=content_digest(shown),
         source="buffer", version=1, content=shown,
     )  # fmt: skip
+    world.freshness.note_read(seen)
     world.freshness.require_fresh("a", on_disk)
     with pytest.raises(ModifiedExternally):
         world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
@@ -442,7 +447,10 @@ def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> Non
     """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
-    world.freshness.note_read("a", "/w/f", "/w/f", on_disk.stamp, on_disk.taken_ns, None, source="buffer", version=3)
+    seen = sighting(
+        session_id="a", stamp=on_disk.stamp, taken_ns=on_disk.taken_ns, digest=None, source="buffer", version=3
+    )
+    world.freshness.note_read(seen)
     buffer = replace(on_disk, source="buffer", version=3)
     world.freshness.require_fresh("a", buffer)
     world.freshness.require_fresh("a", replace(buffer, version=4))

@@ -96,9 +96,11 @@ class ClientEdits:
             is_rest_approved = is_rest_approved or always_of(decision) is not None
             step = partial(undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
-        if session.is_closed and by_session is not None:
-            for file in result.files:
-                self._files.unsee(by_session, file.file_path)
+        if by_session is not None:
+            self._files.note_undo(by_session, result)
+            if session.is_closed:
+                for file in result.files:
+                    self._files.unsee(by_session, file.file_path)
         return result
 
     def _may_undo(self, edit: AppliedEdit) -> bool:

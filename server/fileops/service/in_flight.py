@@ -1,0 +1,75 @@
+"""Requests about one file whose answers are not sent yet. Belongs to the event loop.
+
+A request sees what earlier ones of its session did, also if it was sent before their answers. As a read counts only
+once it was sent (see `concurrency/delivery.py`), an edit of its file waits for its answer. The other way round, what
+an answer makes count must not be taken for knowledge of an edit that was requested before that answer was sent.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+
+from fileops.concurrency.delivery import Delivery, Effect, nothing, present_delivery, when_delivered
+
+Key = tuple[str, str]  # the full name of a session, and a path as the session gave it
+
+
+class RequestsInFlight:
+    def __init__(self) -> None:
+        self._unanswered: dict[Key, list[Delivery]] = {}
+        self._editing: Counter[Key] = Counter()
+
+    def when_delivered(self, session_id: str, file_path: str, on_sent: Effect, on_dropped: Effect = nothing) -> None:
+        """As `concurrency.delivery.when_delivered`, and until then `answered` waits for the present request.
+
+        Call it while the path's lock is held.
+        """
+        key, delivery = (session_id, file_path), present_delivery()
+        if delivery is not None:
+            self._unanswered.setdefault(key, []).append(delivery)
+
+        def done(effect: Effect) -> Effect:
+            def run() -> None:
+                if delivery is not None:
+                    self._remove(key, delivery)
+                effect()
+
+            return run
+
+        when_delivered(done(on_sent), done(on_dropped))
+
+    async def answered(self, session_id: str, file_path: str) -> None:
+        """Wait for the answers to earlier requests of the session about the file. Call it with the path's lock.
+
+        Those requests need the lock no more, so this ends.
+        """
+        while unanswered := self._unanswered.get((session_id, file_path)):
+            await unanswered[0].settled()
+
+    @contextmanager
+    def editing(self, session_id: str, file_path: str) -> Generator[None]:
+        """From the arrival of an edit to its result."""
+        key = session_id, file_path
+        self._editing[key] += 1
+        try:
+            yield
+        finally:
+            self._editing[key] -= 1
+            if not self._editing[key]:
+                del self._editing[key]
+
+    def is_editing(self, session_id: str, path: str, paths_of: Callable[[str, str], Iterable[str]]) -> bool:
+        """Whether the session has an edit of the canonical path in work.
+
+        Args: paths_of: the canonical paths of what a session has read under a name.
+        """
+        return any(
+            editor == session_id and (given == path or path in paths_of(session_id, given))
+            for editor, given in self._editing
+        )
+
+    def _remove(self, key: Key, delivery: Delivery) -> None:
+        unanswered = self._unanswered[key]
+        unanswered.remove(delivery)
+        if not unanswered:
+            del self._unanswered[key]

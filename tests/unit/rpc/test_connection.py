@@ -1,0 +1,127 @@
+"""Which answers deliver: the connection settles the delivery of each request once, by what it could send."""
+
+import asyncio
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from fileops.concurrency.delivery import when_delivered
+from fileops.lsp.dialect import withdrawal
+from fileops.rpc import errors
+from fileops.rpc.connection import Connection, Pause
+from fileops.rpc.errors import MessageId, RequestRefused, RpcError
+
+
+class Dialect:
+    """Nothing but registered requests."""
+
+    n_in_flight = 0
+
+    def refusal(self, msg_id: MessageId, method: str) -> RpcError | None: ...
+
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None: ...
+
+    def handle_notification(self, method: str, params: object) -> Pause | None: ...
+
+    def is_cancellation(self, fault: BaseException) -> bool:
+        del fault
+        return False
+
+    def in_flight(self) -> list[asyncio.Future[Any]]:
+        return []
+
+
+class Sink:
+    n_pending_bytes = 0
+
+    def __init__(self, *, is_open: bool) -> None:
+        self.is_open = is_open
+
+    def write(self, body: bytes) -> bool:
+        del body
+        return self.is_open
+
+    @contextmanager
+    def batch(self) -> Generator[None]:
+        yield
+
+
+def request(method: str) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
+
+
+async def outcomes(result: object, *, is_open: bool = True, at_once: bool = False, cancels: str = "") -> list[str]:
+    """What a request's delivery was settled as. result: of its handler, or what it raises."""
+    found: list[str] = []
+    connection = Connection(Dialect(), withdrawal)
+    connection.sink = Sink(is_open=is_open)
+
+    def work(_params: object) -> object:
+        when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def handle(params: object) -> object:
+        worked = work(params)
+        if cancels:
+            await asyncio.Event().wait()
+        return worked
+
+    connection.register("work", handle, work if at_once else None)
+    connection.receive(request("work"))
+    await asyncio.sleep(0)
+    if cancels:
+        assert connection.cancel(1, is_answered=cancels == "answered")
+    while in_flight := connection.in_flight():
+        await asyncio.wait(in_flight)
+    await asyncio.sleep(0)
+    return found
+
+
+REFUSED = RequestRefused(errors.method_not_found("work"))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("result", "is_open", "outcome"),
+    [
+        ({"a": 1}, True, "sent"),
+        ({"a": 1}, False, "dropped"),
+        ({"a": object()}, True, "dropped"),  # no JSON: an error is sent in its place
+        (REFUSED, True, "dropped"),
+        (RuntimeError(), True, "dropped"),
+    ],
+    ids=["result", "lost", "not-encoded", "refused", "fault"],
+)
+async def test_delivery_is_sent_if_the_result_is(result: object, outcome: str, *, is_open: bool, at_once: bool) -> None:
+    assert await outcomes(result, is_open=is_open, at_once=at_once) == [outcome]
+
+
+@pytest.mark.parametrize("cancels", ["answered", "unanswered"])
+async def test_cancelled_request_delivers_nothing(cancels: str) -> None:
+    assert await outcomes({}, cancels=cancels) == ["dropped"]
+
+
+async def test_request_before_the_transport_is_open_delivers_nothing() -> None:
+    found: list[str] = []
+    connection = Connection(Dialect(), withdrawal)
+
+    async def handle(_params: object) -> object:
+        when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
+        return {}
+
+    connection.register("work", handle)
+    connection.receive(request("work"))
+    await asyncio.wait(connection.in_flight())
+    await asyncio.sleep(0)
+    assert found == ["dropped"]
+
+
+async def test_result_outside_of_a_request_is_delivered_already() -> None:
+    found: list[str] = []
+    when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
+    assert found == ["sent"]
