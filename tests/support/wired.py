@@ -10,20 +10,16 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal
 
-from fileops.compose.own_parts import OwnParts
-from fileops.compose.parts import NoEvents
-from fileops.compose.private import build_service, compose
+from fileops.compose.client_adapters import NoEvents
 from fileops.fs.memory import MemoryFileSystem
-from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.history.journal import History
-from fileops.lsp.server import LspServer
+from fileops.lsp.server import ClientContext, LspServer
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
 from fileops.model.files import Stamp
 from fileops.ports import Approver
 from fileops.service.fileops import FileOps
-from support.in_process import Person
+from support.in_process import Person, service_over
 from support.patience import PATIENCE_S
 
 Message = dict[str, Any]
@@ -132,8 +128,11 @@ class Wire:
 async def lsp_wire(disk: MemoryFileSystem, person: Person | None = None, **options: object) -> AsyncGenerator[Wire]:
     """An initialized LSP connection. Args: options: of `initializationOptions`."""
     disk.make_folder("/w")
-    own = OwnParts(filesystem=disk, approver=person)
-    async with _closing(Wire(disk, LspServer(lambda context: build_service(context, own)))) as wire:
+
+    def build(context: ClientContext) -> FileOps:
+        return service_over(disk, context.events, person or Person(), context.settings, context.folders)
+
+    async with _closing(Wire(disk, LspServer(build))) as wire:
         folders = [{"uri": "file:///w", "name": "w"}]
         params = {"capabilities": {}, "workspaceFolders": folders, "initializationOptions": options}
         await wire.call("initialize", params)
@@ -148,10 +147,7 @@ async def mcp_wire(disk: MemoryFileSystem, options: McpOptions | None = None) ->
     used = options or McpOptions(roots=["/w"], further_tools=("Write", "Undo"))
 
     def build(approver: Approver, names: HostSessions) -> FileOps:
-        return compose(
-            used.settings, (), events=NoEvents(), files=OverlayFileSystem(disk), saved=disk, approver=approver,
-            history=History(None), is_on_disk=False, agent=names,
-        )  # fmt: skip
+        return service_over(disk, NoEvents(), approver, used.settings, agent=names)
 
     async with _closing(Wire(disk, McpServer(build, used, {}))) as wire:
         info = {"name": "probe", "version": "1"}
