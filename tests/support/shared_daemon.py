@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fileops.attach.handshake import Attachment
-from fileops.compose.state import SharedDaemonState
+from fileops.compose.daemon import SharedDaemonState
 from fileops.rpc.session import StreamSession
 from fileops.rpc.standard_io import Ended
 from support.patience import PATIENCE_S

@@ -61,7 +61,7 @@ async def launch(
 ) -> InProcessServer:
     """Raises: ServerMissing."""
     try:
-        from fileops.compose import embedding
+        from fileops.compose import embedded, embedding
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
     parts = embedding.OwnParts(
@@ -76,7 +76,7 @@ async def launch(
         peer.close()
         (await connecting)[1].close()
         raise
-    server = InProcessServer(reader, writer, asyncio.create_task(embedding.serve(peer, parts), name="fileops-server"))
+    server = InProcessServer(reader, writer, asyncio.create_task(embedded.serve(peer, parts), name="fileops-server"))
     try:
         await asyncio.sleep(0)  # to its first wait: a name that is taken is reported here
         await server.require_serving()

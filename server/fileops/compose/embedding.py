@@ -1,24 +1,13 @@
-"""Serves one client from inside its own process, with parts of the program in place of the server's.
+"""Parts of the program that the server is embedded in, in place of the server's."""
 
-The client is connected through a socket pair, so that it gets what a client of the daemon gets, byte by byte. The
-session runs on the event loop of its caller. It handles no signals, and does not tune the process.
-"""
-
-import socket
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.compose.client_connection import attachment_of_only_client
-from fileops.compose.lsp_connection import LspConnection
-from fileops.compose.state import DaemonState
-from fileops.core.matching import strategies
-from fileops.core.matching.exact import BUILT_IN, STRATEGIES
 from fileops.core.matching.strategies import StrategyPlugin
-from fileops.core.processing import PROCESSORS, Processor, ProcessorPlugin
-from fileops.core.validation import VALIDATORS, Validator, ValidatorPlugin
+from fileops.core.processing import ProcessorPlugin
+from fileops.core.validation import ValidatorPlugin
 from fileops.model.settings import Settings
 from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
@@ -46,47 +35,3 @@ class OwnParts(Struct, frozen=True, kw_only=True):
             processors=tuple(dict.fromkeys([*settings.processors, *self.processors])),
             validators=tuple(dict.fromkeys([*settings.validators, *self.validators])),
         )
-
-
-async def serve(peer: socket.socket, own: OwnParts) -> None:
-    """Serve the client at the other end of `peer`, and close it at the end. Raises: ValueError (a name is taken)."""
-    with peer, _installed(own):
-        connection = LspConnection(DaemonState(own), attachment_of_only_client())
-        await connection.serve(peer.fileno(), peer.fileno(), is_embedded=True).serve()
-
-
-# --- functions of the program under a name ------------------------------------------------------------------------
-
-_users: dict[str, list[object]] = {}  # name -> the functions that clients have installed, one for each client
-
-
-@contextmanager
-def _installed(own: OwnParts) -> Generator[None]:
-    wanted = {
-        **{f"strategy {name}": function for name, function in own.strategies.items()},
-        **{f"processor {name}": function for name, function in own.processors.items()},
-        **{f"validator {name}": function for name, function in own.validators.items()},
-    }
-    taken = {f"strategy {name}" for name in (*BUILT_IN, *STRATEGIES)}
-    taken |= {f"processor {name}" for name in PROCESSORS} | {f"validator {name}" for name in VALIDATORS}
-    for name, function in wanted.items():
-        if name in taken and function not in _users.get(name, ()):
-            raise ValueError(f"the {name} exists already: choose another name")
-    for name, function in wanted.items():
-        _users.setdefault(name, []).append(function)
-    for name, strategy in own.strategies.items():
-        strategies.register(strategies.plugin_strategy(name, lambda strategy=strategy: strategy))
-    for name, processor in own.processors.items():
-        PROCESSORS[name] = Processor(name, lambda processor=processor: processor)
-    for name, validator in own.validators.items():
-        VALIDATORS[name] = Validator(name, lambda validator=validator: validator)
-    try:
-        yield
-    finally:
-        for name, function in wanted.items():
-            _users[name].remove(function)
-            if not _users[name]:
-                del _users[name]
-                kind, _, key = name.partition(" ")
-                installed = {"strategy": STRATEGIES, "processor": PROCESSORS, "validator": VALIDATORS}[kind]
-                installed.pop(key, None)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
-from fileops.compose.state import Hub, SharedDaemonState, SharedParts
+from fileops.compose.state import Hub, SharedParts
 
 if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
@@ -32,11 +32,11 @@ class LspConnection(ClientConnection):
 
         self._server = LspServer(self._build, notice, owns_process=not is_embedded)
         max_unread_bytes: int | None = None
-        if isinstance(self._state, SharedDaemonState):
+        if (hub := self._state.hub) is not None:
             max_unread_bytes = MAX_UNREAD_BYTES
             self._server.shared = {
                 "connection": self._name, "role": self._attachment.role, "version": __version__,
-                "socket": self._state.socket,
+                "socket": hub.socket,
             }  # fmt: skip
         return LspSession(
             self._server, for_reading, for_writing, watch_parent=not is_embedded, max_unread_bytes=max_unread_bytes

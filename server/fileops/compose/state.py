@@ -1,4 +1,4 @@
-"""What the connections of a daemon share, and what opens a connection. Part of the composition root.
+"""What the connections of a daemon share. Part of the composition root.
 
 A private daemon is this state with one connection. Belongs to the event loop, except where a comment names a thread.
 Imports are deferred until they are needed.
@@ -12,12 +12,10 @@ from fileops.compose import files
 from fileops.concurrency import shares
 
 if TYPE_CHECKING:
-    from fileops.attach.handshake import Attachment
     from fileops.compose.embedding import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.model.settings import FreshnessRule
     from fileops.ports import EventSink, FileSystem
-    from fileops.rpc.session import StreamSession
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
@@ -105,7 +103,8 @@ class DaemonState:
 class Hub:
     """What the connections of a shared daemon know of one another: sessions, editors that can ask, routed events."""
 
-    def __init__(self, end_session: "Callable[[str], None]") -> None:
+    def __init__(self, socket: str, end_session: "Callable[[str], None]") -> None:
+        """Args: socket: where the daemon listens."""
         from fileops.service.client.unreadable import EditorGlobs
         from fileops.service.hub.approvals import AskedEditors, OpenQuestions
         from fileops.service.hub.routing import EventRouter
@@ -117,6 +116,7 @@ class Hub:
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
         self.sessions.on_change = Throttle(self._notify_sessions).request
+        self.socket = socket
         self._end_session = end_session
         self._session_bases: set[str] = set()
         asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._expire)
@@ -148,52 +148,6 @@ class Hub:
     def _notify_sessions(self) -> None:
         for connection in tuple(self.connections.values()):
             connection.notify_sessions()
-
-
-class SharedDaemonState(DaemonState):
-    """See daemon.shared_service.SharedService."""
-
-    def __init__(self, socket: str = "") -> None:
-        """Args: socket: where the daemon listens."""
-        super().__init__()
-        self.socket = socket
-        self._hub = Hub(self.end_session)
-
-    @property
-    def hub(self) -> Hub:
-        return self._hub
-
-    def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "StreamSession":
-        """See SharedService. Args: name: of the connection, never used twice."""
-        import msgspec
-
-        from fileops.attach.handshake import BadRequest
-        from fileops.compose.lsp_connection import LspConnection
-        from fileops.compose.mcp_connection import McpConnection
-        from fileops.rpc.decode import InvalidParams
-
-        connection = LspConnection if attachment.protocol == "lsp" else McpConnection
-        try:
-            return connection(self, attachment, name).serve(for_reading, for_writing)
-        except msgspec.ValidationError as fault:
-            raise BadRequest(f"options: {fault}") from None
-        except InvalidParams as fault:
-            option = fault.path.rpartition(".")[2]
-            raise BadRequest(f"The option {option} {fault.reason}") from None
-
-    def describe(self) -> list[dict[str, object]]:
-        return [connection.describe() for connection in tuple(self.hub.connections.values())]
-
-    async def notices(self, host: str, own_id: str) -> list[str]:
-        session = self.hub.sessions.named(host, own_id)
-        if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:
-            return []
-        return await connection.notices(session.session_id)
-
-    def reset(self, host: str, own_id: str) -> None:
-        session = self.hub.sessions.named(host, own_id)
-        if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
-            connection.reset(session.session_id)
 
 
 class SharedParts:

@@ -196,8 +196,8 @@ async def test_process_keeps_its_signals_and_its_standard_streams(tmp_path: Path
 
 
 async def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fileops.compose.embedding", None)
-    monkeypatch.delattr("fileops.compose.embedding", raising=False)
+    monkeypatch.setitem(sys.modules, "fileops.compose.embedded", None)
+    monkeypatch.delattr("fileops.compose.embedded", raising=False)
     with pytest.raises(ServerMissing, match="fileops-server cannot be imported"):
         await FileOpsClient.in_process()
 

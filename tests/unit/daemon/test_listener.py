@@ -15,7 +15,7 @@ import pytest
 from fileops.attach.address import Address, find_address
 from fileops.attach.handshake import MAX_LINE_BYTES, Attachment, attach_line
 from fileops.attach.starter import listening_socket
-from fileops.compose.state import SharedDaemonState
+from fileops.compose.daemon import SharedDaemonState
 from fileops.daemon import listener as listener_module
 from fileops.daemon.listener import Listener
 from support.daemon_process import Place, place
