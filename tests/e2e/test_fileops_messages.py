@@ -4,12 +4,14 @@ What each of them means is the business of other tests; here it is that the daem
 """
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pytest_lsp import ClientServerConfig
 
 from support.daemon_process import place
 from support.lsp_client import SUITE, FileOpsClient, serving
@@ -101,6 +103,39 @@ async def test_editor_without_a_plugin_marks_and_undoes(file: Path) -> None:
         assert done["status"] == "success"
         client.text_document_did_close(types.DidCloseTextDocumentParams(text_document=document))
         assert (await client.call("read", file_path=str(file)))["details"]["source"] == "disk"
+
+
+async def test_code_actions_of_a_client_without_literals_are_typed_commands(file: Path) -> None:
+    """R-UNDO-9, with a client of pytest-lsp as it is: lsprotocol decodes every result."""
+    client: Any = await ClientServerConfig(server_command=[sys.executable, "-m", "fileops"]).start()
+    try:
+        started = await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
+        assert started.capabilities.code_action_provider is True  # CodeActionOptions need literals, too
+        document = types.TextDocumentIdentifier(uri=file.as_uri())
+        item = types.TextDocumentItem(uri=file.as_uri(), language_id="text", version=1, text=file.read_text())
+        client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+        for old, new in (("two", "2"), ("three", "3")):
+            params = {"file_path": str(file), "edits": [{"old_string": old, "new_string": new}]}
+            await client.protocol.send_request_async("fileops/read", {"file_path": str(file)})
+            edited: Any = await client.protocol.send_request_async("fileops/multiEdit", params)
+            assert edited.status == "success"
+        whole = types.Range(start=types.Position(0, 0), end=types.Position(3, 0))
+        context = types.CodeActionContext(diagnostics=[])
+        actions = await client.text_document_code_action_async(
+            types.CodeActionParams(text_document=document, range=whole, context=context)
+        )
+        assert [type(action) for action in actions] == [types.Command] * 3
+        assert [action.command for action in actions] == ["fileops.undoEdit"] * 2 + ["fileops.undoSession"]
+        of_session = actions[-1]
+        undone: Any = await client.workspace_execute_command_async(
+            types.ExecuteCommandParams(command=of_session.command, arguments=of_session.arguments)
+        )
+        assert undone["status"] == "success"
+        await client.shutdown_session()
+    finally:
+        if client._server.returncode is None:
+            client._server.kill()
+        await client.stop()
 
 
 async def test_text_that_is_not_found_is_corrected_by_the_client(file: Path) -> None:

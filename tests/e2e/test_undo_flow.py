@@ -19,7 +19,8 @@ APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
 
 @pytest.fixture
 async def editor(tmp_path: Path) -> AsyncGenerator[EditorClient]:
-    async with editor_client(tmp_path, APPLY) as editor:
+    literals = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["refactor"]}}}
+    async with editor_client(tmp_path, APPLY, capabilities={"textDocument": {"codeAction": literals}}) as editor:
         yield editor
 
 

@@ -34,7 +34,9 @@ class UndoActions:
 
     def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
         add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})
-        add_standard(methods.TEXT_DOCUMENT_CODE_ACTION, self.code_actions, {"codeActionKinds": [ACTION_KIND]})
+        kinds: dict[str, object] = {"codeActionKinds": [ACTION_KIND]}
+        options = kinds if self._takes_literals() else None  # LSP, CodeActionOptions: valid with literals only
+        add_standard(methods.TEXT_DOCUMENT_CODE_ACTION, self.code_actions, options)
         if code_lens:
             add_standard(methods.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, {"resolveProvider": False})
 
@@ -51,6 +53,7 @@ class UndoActions:
         return result
 
     async def code_actions(self, params: CodeActionParams) -> list[dict[str, object]]:
+        """Return literals, or commands for a client without `codeActionLiteralSupport`."""
         if not _wants(params.context.only):
             return []
         ranges = await self._ranges(params.text_document.uri)
@@ -60,8 +63,8 @@ class UndoActions:
             for written in ranges
             if written.first_line <= last and first <= written.last_line
         }
-        actions = [
-            _action(f"Undo agent edit ({edit.summary})", UNDO_EDIT, {"edit_id": edit.edit_id})
+        commands = [
+            _command(f"Undo agent edit ({edit.summary})", UNDO_EDIT, {"edit_id": edit.edit_id})
             for edit in touched.values()
         ]
         for session_id in dict.fromkeys(edit.session_id for edit in touched.values()):
@@ -69,11 +72,16 @@ class UndoActions:
             if len(of_session) > 1:
                 argument: dict[str, object] = {"session_id": session_id, "file_path": path_of(params.text_document.uri)}
                 title = f"Undo all {len(of_session)} agent edits of this file (session {session_id})"
-                actions.append(_action(title, UNDO_SESSION, argument))
-        return actions
+                commands.append(_command(title, UNDO_SESSION, argument))
+        if not self._takes_literals():
+            return commands
+        return [{"title": command["title"], "kind": ACTION_KIND, "command": command} for command in commands]
 
     async def code_lenses(self, params: CodeLensParams) -> list[dict[str, object]]:
         return [_lens(written) for written in await self._ranges(params.text_document.uri)]
+
+    def _takes_literals(self) -> bool:
+        return isinstance(self._client.capability("textDocument.codeAction.codeActionLiteralSupport"), dict)
 
     async def _ranges(self, uri: str) -> tuple[AgentEditRange, ...]:
         path = path_of(uri)
@@ -136,15 +144,11 @@ def _wants(only: Iterable[str] | None) -> bool:
     return only is None or any(kind in {"", ACTION_KIND} or ACTION_KIND.startswith(f"{kind}.") for kind in only)
 
 
-def _action(title: str, command: str, argument: dict[str, object]) -> dict[str, object]:
-    return {
-        "title": title,
-        "kind": ACTION_KIND,
-        "command": {"title": title, "command": command, "arguments": [argument]},
-    }
+def _command(title: str, command: str, argument: dict[str, object]) -> dict[str, object]:
+    return {"title": title, "command": command, "arguments": [argument]}
 
 
 def _lens(written: AgentEditRange) -> dict[str, object]:
     start, end = {"line": written.first_line, "character": 0}, {"line": written.last_line, "character": 0}
-    command = {"title": "agent edit: undo", "command": UNDO_EDIT, "arguments": [{"edit_id": written.edit.edit_id}]}
+    command = _command("agent edit: undo", UNDO_EDIT, {"edit_id": written.edit.edit_id})
     return {"range": {"start": start, "end": end}, "command": command}

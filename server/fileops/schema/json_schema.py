@@ -10,7 +10,7 @@ from fileops.lsp.server import PROTOCOL_VERSION
 from fileops.model import errors, events
 from fileops.model.edits import Nearest
 from fileops.schema.descriptions import FIELDS, TYPES
-from fileops.schema.messages import Message, messages
+from fileops.schema.messages import Message, OneOf, messages
 from fileops.wire import details
 from fileops.wire import types as wire
 
@@ -64,7 +64,7 @@ def document() -> Json:
 
 def definitions(table: Iterable[Message]) -> Json:
     """Return the definition of each type in the table, by its name in the protocol, in alphabetical order."""
-    shapes = [shape for message in table for shape in (message.params, message.result, message.details)]
+    shapes = [shape for message in table for shape in (message.params, *_alternatives(message), message.details)]
     listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS) if shape is not None]
     _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
     defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
@@ -94,12 +94,19 @@ def schema_of(shape: Any) -> Json:
 
 
 def result_schema(message: Message) -> Json:
-    return schema_of(message.result) if message.details is None else {"$ref": REF.format(name=result_name(message))}
+    if message.details is not None:
+        return {"$ref": REF.format(name=result_name(message))}
+    first, *others = (schema_of(shape) for shape in _alternatives(message))
+    return {"anyOf": [first, *others]} if others else first
 
 
 def result_name(message: Message) -> str:
     """`EditResult` for a ToolResult with `EditDetails`."""
     return cast("str", message.details.__name__).removesuffix("Details") + "Result"
+
+
+def _alternatives(message: Message) -> tuple[Any, ...]:
+    return message.result.shapes if isinstance(message.result, OneOf) else (message.result,)
 
 
 def _any(shape: type) -> Json:

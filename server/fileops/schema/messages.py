@@ -23,6 +23,12 @@ Sender = Literal["client", "server"]
 Kind = Literal["request", "notification"]
 
 
+class OneOf(Struct, frozen=True):
+    """A result of one of several types, where msgspec refuses a union: it could not tell them apart when decoding."""
+
+    shapes: tuple[Shape, ...]
+
+
 class Message(Struct, frozen=True, kw_only=True):
     """A message, with the types of its params and, for a request, of its result; None if there is none.
 
@@ -64,7 +70,7 @@ def _served(request: Request[Any]) -> Message:
 
 _RESULTS: dict[str, Shape] = {
     methods.WORKSPACE_EXECUTE_COMMAND: wire.ToolResult,
-    methods.TEXT_DOCUMENT_CODE_ACTION: list[standard.CodeAction],
+    methods.TEXT_DOCUMENT_CODE_ACTION: OneOf((list[standard.CodeAction], list[standard.Command])),
     methods.TEXT_DOCUMENT_CODE_LENS: list[standard.CodeLens],
 }  # of the standard requests beyond the lifecycle
 

@@ -21,6 +21,7 @@ UNDO: dict[str, dict[str, object] | None] = {
     "workspace/executeCommand": {"commands": ["a.b", "c.d"]},
     "textDocument/codeAction": {"codeActionKinds": ["refactor"]},
 }
+WITHOUT_LITERALS: dict[str, dict[str, object] | None] = {**UNDO, "textDocument/codeAction": None}
 LENSES: dict[str, dict[str, object] | None] = {"textDocument/codeLens": {"resolveProvider": False}}
 
 
@@ -36,7 +37,9 @@ def _offering(*encodings: str) -> dict[str, object]:
     return {"general": {"positionEncodings": list(encodings)}}
 
 
-@pytest.mark.parametrize("options", [{}, SYNC, {**SYNC, **UNDO}, {**SYNC, **UNDO, **LENSES}])
+@pytest.mark.parametrize(
+    "options", [{}, SYNC, {**SYNC, **UNDO}, {**SYNC, **UNDO, **LENSES}, {**SYNC, **WITHOUT_LITERALS}]
+)
 @pytest.mark.parametrize(
     "client",
     [{}, VS_CODE, _offering("utf-8", "utf-16"), _offering("x", "utf-32"), _offering(), {"general": None}],
