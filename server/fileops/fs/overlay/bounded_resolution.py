@@ -2,7 +2,7 @@
 
 Documents of all editors are resolved before any file is written, since a link may lead from one to the other. The
 paths are resolved in a thread. If it makes no progress, its path is late: it counts as not resolved until the thread
-returns, and another thread takes the rest.
+returns, and another thread resolves the paths after it.
 """
 
 import threading
@@ -18,15 +18,16 @@ Outcome = str | BaseException
 
 
 class _Batch:
-    """What one thread has resolved so far, in order."""
+    """What one thread has resolved so far, in order, and whether its caller still waits for it."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[Outcome] = []  # guarded by changed
+        self.is_given_up = False  # guarded by changed
 
 
 class BoundedResolution:
-    """Any thread may call `outcomes`. resolve: returns a canonical path, or raises."""
+    """Any thread may call `outcomes`. `resolve` returns a canonical path, or raises."""
 
     def __init__(self, resolve: Callable[[str], str]) -> None:
         self._resolve = resolve
@@ -34,7 +35,7 @@ class BoundedResolution:
         self._late: set[str] = set()  # guarded by _lock
 
     def outcomes(self, paths: Sequence[str]) -> Mapping[str, Outcome]:
-        """What `resolve` returns or raises for each path, without those that are late."""
+        """Return what `resolve` returns or raises for each path, without the paths that are late."""
         deadline = time.monotonic() + WAIT_S
         found: dict[str, Outcome] = {}
         with self._lock:
@@ -45,12 +46,34 @@ class BoundedResolution:
             rest = rest[len(outcomes) + 1 :]  # the one that is late is left out
         return found
 
+    # A caller (`_resolved`) and its thread (`_run`) meet when the caller stops waiting. With n outcomes by then, the
+    # thread is at path n. It has begun it, or does so next: only `is_given_up` ends it early. There are three cases.
+    #
+    # - All outcomes are there. Nothing is late, and the thread has ended or is about to.
+    # - The caller gives up before the thread appends outcome n. It sets `is_given_up` and marks path n as late in one
+    #   step, inside `changed`, which the thread needs to append. So the thread sees the flag together with the append.
+    #   It removes the mark, because the path does not hang any more, and ends: the paths after n are another thread's.
+    # - The thread appends outcome n before. Then the caller counts it and gives up at path n + 1: the case above.
+    #
+    # So each mark has a thread that is at that path, and none outlives this thread's return. The flag belongs to the
+    # batch. A thread must not conclude from the mark alone that it was given up, because marks are by path: another
+    # call may be late at the same path while the caller of this thread waits. If two threads are late at one path, the
+    # first to return removes the mark. That is right, because the disk answers again; if it hangs once more for the
+    # second thread, the next call finds that out as this one did.
+    #
+    # Locks: the caller takes `_lock` inside `changed`; the thread takes one after the other. Neither is held during
+    # `_resolve`, so no mount can block a caller.
+
     def _resolved(self, paths: list[str], deadline: float) -> list[Outcome]:
-        """The outcomes of the first paths; those after them are not tried."""
-        batch, allowed = _Batch(), shares.allowed_here()
+        """Return the outcomes of the first paths. The path after them is late; the others were not tried."""
+        batch = _Batch()
+        allowed = shares.allowed_here()
         thread = threading.Thread(
-            target=self._run, args=(batch, paths, allowed), name="fileops-resolution", daemon=True
-        )  # fmt: skip
+            target=self._run,
+            args=(batch, paths, allowed),
+            name="fileops-resolution",
+            daemon=True,
+        )
         thread.start()
         with batch.changed:
             n_done = -1
@@ -59,6 +82,7 @@ class BoundedResolution:
                 batch.changed.wait(STEP_S)
             outcomes = list(batch.outcomes)
             if len(outcomes) < len(paths):
+                batch.is_given_up = True
                 with self._lock:
                     self._late.add(paths[len(outcomes)])
         return outcomes
@@ -70,10 +94,11 @@ class BoundedResolution:
             with batch.changed:
                 batch.outcomes.append(outcome)
                 batch.changed.notify_all()
-            with self._lock:
-                if path in self._late:
+                is_given_up = batch.is_given_up
+            if is_given_up:
+                with self._lock:
                     self._late.discard(path)
-                    return  # another thread has taken the rest
+                return
 
     def _outcome(self, path: str) -> Outcome:
         try:

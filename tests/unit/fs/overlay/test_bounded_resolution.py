@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Generator
+from typing import Self
 
 import pytest
 
@@ -68,3 +69,41 @@ def test_failures_are_outcomes_and_the_callers_share_applies(disk: Disk) -> None
         outcomes = resolution.outcomes(["/mapped", "/a"])
     assert isinstance(outcomes["/mapped"], shares.NeedsShare)
     assert outcomes["/a"] == "/a"
+
+
+class AnnouncedStep(float):
+    """A timeout that sets an event when a thread begins to wait for so long: `Condition.wait` compares it with 0."""
+
+    is_awaited: threading.Event
+
+    def __new__(cls, seconds: float) -> Self:
+        step = super().__new__(cls, seconds)
+        step.is_awaited = threading.Event()
+        return step
+
+    def __gt__(self, other: float) -> bool:
+        self.is_awaited.set()
+        return super().__gt__(other)
+
+
+def test_path_that_is_late_for_another_call_leaves_the_paths_after_it(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = AnnouncedStep(PATIENCE_S)
+    monkeypatch.setattr(bounded_resolution, "STEP_S", step)
+    other_call = list[object]()
+
+    def resolve(path: str) -> str:
+        if path == "/slow" and not other_call:
+            other_call.append("begins")
+            assert step.is_awaited.wait(PATIENCE_S)  # the first call is patient, the other one is not
+            monkeypatch.setattr(bounded_resolution, "STEP_S", 0.05)
+            other_call.append(resolution.outcomes(["/slow"]))
+        elif path == "/slow":
+            disk.resolve("/hung/in the other call")
+        return disk.resolve(path)
+
+    resolution = BoundedResolution(resolve)
+    assert resolution.outcomes(["/slow", "/after"]) == {"/slow": "/slow", "/after": "/after"}
+    assert other_call == ["begins", {}]
+    assert resolution.outcomes(["/after"]) == {"/after": "/after"}
