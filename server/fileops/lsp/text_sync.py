@@ -69,7 +69,7 @@ class DocumentSync:
 
     def lose_change(self, raw: object, reason: str) -> None:
         """A change without a readable URI may belong to any document."""
-        self._documents.doubted(_uri_in(raw), f"the editor reported a change that cannot be read ({reason})")
+        self._documents.mark_unknown(_uri_in(raw), f"the editor reported a change that cannot be read ({reason})")
 
     # --- classification ---------------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class DocumentSink(Protocol):
         """The document's text changed. Returns False if no such document is open."""
         ...
 
-    def doubted(self, uri: str | None, reason: str) -> None:
+    def mark_unknown(self, uri: str | None, reason: str) -> None:
         """A message about this document could not be decoded; None: it may have been about any document."""
         ...
 

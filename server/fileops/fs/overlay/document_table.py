@@ -94,7 +94,8 @@ class DocumentTable:
         """Return the documents to resolve before it is known which of them are at this path and matter.
 
         A clean document that was opened through a link may be overlooked, because the file on disk has the same text.
-        Args: thoroughly: also those that were opened with their canonical path, a folder of which may be a link by now.
+        With `thoroughly`, also the documents that were opened with their canonical path: a folder of it may be a link
+        by now.
         """
         keys = {key: None for key in self._by_file.get(path, ()) if self._states[key].path != path}
         return [self._states[key] for key in keys | (self._unsaved if thoroughly else self._unresolved)]

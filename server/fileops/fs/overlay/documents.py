@@ -1,20 +1,20 @@
 """Store of the documents that are open in all editors. Decides which of them counts at a path.
 
-What an editor says (`opened`, `changed`, `saved`, `closed`, `doubted`) arrives on the event loop and only replaces
+What an editor says (`opened`, `changed`, `saved`, `closed`, `mark_unknown`) arrives on the event loop and only replaces
 immutable states. What reads the disk (`effective`, `state_of`, `at`, `classify_pending`) is for worker threads. One
-lock guards the states; only DocumentTable replaces one.
+lock guards the states; only DocumentTable replaces one. It is never held while the disk is read.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy
 from fileops.core.uris import path_of
-from fileops.fs.overlay.document_places import DocumentPlaces
+from fileops.fs.overlay.bounded_resolution import BoundedResolution, Outcome
 from fileops.fs.overlay.document_table import DocumentTable
 from fileops.fs.overlay.pending_edits import PendingEdits
 from fileops.fs.overlay.state import (
@@ -34,7 +34,7 @@ from fileops.fs.overlay.state import (
 )
 from fileops.fs.overlay.text_document import TextDocument
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
-from fileops.model.errors import FileOpsError
+from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.ports import FileSystem
@@ -43,9 +43,15 @@ Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's
 
 
 class DocumentStore:
+    """The open documents of all editors, with their files in `disk`.
+
+    `encoding` returns the encoding of positions that the editor of this name has negotiated.
+    """
+
     def __init__(self, disk: FileSystem, encoding: Callable[[str], PositionEncoding]) -> None:
-        """Args: disk: where the files of the documents are. encoding: of the positions that an editor sends."""
-        self._disk, self._encoding = disk, encoding
+        self._disk = disk
+        self._encoding = encoding
+        self._resolution = BoundedResolution(disk.resolve)
         self._state = threading.Condition()
         # Guarded by _state:
         self._serial = 0
@@ -53,7 +59,6 @@ class DocumentStore:
         self._classified: dict[DocumentKey, DocumentState] = {}
         self._unclassified: dict[DocumentKey, None] = {}  # opened or changed, and not classified since
         self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
-        self._places = DocumentPlaces(disk.resolve, self._table, self._state)
         self.pending = PendingEdits(self._state, self._table.__contains__)
 
     # --- what the editors say (event loop) ---------------------------------------------------------------------
@@ -70,9 +75,14 @@ class DocumentStore:
     def _open(self, key: DocumentKey, path: str, version: int, text: str, doubt: Doubt | None) -> None:
         with self._state:
             document = OpenDocument(
-                key=key, path=path, version=version, text=TextDocument(text), serial=self._next_serial(),
-                changed_ns=time.time_ns(), doubt=doubt,
-            )  # fmt: skip
+                key=key,
+                path=path,
+                version=version,
+                text=TextDocument(text),
+                serial=self._next_serial(),
+                changed_ns=time.time_ns(),
+                doubt=doubt,
+            )
             self._put(document)
             self._table.locate(key, path, None)
             self._unlocated[key] = None
@@ -87,13 +97,19 @@ class DocumentStore:
             is_back = document.synced is not None and is_text(text, document.synced)
             is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
-                document, version=version, text=text, serial=self._next_serial(), changed_ns=time.time_ns(),
-                is_user_modified=is_user_modified, is_saved=False, doubt=doubt,
-            )  # fmt: skip
+                document,
+                version=version,
+                text=text,
+                serial=self._next_serial(),
+                changed_ns=time.time_ns(),
+                is_user_modified=is_user_modified,
+                is_saved=False,
+                doubt=doubt,
+            )
             self._put(document)
             return self._table.place_of(document)
 
-    def doubted(self, editor: str, uri: str | None, reason: str) -> list[str]:
+    def mark_unknown(self, editor: str, uri: str | None, reason: str) -> list[str]:
         """Put a document of this editor in doubt, or all if `uri` is None. Returns their paths."""
         with self._state:
             keys = self._table.keys(editor) if uri is None else [DocumentKey(editor, uri)]
@@ -208,7 +224,7 @@ class DocumentStore:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
         with self._state:
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
-        files = self._places.resolve_all(unsure)
+        files = self._resolve_all(unsure)
         with self._state:
             certain = [document for document in self._table.at(path) if document.key not in files]
             resolved = (self._table.get(key) for key, file in files.items() if file == path)
@@ -228,7 +244,7 @@ class DocumentStore:
                 document = self._table.get(key)
             if document is None:
                 continue
-            path = self._places.resolve(document) or document.path
+            path = self._resolve(document) or document.path
             with suppress(FileOpsError, PathMoved):  # a request for the file reports it
                 self.state_of(key, path)
             if key in opened:
@@ -240,6 +256,55 @@ class DocumentStore:
         if disk.stamp is not None and is_racy(disk.stamp, disk.taken_ns):
             return True
         return self._disk.stat(disk.path) != disk.stamp
+
+    # --- where the files of the documents are (worker threads) ---------------------------------------------------
+    # A document is resolved again whenever a link may have changed since its path was resolved last.
+
+    def _resolve_all(self, documents: Sequence[OpenDocument]) -> dict[DocumentKey, str | None]:
+        """See `_resolve`. The mount of a document of one of several editors may hang, and delays no request of others.
+
+        If it does not answer soon, the last canonical path counts, or the path as given.
+        """
+        of_many = [document.path for document in documents if document.editor]
+        outcomes: Mapping[str, Outcome] = self._resolution.outcomes(of_many) if of_many else {}
+        files: dict[DocumentKey, str | None] = {}
+        for document in documents:
+            if not document.editor:
+                files[document.key] = self._resolve(document)
+            elif (outcome := outcomes.get(document.path)) is None:
+                files[document.key] = self._last_place_of(document)
+            else:
+                files[document.key] = self._located(document, outcome)
+        return files
+
+    def _resolve(self, document: OpenDocument) -> str | None:
+        """Return the document's canonical path; None for a name that no file can have.
+
+        If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
+        overlook a document.
+        """
+        try:
+            file = self._disk.resolve(document.path)
+        except FileOpsError as failure:
+            return self._located(document, failure)
+        return self._located(document, file)
+
+    def _located(self, document: OpenDocument, outcome: Outcome) -> str | None:
+        match outcome:
+            case str():
+                with self._state:
+                    self._table.locate(document.key, document.path, outcome)
+                return outcome
+            case FileMissing() | NotAbsolute():
+                return None
+            case FileOpsError():
+                return self._last_place_of(document)
+            case _:
+                raise outcome
+
+    def _last_place_of(self, document: OpenDocument) -> str:
+        with self._state:
+            return self._table.place_of(document)
 
     # --- what the editor was asked to do (worker threads): see `pending` also ------------------------------------
 

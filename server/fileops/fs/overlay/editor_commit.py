@@ -1,6 +1,6 @@
 """Commits an edit to a dirty document: the editor makes it, and its next report of the text confirms it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,11 +9,10 @@ from fileops.concurrency import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.fs.overlay.documents import DocumentStore
-from fileops.fs.overlay.editor_documents import ConnectedEditor
 from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, snapshot_of
 from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
-from fileops.model.documents import BufferEdit
+from fileops.model.documents import BufferEdit, PositionEncoding
 from fileops.model.edits import Splice
 from fileops.model.errors import ApplyRefused, DocumentUnknown
 from fileops.model.files import CommitReport, Committed, Snapshot
@@ -22,17 +21,17 @@ from fileops.ports import CommitHooks, Editor
 
 
 class EditorCommit(Struct, frozen=True, kw_only=True):
-    """See the module. editors: those that are connected, by name; changed on the event loop."""
+    """See the module. `find_editor` returns a connected editor and the encoding of its positions, by its name."""
 
     documents: DocumentStore
-    editors: Mapping[str, ConnectedEditor]
+    find_editor: Callable[[str], tuple[Editor, PositionEncoding] | None]
     verify_s: float
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """See FileSystem.replace. The caller holds the file's lock: no check sees our change before it is recorded."""
         path = snapshot.path
         document, state = self._require_current(snapshot)
-        connected = self._editor_of(document)
+        editor, encoding = self._editor_of(document)
         share = shares.of_editor(document.editor)
         shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
         new_data = splice_lists.apply(snapshot.data, splices)
@@ -42,9 +41,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         if new_data == snapshot.data:
             committed = Committed(snapshot=snapshot, report=CommitReport(method="none", durability="editor"))
         else:
-            edits = document_edits(document.text, snapshot.data, fmt, splices, connected.encoding())
+            edits = document_edits(document.text, snapshot.data, fmt, splices, encoding)
             edit = BufferEdit(uri=document.uri, version=document.version, edits=edits)
-            after, reason = self._apply(edit, connected.editor, document, new_text, hooks)
+            after, reason = self._apply(edit, editor, document, new_text, hooks)
             data = new_data if reason is not None else encode_document(after.text.text, fmt)
             new_state = replace(state, serial=after.serial, data=data)
             report = CommitReport(method="buffer", durability="editor", reason=reason)
@@ -67,9 +66,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
                 return document, state
         raise Stale(path=path)
 
-    def _editor_of(self, document: OpenDocument) -> ConnectedEditor:
+    def _editor_of(self, document: OpenDocument) -> tuple[Editor, PositionEncoding]:
         """Raises: Stale, if the editor is gone: its documents do not count any more."""
-        connected = self.editors.get(document.editor)
+        connected = self.find_editor(document.editor)
         if connected is None:
             raise Stale(path=document.path)
         return connected

@@ -11,20 +11,20 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fileops.fs.overlay.editor_documents import ConnectedEditor, EditorDocuments
+from msgspec import Struct
+
 from fileops.fs.streams import BytesStream
 from fileops.model.documents import DocumentKey
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown, FileMissing, FileOpsError
 from fileops.model.files import Committed, Snapshot, Stamp
-from fileops.ports import CommitHooks, ContentStream, FileSystem
+from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, FileSystem
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.documents import DocumentStore
     from fileops.fs.overlay.editor_commit import EditorCommit
     from fileops.fs.overlay.state import DocumentState, EffectiveDocument
     from fileops.model.documents import DocumentChange, PositionEncoding
-    from fileops.ports import Editor
 
 log = logging.getLogger(__name__)
 
@@ -37,25 +37,19 @@ class OverlayFileSystem:
     `on_change` is called, on any thread, with a canonical path at which another text may be effective now.
     """
 
-    def __init__(
-        self,
-        delegate: FileSystem,
-        *,
-        verify_s: float = VERIFY_S,
-    ) -> None:
-        self._delegate, self._verify_s = delegate, verify_s
+    def __init__(self, delegate: FileSystem, *, verify_s: float = VERIFY_S) -> None:
+        self._delegate = delegate
+        self._verify_s = verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
         self._documents: DocumentStore | None = None  # until `load`, on the event loop
         self._editor_commit: EditorCommit | None = None  # with them
         self._unloaded: Mapping[DocumentKey, str] = {}  # until then: path of what was opened; never mutated
-        self._editors: dict[str, ConnectedEditor] = {}  # changed on the event loop only
+        self._editors: dict[str, _ConnectedEditor] = {}  # changed on the event loop only
 
-    def connect(
-        self, editor: "Editor", encoding: "Callable[[], PositionEncoding]", name: str = ""
-    ) -> "EditorDocuments":
-        """Add an editor. Returns what takes its messages. Args: encoding: of its positions, as negotiated."""
-        self._editors[name] = ConnectedEditor(editor, encoding)
-        return EditorDocuments(self, name)
+    def connect(self, editor: Editor, encoding: "Callable[[], PositionEncoding]", name: str = "") -> DocumentSink:
+        """Add an editor and return the sink of its messages. `encoding` returns what it negotiated for positions."""
+        self._editors[name] = _ConnectedEditor(editor, encoding)
+        return _EditorDocuments(self, name)
 
     def disconnect(self, name: str) -> None:
         """Forget an editor and its documents. Called on any thread."""
@@ -73,11 +67,17 @@ class OverlayFileSystem:
             documents = DocumentStore(self._delegate, lambda name: self._editors[name].encoding())
             for key, path in self._unloaded.items():
                 documents.opened_unknown(key, path, _NOT_KEPT)
-            self._editor_commit = EditorCommit(documents=documents, editors=self._editors, verify_s=self._verify_s)
+            self._editor_commit = EditorCommit(
+                documents=documents, find_editor=self._find_editor, verify_s=self._verify_s
+            )
             self._documents = documents
         return self._documents
 
-    # --- what editors say (event loop): see EditorDocuments ---------------------------------------------------
+    def _find_editor(self, name: str) -> "tuple[Editor, PositionEncoding] | None":
+        connected = self._editors.get(name)
+        return None if connected is None else (connected.editor, connected.encoding())
+
+    # --- what editors say (event loop): see ports.DocumentSink --------------------------------------------------
 
     def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
         if (documents := self._loaded({key: path})) is not None:
@@ -92,8 +92,8 @@ class OverlayFileSystem:
             return key in self._unloaded
         return self._report(documents.changed(key, version, changes))
 
-    def doubted(self, editor: str, uri: str | None, reason: str) -> None:
-        for path in [] if self._documents is None else self._documents.doubted(editor, uri, reason):
+    def mark_unknown(self, editor: str, uri: str | None, reason: str) -> None:
+        for path in [] if self._documents is None else self._documents.mark_unknown(editor, uri, reason):
             self.on_change(path)
 
     def saved(self, key: DocumentKey) -> None:
@@ -240,11 +240,53 @@ class OverlayFileSystem:
             self._require_loaded(path)
 
 
+class _ConnectedEditor(Struct, frozen=True):
+    """An editor that opens documents. `encoding` returns what it negotiated for positions."""
+
+    editor: Editor
+    encoding: "Callable[[], PositionEncoding]"
+
+
+class _EditorDocuments:
+    """See ports.DocumentSink: what one editor says, passed on with the editor's name."""
+
+    def __init__(self, overlay: OverlayFileSystem, editor: str) -> None:
+        self._overlay = overlay
+        self._editor = editor
+
+    def opened(self, uri: str, path: str, version: int, text: str) -> None:
+        self._overlay.opened(DocumentKey(self._editor, uri), path, version, text)
+
+    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+        self._overlay.opened_unknown(DocumentKey(self._editor, uri), path, reason)
+
+    def changed(self, uri: str, version: int, changes: "Sequence[DocumentChange]") -> bool:
+        return self._overlay.changed(DocumentKey(self._editor, uri), version, changes)
+
+    def mark_unknown(self, uri: str | None, reason: str) -> None:
+        self._overlay.mark_unknown(self._editor, uri, reason)
+
+    def saved(self, uri: str) -> None:
+        self._overlay.saved(DocumentKey(self._editor, uri))
+
+    def closed(self, uri: str) -> None:
+        self._overlay.closed(DocumentKey(self._editor, uri))
+
+    @property
+    def has_unclassified(self) -> bool:
+        return self._overlay.has_unclassified(self._editor)
+
+    def classify_pending(self) -> None:
+        self._overlay.classify_pending(self._editor)
+
+
 class _GuardedHooks:
     """CommitHooks of a commit to disk: its last precondition is that no document was opened or changed since."""
 
     def __init__(self, require: Callable[[], None], wrote: Callable[[Committed], None], hooks: CommitHooks) -> None:
-        self._require, self._wrote, self._hooks = require, wrote, hooks
+        self._require = require
+        self._wrote = wrote
+        self._hooks = hooks
 
     def prepare(self) -> None:
         self._hooks.prepare()

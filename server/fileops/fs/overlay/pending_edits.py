@@ -18,9 +18,14 @@ class PendingEdit:
 
 
 class PendingEdits:
+    """The edits that editors are making now, by document.
+
+    `changed` is notified when a document changes. Its lock guards the edits, and is held when `is_open` is called.
+    """
+
     def __init__(self, changed: threading.Condition, is_open: Callable[[DocumentKey], bool]) -> None:
-        """Args: changed: its lock guards the edits; notified when a document changes. is_open: called under it."""
-        self._changed, self._is_open = changed, is_open
+        self._changed = changed
+        self._is_open = is_open
         self._edits: dict[DocumentKey, PendingEdit] = {}
 
     @contextmanager

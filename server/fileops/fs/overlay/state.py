@@ -114,14 +114,18 @@ def effective_of(classified: Sequence[tuple[OpenDocument, DocumentState | None]]
 def facts_of(disk: Snapshot) -> DiskFacts:
     fmt = texts.detect_format(disk.data)
     return DiskFacts(
-        path=disk.path, stamp=disk.stamp, taken_ns=disk.taken_ns, format=fmt,
+        path=disk.path,
+        stamp=disk.stamp,
+        taken_ns=disk.taken_ns,
+        format=fmt,
         digest=text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
-        is_text=_is_text_file(disk.data, fmt), encoding=disk.encoding,
-    )  # fmt: skip
+        is_text=_is_text_file(disk.data, fmt),
+        encoding=disk.encoding,
+    )
 
 
 def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> OpenDocument:
-    """Return the document with what a comparison with its file says about it. Args: digest: of the document's text.
+    """Return the document with what a comparison with its file says about it. `digest` is that of its text.
 
     An editor may report a reload when the file has changed again. So a text that the file has had is not the user's.
     """
@@ -189,9 +193,14 @@ def snapshot_of(path: str, document: OpenDocument, state: DocumentState) -> Snap
     """Return the content of a dirty document."""
     stamp = _stamp_of(document, state)
     return Snapshot(
-        path=path, stamp=stamp, data=state.data, taken_ns=stamp.mtime_ns, source="buffer", version=document.version,
+        path=path,
+        stamp=stamp,
+        data=state.data,
+        taken_ns=stamp.mtime_ns,
+        source="buffer",
+        version=document.version,
         encoding=state.disk.encoding,
-    )  # fmt: skip
+    )
 
 
 def _stamp_of(document: OpenDocument, state: DocumentState) -> Stamp:

@@ -17,7 +17,7 @@ from fileops.model.files import TextFormat
 def document_edits(
     document: TextDocument, data: bytes, fmt: TextFormat, splices: Sequence[Splice], encoding: PositionEncoding
 ) -> tuple[DocumentEdit, ...]:
-    """Return the edits, in order and without overlap. Args: data: `encode_document` of the document's text."""
+    """Return the edits, in order and without overlap. `data` is the document's text as `encode_document` returns it."""
     at = len(fmt.bom)
     text = document.text[: len(document.text) - len(without_bom(document.text, fmt))]
     position = advanced(Position(0, 0), text, encoding)

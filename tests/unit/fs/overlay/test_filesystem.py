@@ -461,7 +461,7 @@ def close_and_open_at_the_commit(bench: Workbench) -> Callable[[], object]:
 
 def lose_the_text_at_the_commit(bench: Workbench) -> Callable[[], object]:
     uri = bench.editor.open(PATH)
-    return lambda: bench.editor.said.doubted(uri, "it is not known")
+    return lambda: bench.editor.said.mark_unknown(uri, "it is not known")
 
 
 def lead_a_link_here_at_the_commit(bench: Workbench) -> Callable[[], object]:
@@ -768,11 +768,11 @@ def test_range_past_the_end_as_sent_by_editors_is_accepted(
 def test_lost_text_of_a_document_is_known_after_open_or_close(bench: Workbench):
     uri = bench.editor.open(PATH)
     before = bench.fs.read(PATH)
-    bench.editor.said.doubted(uri, "it is not known")
+    bench.editor.said.mark_unknown(uri, "it is not known")
     require_unknown(bench, before)
     bench.editor.open(PATH, "again\n")
     assert bench.seen() == (b"again\n", "buffer")
-    bench.editor.said.doubted(None, "one of all")
+    bench.editor.said.mark_unknown(None, "one of all")
     require_unknown(bench, before)
     bench.editor.close(uri)
     assert bench.seen() == (b"one\ntwo\n", "disk")
