@@ -50,7 +50,7 @@ class TrackerMachine(RuleBasedStateMachine):
             self.notices,
             WallClock(),
             mode=self.mode,
-            moved=stat_scan.changed_paths,
+            changed_paths=stat_scan.changed_paths,
             debounce_s=NEVER_S,
             sweep_s=NEVER_S,
         )

@@ -39,19 +39,24 @@ def build_workspace(
     from fileops.tracking.freshness import Freshness
     from fileops.watch import factory, stat_scan
 
-    moved = stat_scan.changed_paths if is_on_disk else None
-    if remote is not None and moved is not None:
+    changed_paths = stat_scan.changed_paths if is_on_disk else None
+    if remote is not None and changed_paths is not None:
         from fileops.fs.remote.router import scan_with_poll
         from fileops.watch.polling import Poller
 
         poller = Poller(remote.stat, lambda path: freshness.hint(path))  # noqa: PLW0108  # it is made below
-        moved = scan_with_poll(remote.is_remote, moved, poller.watch)
+        changed_paths = scan_with_poll(remote.is_remote, changed_paths, poller.watch)
     rules = RuleBook(saved, rule_files(saved, remote, is_on_disk=is_on_disk))
     freshness = Freshness(
-        files, events, SystemClock(), mode=freshness_mode,
-        open_watch=factory.open_directory_watch if is_on_disk else None, moved=moved, is_open=files.is_open,
+        files,
+        events,
+        SystemClock(),
+        mode=freshness_mode,
+        open_watch=factory.open_directory_watch if is_on_disk else None,
+        changed_paths=changed_paths,
+        is_open=files.is_open,
         before_stale=rules.refresh,
-    )  # fmt: skip
+    )
     files.on_change = freshness.hint
     return Workspace(
         fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(), rules=rules,

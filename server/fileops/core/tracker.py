@@ -90,51 +90,58 @@ def assess(record: ReadRecord, stamp: Stamp, *, freshness: FreshnessMode = "mtim
     return FRESH if explained else ("stale", "modified")
 
 
+def reason_of(record: ReadRecord, stamp: Stamp | None) -> StaleReason:
+    """Why a record is stale that is known to be: from the stamp that the file has now, None if it is gone."""
+    if stamp is None:
+        return "deleted"
+    return "modified" if is_same_file(record.stamp, stamp) else "replaced"
+
+
 class FileTracker:
     """The files that one session has read. Not thread-safe: its owner locks."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("_records",)
 
     def __init__(self) -> None:
-        self._seen: dict[str, ReadRecord] = {}
+        self._records: dict[str, ReadRecord] = {}
 
     def __len__(self) -> int:
-        return len(self._seen)
+        return len(self._records)
 
     def __contains__(self, path: str) -> bool:
-        return path in self._seen
+        return path in self._records
 
     def get(self, path: str) -> ReadRecord | None:
-        return self._seen.get(path)
+        return self._records.get(path)
 
-    def seen(self, path: str) -> ReadRecord:
+    def __getitem__(self, path: str) -> ReadRecord:
         """Raises: KeyError."""
-        return self._seen[path]
+        return self._records[path]
 
     def entries(self) -> Iterator[tuple[str, ReadRecord]]:
         """Canonical path and record, in the order of first reading."""
-        return iter(tuple(self._seen.items()))
+        return iter(tuple(self._records.items()))
 
-    def record(self, path: str, record: ReadRecord) -> None:
-        self._seen[path] = record
+    def put(self, path: str, record: ReadRecord) -> None:
+        self._records[path] = record
 
     def renew(self, path: str, stamp: Stamp, taken_ns: int) -> None:
         """Record that the content is still what was read, under this stamp; the file is fresh (again)."""
-        record = self._seen[path]
+        record = self._records[path]
         if record.stale is not None or record.stamp != stamp or is_racy(record.stamp, record.taken_ns):
             source = "external" if record.shown is None else record.stale_source
-            self._seen[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source=source)
+            self._records[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source=source)
 
     def mark_stale(self, path: str, reason: StaleReason, source: str) -> bool:
         """Whether the file was fresh until now. A file that is stale already keeps its first source."""
-        record = self._seen[path]
+        record = self._records[path]
         if record.stale is None:
-            self._seen[path] = replace(record, stale=reason, stale_source=source)
+            self._records[path] = replace(record, stale=reason, stale_source=source)
             return True
         if record.stale != reason:
-            self._seen[path] = replace(record, stale=reason)
+            self._records[path] = replace(record, stale=reason)
         return False
 
     def forget(self, path: str) -> ReadRecord | None:
         """The dropped record, None if there was none."""
-        return self._seen.pop(path, None)
+        return self._records.pop(path, None)

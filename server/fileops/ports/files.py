@@ -149,9 +149,9 @@ class RuleFiles(Protocol):
 class DirectoryWatch(Protocol):
     """Watches folders, not recursively, and reports changes to callbacks, in the watch's thread.
 
-    on_hint(folder, name): folder/name may have changed. on_move(folder, name): it may be another file, or gone, if the
-    system distinguishes moves from writes. on_lost(folder): the folder is no longer watched; on_lost(None): events were
-    dropped.
+    on_hint(folder, name): folder/name may have changed. on_rename(folder, name): it may be another file, or gone, if
+    the system distinguishes renames from writes. on_lost(folder): the folder is no longer watched; on_lost(None):
+    events were dropped.
     """
 
     def add(self, folder: str) -> None:

@@ -155,7 +155,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             return False
         try:
             self.freshness.require_fresh(self.by_session, file.plan.snapshot, dry_run=True)
-            return not self.freshness.has_unseen(self.by_session, file.plan.snapshot.path)
+            return not self.freshness.has_unshown(self.by_session, file.plan.snapshot.path)
         except FileOpsError:
             return False
 

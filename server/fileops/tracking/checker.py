@@ -1,14 +1,15 @@
 """Checks one file and updates the record of every session that has read it.
 
-A check is one pass: the records of all sessions, one observation of the file, the verdicts (`core/tracker.py`), and
-their entry in the registry. Verdicts depend on the disk and on content only. Watch events only start a check.
+A check is one pass over the records of all sessions: observe the file, judge each record by that (`core/tracker.py`),
+and publish the verdicts through the registry. Verdicts depend on the disk and on content only. Watch events only start
+a check.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from fileops.core.stamps import is_same_file, same_stamp
+from fileops.core.stamps import same_stamp
 from fileops.core.tracker import (
     FRESH,
     NEEDS_CONTENT,
@@ -17,6 +18,7 @@ from fileops.core.tracker import (
     ReadRecord,
     assess,
     fault_of,
+    reason_of,
     verdict_on,
 )
 from fileops.model.digest import Hasher
@@ -25,12 +27,15 @@ from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.model.internal_errors import PathMoved
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
+from fileops.tracking.monitor import Checked
 from fileops.tracking.registry import TrackerRegistry, Verdicts
 
 MAX_RACY_BYTES = 4_000_000  # of a file with an equal but too young stamp that a check reads; an edit reads any size
 MAX_RESOLVED_PER_SWEEP = 100  # some 15 us each: half a percent of a core
 MAX_LINKS_PER_SWEEP = 2000
 
+NOT_OBSERVED = Checked(is_observed=False)
+LOCKED = Checked(is_observed=False, is_due_again=True)
 _NO_FILE = (IsDirectory, NotRegularFile, PathMoved)  # something else is at the path now
 
 
@@ -51,39 +56,42 @@ class FreshnessChecker:
         is_open: Callable[[str], bool],
         before_stale: Callable[[str], None],
     ) -> None:
-        self._fs, self._registry, self._clock = fs, registry, clock
+        self._fs = fs
+        self._registry = registry
+        self._clock = clock
         self._mode: FreshnessMode = mode
-        self._is_open, self._before_stale = is_open, before_stale
+        self._is_open = is_open
+        self._before_stale = before_stale
 
     # --- one check -------------------------------------------------------------------------------------------
 
-    def check(self, path: str) -> bool:
+    def check(self, path: str) -> Checked:
         """Compare the present file with what every session has read of it.
 
-        Returns False if another thread holds the file's lock: check again later. It may wait for an editor or a host,
+        If another thread holds the file's lock, the check is due again. That thread may wait for an editor or a host,
         so this never waits for it.
         """
         records = self._registry.by_session(path)
         if not self._is_by_content(path, records):
             observation = self._observe_stamp(path)
             if observation is None:
-                return True
+                return NOT_OBSERVED
             if all(verdict_on(record, observation, self._mode) == FRESH for record in records.values()):
-                self._apply(path, records, observation)
-                return True
+                return self._publish(path, records, observation)
         with suppress(FileOpsError, PathMoved), self._fs.lock(path, waits=False) as is_locked:
             if not is_locked:
-                return False
+                return LOCKED
             records = self._registry.by_session(path)  # our own write is recorded before it unlocks
             observation = self._observe(path, records)
             if observation is not None:
-                self._apply(path, records, observation)
-        return True
+                return self._publish(path, records, observation)
+        return NOT_OBSERVED
 
     def _is_by_content(self, path: str, records: dict[str, ReadRecord]) -> bool:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())
 
-    def _apply(self, path: str, records: dict[str, ReadRecord], observation: Observation) -> None:
+    def _publish(self, path: str, records: dict[str, ReadRecord], observation: Observation) -> Checked:
+        """Judge the records by what was observed, and enter the verdicts."""
         snapshot = observation.snapshot
         source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
         verdicts: Verdicts = {
@@ -91,7 +99,9 @@ class FreshnessChecker:
         }
         if any(reason is not None and record.stale is None for record, reason in verdicts.values()):
             self._before_stale(path)
-        self._registry.apply_verdicts(path, verdicts, observation.stamp, observation.taken_ns, source)
+        stamp = observation.stamp
+        is_overtaken = self._registry.apply_verdicts(path, verdicts, stamp, observation.taken_ns, source)
+        return Checked(is_observed=True, stamp=stamp, is_due_again=is_overtaken)
 
     def _fault(self, record: ReadRecord, observation: Observation) -> StaleReason | None:
         """Why the record is stale; None if it is fresh."""
@@ -175,25 +185,17 @@ class FreshnessChecker:
             return False
         return assess(record, stamp, freshness=self._mode) in {FRESH, NEEDS_CONTENT}
 
-    def links_of(self, belongs: Callable[[str], bool]) -> "LinkChecker":
-        """The links to files on one filesystem. Args: belongs: whether a canonical path is there."""
-        return LinkChecker(self._fs, self._registry, self._observe_stamp, belongs)
-
 
 class LinkChecker:
     """Marks files stale for sessions that read them through a link which has another target now.
 
-    observe: the stamp at a path; None if it cannot be observed.
+    belongs: whether a canonical path is on the filesystem whose links this checks.
     """
 
-    def __init__(
-        self,
-        fs: FileSystem,
-        registry: TrackerRegistry,
-        observe: Callable[[str], Observation | None],
-        belongs: Callable[[str], bool],
-    ) -> None:
-        self._fs, self._registry, self._observe, self._belongs = fs, registry, observe, belongs
+    def __init__(self, fs: FileSystem, registry: TrackerRegistry, belongs: Callable[[str], bool]) -> None:
+        self._fs = fs
+        self._registry = registry
+        self._belongs = belongs
         self._next = 0
 
     def check(self) -> None:
@@ -219,11 +221,15 @@ class LinkChecker:
             n_resolved += 1
             target = self._resolve(given_path)
             if target is not None and target != path:
-                observation = self._observe(target)
-                has_file = observation is not None and observation.stamp is not None
-                reason: StaleReason = "replaced" if has_file else "deleted"
+                reason: StaleReason = "replaced" if self._has_file(target) else "deleted"
                 self._registry.mark_link_retargeted(session_id, path, given_path, reason)
         self._next = first + MAX_LINKS_PER_SWEEP
+
+    def _has_file(self, path: str) -> bool:
+        try:
+            return self._fs.stat(path) is not None
+        except (FileOpsError, PathMoved):
+            return False
 
     def _resolve(self, path: str) -> str | None:
         try:
@@ -232,9 +238,9 @@ class LinkChecker:
             return None
 
 
-def moved_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+def changed_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
     """Those whose stamp has changed; for filesystems that know nothing cheaper than a stat of each file."""
-    moved: list[str] = []
+    changed: list[str] = []
     for path, stamp in files:
         try:
             now = fs.stat(path)
@@ -243,11 +249,5 @@ def moved_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> 
         except FileOpsError:
             continue
         if now != stamp:
-            moved.append(path)
-    return moved
-
-
-def reason_of(record: ReadRecord, stamp: Stamp | None) -> StaleReason:
-    if stamp is None:
-        return "deleted"
-    return "modified" if is_same_file(record.stamp, stamp) else "replaced"
+            changed.append(path)
+    return changed

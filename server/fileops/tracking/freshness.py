@@ -12,20 +12,25 @@ from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
-from fileops.model.events import WatcherHealth
 from fileops.model.files import Base, Committed, Sighting, Snapshot
 from fileops.model.internal_errors import Stale
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
-from fileops.tracking.checker import FreshnessChecker, moved_by_stat
-from fileops.tracking.debounce import DEBOUNCE_S
-from fileops.tracking.foreign_changes import ForeignChanges
-from fileops.tracking.monitor import FileMonitor, Moved
-from fileops.tracking.monitors import FilesystemMonitors
-from fileops.tracking.pace import SWEEP_S
-from fileops.tracking.refusals import Refusals
+from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
+from fileops.tracking.monitor import ChangedPaths, FileMonitor
+from fileops.tracking.monitors import Device, FilesystemMonitors, OnHealth
 from fileops.tracking.registry import TrackerRegistry
-from fileops.tracking.reports import Conflict, IsHidden, TrackedFile, conflicts, nothing_hidden, tracked_files
+from fileops.tracking.reports import (
+    Conflict,
+    ForeignChanges,
+    IsHidden,
+    Refusals,
+    TrackedFile,
+    conflicts,
+    nothing_hidden,
+    tracked_files,
+)
+from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S
 from fileops.tracking.watches import FolderWatchMaker
 
 
@@ -38,7 +43,7 @@ class Freshness:
         *,
         mode: FreshnessRule = "mtime",
         open_watch: FolderWatchMaker | None = None,
-        moved: Moved | None = None,
+        changed_paths: ChangedPaths | None = None,
         is_open: Callable[[str], bool] = lambda path: False,
         before_stale: Callable[[str], None] = lambda path: None,
         debounce_s: float = DEBOUNCE_S,
@@ -46,31 +51,43 @@ class Freshness:
     ) -> None:
         """Nothing is started before the first file is tracked.
 
-        open_watch: None for no watcher (the sweep alone). moved: a cheap way to find which of many files have changed,
-        by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content decides.
-        before_stale: see FreshnessChecker.
+        open_watch: None for no watcher (the sweep alone). changed_paths: a cheap way to find which of many files have
+        changed, by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content
+        decides. before_stale: see FreshnessChecker.
         """
-        self._fs, self._clock = fs, clock
-        self._moved = moved or partial(moved_by_stat, fs)
-
-        def monitor_of(device: int, on_health: Callable[[WatcherHealth], None]) -> FileMonitor:
-            links = self._checker.links_of(lambda path: self._monitor.has(device, path))
-            return FileMonitor(
-                check=self.check, each_sweep=links.check, moved=self._moved, on_health=on_health,
-                open_watch=open_watch, debounce_s=debounce_s, sweep_s=sweep_s,
-            )  # fmt: skip
-
-        self._monitor = FilesystemMonitors(monitor_of, events.publish)
-        self._registry = TrackerRegistry(self._monitor, events, clock)
+        self._fs = fs
+        self._clock = clock
+        self._open_watch = open_watch
+        self._changed_paths = changed_paths or partial(changed_by_stat, fs)
+        self._debounce_s = debounce_s
+        self._sweep_s = sweep_s
+        self.is_open = is_open
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
+        self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
+        # A read is entered in the registry, which has the monitors track the file. A monitor then has the checker
+        # observe the file and judge the records; the checker publishes the verdicts through the registry. The monitors
+        # are made by the first read that needs them, so they are the ones that find the others here.
+        self._monitors = FilesystemMonitors(self._monitor_for, events.publish)
+        self._registry = TrackerRegistry(self._monitors, events, clock)
         self._checker = FreshnessChecker(
             fs, self._registry, clock, mode=checked, is_open=is_open, before_stale=before_stale
         )
         self._refusals = Refusals(self._registry, events)
-        self.is_open, self.foreign_changes = is_open, ForeignChanges(fs, self._registry)
-        self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
+        self.foreign_changes = ForeignChanges(fs, self._registry)
         if mode == "relevant":
             self.keep_bases()
+
+    def _monitor_for(self, device: Device, on_health: OnHealth) -> FileMonitor:
+        links = LinkChecker(self._fs, self._registry, lambda path: self._monitors.has(device, path))
+        return FileMonitor(
+            check=self._checker.check,
+            each_sweep=links.check,
+            on_health=on_health,
+            open_watch=self._open_watch,
+            changed_paths=self._changed_paths,
+            debounce_s=self._debounce_s,
+            sweep_s=self._sweep_s,
+        )
 
     def keep_bases(self) -> None:
         """From now on keep what sessions read, so that their edits can be rebased: for `base_of`."""
@@ -83,19 +100,28 @@ class Freshness:
 
         checks_later: do not wait for the disk here, but have the monitor look whether the file has changed since.
         """
-        session_id, path, digest, is_whole = sighting.session_id, sighting.path, sighting.digest, sighting.is_whole
-        if not is_whole and digest is not None and (before := self._registry.seen(session_id, path)) is not None:
+        session_id, path, digest = sighting.session_id, sighting.path, sighting.digest
+        is_whole = sighting.is_whole
+        if not is_whole and digest is not None and (before := self._registry.record_of(session_id, path)) is not None:
             is_whole = before.is_known_whole and before.digest == digest
-        seen = ReadRecord(
-            given_path=sighting.given_path, stamp=sighting.stamp, taken_ns=sighting.taken_ns,
-            read_ns=self._clock.time_ns(), digest=digest, is_known_whole=is_whole, source=sighting.source,
+        record = ReadRecord(
+            given_path=sighting.given_path,
+            stamp=sighting.stamp,
+            taken_ns=sighting.taken_ns,
+            read_ns=self._clock.time_ns(),
+            digest=digest,
+            is_known_whole=is_whole,
+            source=sighting.source,
             version=sighting.version,
-        )  # fmt: skip
-        known_stamp = self._registry.record(session_id, path, seen, sighting.content)
+        )
+        known_stamp = self._registry.record_read(session_id, path, record, sighting.content)
         if known_stamp is None and not checks_later:
-            self._monitor.hint_if_changed(path)
-        elif known_stamp is None or not same_stamp(known_stamp, sighting.stamp):  # another session may be stale
-            self._monitor.hint(path)
+            # It may have changed between its stamp and the beginning of its watch.
+            needs_check = bool(self._changed_paths(((path, sighting.stamp),)))
+        else:
+            needs_check = known_stamp is None or not same_stamp(known_stamp, sighting.stamp)  # others may be stale
+        if needs_check:
+            self._monitors.hint(path)
 
     def note_write(
         self,
@@ -119,18 +145,27 @@ class Freshness:
         if snapshot.stamp is None:
             self._registry.record_removal(session_id, snapshot.path)
             return
-        before = self._registry.seen(session_id, snapshot.path)
-        seen = ReadRecord(
-            given_path=given_path, stamp=snapshot.stamp, taken_ns=snapshot.taken_ns,
-            read_ns=self._clock.time_ns(), digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
+        before = self._registry.record_of(session_id, snapshot.path)
+        record = ReadRecord(
+            given_path=given_path,
+            stamp=snapshot.stamp,
+            taken_ns=snapshot.taken_ns,
+            read_ns=self._clock.time_ns(),
+            digest=snapshot.digest,
+            source=snapshot.source,
+            version=snapshot.version,
             is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
             shown=None if shown is None else content_digest(shown),
             stale_source="external" if shown is None else changed_by,
-        )  # fmt: skip
+        )
         self._registry.record_write(
-            session_id, snapshot.path, seen, snapshot.data,
-            same_bytes_suffice=self._same_bytes_suffice(snapshot.path), shown=shown,
-        )  # fmt: skip
+            session_id,
+            snapshot.path,
+            record,
+            snapshot.data,
+            same_bytes_suffice=self._same_bytes_suffice(snapshot.path),
+            shown=shown,
+        )
 
     def note_blind_write(self, session_id: str, committed: Committed) -> None:
         """As `note_write`, by a session that had not read the file: stale for all that had."""
@@ -147,19 +182,19 @@ class Freshness:
     # --- may this session edit? ------------------------------------------------------------------------------
 
     def is_tracked(self, session_id: str, path: str) -> bool:
-        return self._registry.seen(session_id, path) is not None
+        return self._registry.record_of(session_id, path) is not None
 
-    def has_unseen(self, session_id: str, path: str) -> bool:
+    def has_unshown(self, session_id: str, path: str) -> bool:
         """Whether others changed the file before the session's last edit of it, and the session was not shown how."""
-        seen = self._registry.seen(session_id, path)
-        return seen is not None and seen.shown is not None
+        record = self._registry.record_of(session_id, path)
+        return record is not None and record.shown is not None
 
     def require_tracked(self, session_id: str, path: str) -> ReadRecord:
         """Raises: NotRead."""
-        seen = self._registry.seen(session_id, path)
-        if seen is None:
+        record = self._registry.record_of(session_id, path)
+        if record is None:
             raise NotRead
-        return seen
+        return record
 
     def require_fresh(
         self,
@@ -179,17 +214,17 @@ class Freshness:
         read or written since, so that the caller reads again.
         """
         path = snapshot.path
-        seen = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
+        record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
         is_known = self._knows if same_bytes_suffice else self._checker.matches
-        if not is_known(seen, snapshot):
+        if not is_known(record, snapshot):
             with self._fs.lock(path):  # our own write is recorded before it unlocks
-                seen = self.require_tracked(session_id, path)
-                if not is_known(seen, snapshot):
-                    if self._checker.is_outdated(seen, snapshot):
+                record = self.require_tracked(session_id, path)
+                if not is_known(record, snapshot):
+                    if self._checker.is_outdated(record, snapshot):
                         raise Stale(path=path)
-                    raise self._refusals.refusal(session_id, seen, snapshot, dry_run=dry_run)
+                    raise self._refusals.refusal(session_id, record, snapshot, dry_run=dry_run)
         if not dry_run and snapshot.stamp is not None:
-            self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
+            self._registry.confirm(session_id, path, record, snapshot.stamp, snapshot.taken_ns, snapshot.data)
 
     def base_of(
         self, session_id: str, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
@@ -199,37 +234,37 @@ class Freshness:
         Args: as of `require_fresh`. Raises: FileMissing, NotRead, Stale, as it does.
         """
         path = snapshot.path
-        seen = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
-        if not self._knows(seen, snapshot):
+        record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
+        if not self._knows(record, snapshot):
             with self._fs.lock(path):  # as in `require_fresh`
-                seen = self.require_tracked(session_id, path)
-                if not self._knows(seen, snapshot):
-                    if self._checker.is_outdated(seen, snapshot):
+                record = self.require_tracked(session_id, path)
+                if not self._knows(record, snapshot):
+                    if self._checker.is_outdated(record, snapshot):
                         raise Stale(path=path)
-                    return self._registry.base(seen)
+                    return self._registry.base(record)
         if not dry_run and snapshot.stamp is not None:
-            self._registry.confirm(session_id, path, seen, snapshot.stamp, snapshot.taken_ns, snapshot.data)
-        return None if seen.shown is None else self._registry.base(seen)
+            self._registry.confirm(session_id, path, record, snapshot.stamp, snapshot.taken_ns, snapshot.data)
+        return None if record.shown is None else self._registry.base(record)
 
     def changed_by(self, session_id: str, snapshot: Snapshot) -> str:
         """Who changed the file since the session read it: "external", "buffer" or "session:ID". Raises: NotRead."""
-        seen = self.require_tracked(session_id, snapshot.path)
-        return self._refusals.last_changed_by(snapshot) if seen.digest != snapshot.digest else seen.stale_source
+        record = self.require_tracked(session_id, snapshot.path)
+        return self._refusals.last_changed_by(snapshot) if record.digest != snapshot.digest else record.stale_source
 
     def refusal(
         self, session_id: str, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
     ) -> ModifiedExternally:
         """The error of an edit that others' changes are relevant to, see `require_fresh`. Raises: NotRead, Stale."""
         with self._fs.lock(snapshot.path):
-            seen = self.require_tracked(session_id, snapshot.path)
-            knows_all = seen.shown is None and self._knows(seen, snapshot)
-            if knows_all or self._checker.is_outdated(seen, snapshot):  # it has read or written since
+            record = self.require_tracked(session_id, snapshot.path)
+            knows_all = record.shown is None and self._knows(record, snapshot)
+            if knows_all or self._checker.is_outdated(record, snapshot):  # it has read or written since
                 raise Stale(path=snapshot.path)
-            return self._refusals.refusal(session_id, seen, snapshot, dry_run=dry_run, relevance=relevance)
+            return self._refusals.refusal(session_id, record, snapshot, dry_run=dry_run, relevance=relevance)
 
-    def _knows(self, seen: ReadRecord, snapshot: Snapshot) -> bool:
+    def _knows(self, record: ReadRecord, snapshot: Snapshot) -> bool:
         """Whether the snapshot is what the session knew last: equal bytes suffice."""
-        return seen.digest == snapshot.digest or self._checker.matches(seen, snapshot)
+        return record.digest == snapshot.digest or self._checker.matches(record, snapshot)
 
     def _require_read(self, session_id: str, snapshot: Snapshot, *, needs_whole: bool, dry_run: bool) -> ReadRecord:
         """Raises: FileMissing, NotRead."""
@@ -237,10 +272,10 @@ class Freshness:
             if not dry_run:
                 self.note_missing(session_id, snapshot.path)
             raise FileMissing
-        seen = self.require_tracked(session_id, snapshot.path)
-        if needs_whole and not seen.is_known_whole:
+        record = self.require_tracked(session_id, snapshot.path)
+        if needs_whole and not record.is_known_whole:
             raise NotRead(is_partial=True)
-        return seen
+        return record
 
     # --- what is tracked -------------------------------------------------------------------------------------
 
@@ -258,14 +293,14 @@ class Freshness:
         return conflicts(self._fs, self._registry, session_id, is_hidden)
 
     def _check_all(self, session_id: str) -> None:
-        files = [(path, seen.stamp) for path, seen in self._registry.of_session(session_id)]
-        for path in self._moved(files):
+        files = [(path, record.stamp) for path, record in self._registry.of_session(session_id)]
+        for path in self._changed_paths(files):
             self.check(path)
 
     def paths_of(self, session_id: str, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""
         known = self._registry.of_session(session_id)
-        return tuple(path for path, seen in known if given_path in {path, seen.given_path})
+        return tuple(path for path, record in known if given_path in {path, record.given_path})
 
     def forget(self, session_id: str, path: str) -> None:
         self._registry.drop(session_id, path)
@@ -275,19 +310,18 @@ class Freshness:
 
     def close(self) -> None:
         """Stop all checks; ends the thread."""
-        self._monitor.close()
+        self._monitors.close()
 
     # --- checks ----------------------------------------------------------------------------------------------
 
     def hint(self, path: str) -> None:
         """Something may have happened to this canonical path (or to the document open on it). Never waits."""
-        self._monitor.hint(path)
+        self._monitors.hint(path)
 
     def check(self, path: str) -> None:
         """Check one file now, in the calling thread; later, in the monitor's, if another thread has it locked."""
-        if not self._checker.check(path):
-            self._monitor.hint(path)
+        self._monitors.check(path)
 
     def sweep(self) -> None:
         """Check all files now, in the calling thread."""
-        self._monitor.sweep_now()
+        self._monitors.sweep_now()

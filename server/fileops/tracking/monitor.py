@@ -1,11 +1,11 @@
-"""Decides when tracked files are checked: shortly after a watch event, and periodically in a sweep. Reports its health.
+"""Decides when the tracked files of one filesystem are checked: shortly after a watch event, and in periodic sweeps.
 
-Owns the set of tracked files and the one thread in which they are checked. It does not know what a check finds:
-`check(path)` is passed to it. All watches (watches.py) are added and removed in that thread, so that a slow system
-call never delays a request.
+Owns the set of tracked files and the one thread in which they are checked. A check is passed to it as a function; what
+it finds is published there, and the monitor learns only the stamp to compare with from now on (`Checked`). All watches
+(watches.py) are added and removed in the monitor's thread, so that a slow system call never delays a request.
 
 If there are more folders than may be watched, those that were used last have the watches. A sweep has a bounded size:
-of many files it compares those without a watch and those that were used last most often (rounds.py).
+of many files it compares those without a watch and those that were used last most often (`schedule.RecencyRounds`).
 """
 
 import os
@@ -14,20 +14,34 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from msgspec import Struct
+
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
-from fileops.tracking.debounce import DEBOUNCE_S, Debouncer
-from fileops.tracking.health import MonitorHealth
-from fileops.tracking.pace import SWEEP_S, SweepPace
-from fileops.tracking.rounds import RecencyRounds
+from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S, Debouncer, RecencyRounds, SweepPace
 from fileops.tracking.tracked_files import TrackedFiles
 from fileops.tracking.watches import DirectoryWatches, FolderWatchMaker
 
 SWEEP_FILES = 2000  # compared in one sweep, 2 us each
 SWEEP_SLICE = 256  # files, or watches, between two chances for a hint to be served
 REPAIR_FOLDERS = 1000  # whose watches are checked at a time, 3 us each
+SLOW_STEP_S = 2.0  # of one step, which compares SWEEP_SLICE files
+CATCHING_UP = "events were dropped: all files are being compared"
 
-Moved = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
+# Returns the paths whose stamps are no longer the given ones. None is the stamp of a file that does not exist.
+ChangedPaths = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
+
+
+class Checked(Struct, frozen=True):
+    """What a check of one file asks of the monitor.
+
+    is_observed: whether `stamp` was observed (None: there is no file); then the monitor compares with it from now on.
+    is_due_again: whether the file is to be checked once more, a debounce later.
+    """
+
+    is_observed: bool
+    stamp: Stamp | None = None
+    is_due_again: bool = False
 
 
 class FileMonitor:
@@ -36,17 +50,20 @@ class FileMonitor:
     def __init__(
         self,
         *,
-        check: Callable[[str], None],
+        check: Callable[[str], Checked],
         each_sweep: Callable[[], None],
         on_health: Callable[[WatcherHealth], None],
         open_watch: FolderWatchMaker | None,
-        moved: Moved,
+        changed_paths: ChangedPaths,
         debounce_s: float = DEBOUNCE_S,
         sweep_s: float = SWEEP_S,
         sweep_files: int = SWEEP_FILES,
     ) -> None:
-        self._check, self._each_sweep = check, each_sweep
-        self._moved, self._sweep_s = moved, sweep_s
+        self._check = check
+        self._each_sweep = each_sweep
+        self._on_health = on_health
+        self._changed_paths = changed_paths
+        self._sweep_s = sweep_s
         self._wake = threading.Condition()
         # Guarded by _wake:
         self._files = TrackedFiles()
@@ -57,20 +74,23 @@ class FileMonitor:
         self._closing = False
         self._thread: threading.Thread | None = None
         # Only touched in the thread:
-        self._watches = DirectoryWatches(open_watch, self._on_hint, self._on_move, self._on_lost)
+        self._watches = DirectoryWatches(open_watch, self._on_hint, self._on_rename, self._on_lost)
         self._file_rounds = RecencyRounds(sweep_files)
         self._folder_rounds = RecencyRounds(REPAIR_FOLDERS)
         self._catching_up = False  # events were dropped and not all files have been compared since
-        self._health = MonitorHealth(on_health)
+        self._published = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
         self._pace = SweepPace(sweep_s)
+        # Set in the thread, read in any: monotonic; None while the thread waits for something to do.
+        self._step_began: float | None = None
 
     # --- tracked files (any thread) ---------------------------------------------------------------------------
 
     def track(self, path: str, stamp: Stamp) -> Stamp | None:
         """Check the file from now on when its stamp is no longer `stamp`. Returns the stamp that was compared so far.
 
-        Touches no file. If the path was not tracked before, call `hint_if_changed` next.
+        Touches no file: if the folder was watched already, the next sweep finds a change since `stamp`, unless the
+        caller looks for one.
         """
         folder = os.path.dirname(path)
         with self._wake:
@@ -82,20 +102,6 @@ class FileMonitor:
                 self._start()
                 self._wake.notify()
         return before
-
-    def hint_if_changed(self, path: str) -> None:
-        """Have the file checked if it has changed between its stamp and the beginning of its watch."""
-        with self._wake:
-            if path not in self._files:
-                return
-            stamp = self._files.stamp(path)
-        if self._moved(((path, stamp),)):
-            self.hint(path)
-
-    def set_baseline(self, path: str, stamp: Stamp | None) -> None:
-        """Compare with this stamp from now on: it has been checked."""
-        with self._wake:
-            self._files.set_stamp(path, stamp)
 
     def untrack(self, path: str) -> None:
         folder = os.path.dirname(path)
@@ -115,13 +121,22 @@ class FileMonitor:
             if path in self._files and self._hints.add(path, time.monotonic()):
                 self._wake.notify()
 
+    def check(self, path: str) -> None:
+        """Check the file, in the calling thread."""
+        checked = self._check(path)
+        if checked.is_observed:
+            with self._wake:
+                self._files.set_stamp(path, checked.stamp)
+        if checked.is_due_again:
+            self.hint(path)
+
     def sweep_now(self) -> None:
         """Check the hinted files and compare every file once, in the calling thread."""
         with self._wake:
             hinted = self._hints.take_all()
             paths = list(self._files.newest_first())
         for path in hinted:
-            self._check(path)
+            self.check(path)
         for _ in self._compare(paths):
             pass
         self._each_sweep()
@@ -129,7 +144,8 @@ class FileMonitor:
     @property
     def is_waiting_for_disk(self) -> bool:
         """Whether the thread has been in one step for so long that its filesystem must be slow, or hang."""
-        return self._health.is_stuck
+        began = self._step_began
+        return began is not None and time.monotonic() - began > SLOW_STEP_S
 
     def begin_close(self) -> None:
         with self._wake:
@@ -154,10 +170,10 @@ class FileMonitor:
     def _on_hint(self, folder: str, name: str) -> None:
         self.hint(os.path.join(folder, name))
 
-    def _on_move(self, folder: str, name: str) -> None:
-        """Another file has another stamp; so a file with the tracked stamp was moved here by our own commit."""
+    def _on_rename(self, folder: str, name: str) -> None:
+        """Hint at the file unless it has the tracked stamp: then our own commit renamed it to this name."""
         path = os.path.join(folder, name)
-        if path in self._files and self._moved(((path, self._files.stamp(path)),)):
+        if path in self._files and self._changed_paths(((path, self._files.stamp(path)),)):
             self.hint(path)
 
     def _on_lost(self, folder: str | None) -> None:
@@ -171,30 +187,46 @@ class FileMonitor:
             self._wake.notify()
 
     # --- the thread ------------------------------------------------------------------------------------------
+    #
+    # The thread works in rounds. Each round does a bounded step of all three kinds of work, in this order:
+    #
+    # 1. Watches that requests or the watcher asked for. They are first because until a folder has its watch its
+    #    changes are found by sweeps only, 25 times later than by an event. Setting one may hint at files.
+    # 2. The hinted files whose debounce is over. They are what users wait for.
+    # 3. One slice of the sweep, if one is under way or due. A sweep is a generator so that it can be left after each
+    #    slice: while it runs over thousands of files, a hint waits for one slice and not for all of them.
+    #
+    # The thread waits only between sweeps, and then until the earliest of what is due. What another thread adds
+    # under the lock wakes it. A round takes its work from the shared state under one hold of the lock, and does it
+    # without, since all of it may wait for the disk: a request that tracks a file must not wait for a mount.
+    #
+    # Nothing can be lost between taking work and doing it. A hint that arrives after its path was taken is a new hint.
+    # A folder that is marked after it was taken is synced again. And a stamp that is compared was read under the lock
+    # together with its path: if it has been replaced since, the comparison hints or checks once too often, at worst.
 
     def _run(self) -> None:
         sweep: Iterator[None] | None = None
         while True:
             with self._wake:
-                self._health.end_step()
+                self._step_began = None
                 if not self._closing and sweep is None:
                     self._wake.wait(self._idle_s())
                 if self._closing:
                     break
-                self._health.begin_step()
+                self._step_began = time.monotonic()
                 unsynced = list(islice(self._unsynced, SWEEP_SLICE))
                 folders = [(folder, self._unsynced.pop(folder)) for folder in unsynced]
                 paths = self._hints.take_due(time.monotonic())
             for folder, may_displace in folders:
                 self._sync_watch(folder, may_displace=may_displace)
             for path in paths:
-                self._check(path)
+                self.check(path)
             if sweep is None and self._files and time.monotonic() >= self._next_sweep:
                 sweep = self._sweep()
             if sweep is not None and next(sweep, self) is self:
                 sweep = None
             if folders or sweep is None:
-                self._report()
+                self._report_health()
         self._watches.close()
 
     def _idle_s(self) -> float | None:
@@ -209,10 +241,15 @@ class FileMonitor:
     def _sweep(self) -> Iterator[None]:
         began = time.thread_time()
         with self._wake:
-            self._catching_up, self._dropped_events = self._dropped_events, False
-            newest = self._files.newest_first
-            paths = list(newest()) if self._catching_up else self._file_rounds.turn(len(self._files), newest)
-        self._report()
+            # Taken together: events that are dropped from now on are caught up with by the next sweep.
+            self._catching_up = self._dropped_events
+            self._dropped_events = False
+            newest_first = self._files.newest_first
+            if self._catching_up:
+                paths = list(newest_first())
+            else:
+                paths = self._file_rounds.turn(len(self._files), newest_first)
+        self._report_health()
         yield from self._compare(paths)
         self._each_sweep()
         if self._pace.repairs_watches():
@@ -228,8 +265,8 @@ class FileMonitor:
         for start in range(0, len(paths), SWEEP_SLICE):
             with self._wake:
                 files = self._files.stamps_of(paths[start : start + SWEEP_SLICE])
-            for path in self._moved(files):
-                self._check(path)
+            for path in self._changed_paths(files):
+                self.check(path)
                 self._recheck_watch(os.path.dirname(path))
             yield
 
@@ -243,12 +280,31 @@ class FileMonitor:
                 self._wake.notify()
 
     def _sync_watch(self, folder: str, *, may_displace: bool) -> bool:
-        """Add or remove the watch of one folder. Hint at the files that changed while it had none, or with it.
+        """Make the watch of one folder what it should be, and hint at the files that changed while it was not.
 
         Returns False if there was no room for the watch.
         """
+        # No lock is held around the system calls, so files of the folder may be tracked and untracked meanwhile. The
+        # cases, by what is wanted and what is there:
+        #
+        # - No file of the folder is tracked: the watch goes. If a file is tracked after the look, `track` finds the
+        #   folder unwatched and marks it, so it is synced again and gets its watch in the next round.
+        # - The watch is where it should be, and the files know that: nothing to do. `is_in_place` has removed a watch
+        #   whose folder was replaced by another one of its name, which falls into the next case.
+        # - There is none: it is added. If there is no room, and a request uses the folder now (`may_displace`), the
+        #   folder that was used longest ago gives up its watch. A repair never displaces, or the folders that have no
+        #   room would take their watches from one another for ever.
+        # - There is one and the files do not know it: the last file of the folder was untracked and another tracked
+        #   before this thread removed the watch, or the watcher reported the folder as lost. It is only noted.
+        #
+        # The watch is set before the stamps are compared, because only that order has no gap: a change before the
+        # watch differs from its stamp and is found by the comparison, a change after it has an event. For the same
+        # reason the files are listed after the watch is set: for a file that is tracked later, `track` finds the
+        # folder watched and leaves the comparison to its caller. The files of a missing folder are compared too, since
+        # they are gone.
         with self._wake:
-            is_wanted, is_watched = self._files.has_folder(folder), self._files.is_watched(folder)
+            is_wanted = self._files.has_folder(folder)
+            is_watched = self._files.is_watched(folder)
         if not is_wanted:
             self._watches.drop(folder)
             return True
@@ -263,7 +319,7 @@ class FileMonitor:
         with self._wake:  # again: files may have been tracked since
             self._files.set_watched(folder, is_watched=added == "watched")
             files = self._files.stamps_of(self._files.files_in(folder)) if added in {"watched", "missing"} else []
-        for path in self._moved(files):
+        for path in self._changed_paths(files):
             self.hint(path)
         return added != "full"
 
@@ -280,12 +336,13 @@ class FileMonitor:
         """Add watches that are missing, misplaced or dead. The sweep has just compared the files."""
         is_dead = self._watches.is_dead()
         if is_dead:
-            self._report()
+            self._report_health()
             self._watches.close()
         self._watches.allow_retry()
         with self._wake:
-            n_turn, newest_first = self._files.n_folders, self._files.folders_newest_first
-            folders = list(newest_first()) if is_dead else self._folder_rounds.turn(n_turn, newest_first)
+            n_folders = self._files.n_folders
+            newest_first = self._files.folders_newest_first
+            folders = list(newest_first()) if is_dead else self._folder_rounds.turn(n_folders, newest_first)
         has_room = True
         for n, folder in enumerate(folders):
             if has_room or self._watches.has(folder):
@@ -295,6 +352,10 @@ class FileMonitor:
 
     # --- health ----------------------------------------------------------------------------------------------
 
-    def _report(self) -> None:
-        catching_up = "events were dropped: all files are being compared"
-        self._health.report(catching_up if self._catching_up else self._watches.problem)
+    def _report_health(self) -> None:
+        """Publish why changes may be noticed late, if that has changed."""
+        reason = CATCHING_UP if self._catching_up else self._watches.problem
+        health = WatcherHealth(state="degraded" if reason else "ok", reason=reason)
+        if health != self._published:
+            self._published = health
+            self._on_health(health)

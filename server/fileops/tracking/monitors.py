@@ -12,9 +12,7 @@ from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.tracking.monitor import FileMonitor
 
-MAX_MONITORS = (
-    32  # threads, and inotify instances; the files of further filesystems are checked with those of the first
-)
+MAX_MONITORS = 32  # threads, and inotify instances; files of further filesystems are checked with those of the first
 END_S = 5.0  # for the threads to end; one that waits for a mount does not
 
 OnHealth = Callable[[WatcherHealth], None]
@@ -25,9 +23,9 @@ _OK = WatcherHealth(state="ok", reason="")
 
 
 class FilesystemMonitors:
-    """The methods of FileMonitor, on any thread.
+    """Finds the monitor of each path. Any thread.
 
-    make: a monitor for one filesystem, given what to call with its health.
+    make: a monitor for one filesystem, given what to call with its health. Called under a lock, so it touches no file.
     """
 
     def __init__(self, make: MonitorMaker, on_health: OnHealth) -> None:
@@ -56,14 +54,6 @@ class FilesystemMonitors:
             before.untrack(path)  # something was mounted there, or is no more
         return monitor.track(path, stamp)
 
-    def hint_if_changed(self, path: str) -> None:
-        if (monitor := self._of(path)) is not None:
-            monitor.hint_if_changed(path)
-
-    def set_baseline(self, path: str, stamp: Stamp | None) -> None:
-        if (monitor := self._of(path)) is not None:
-            monitor.set_baseline(path, stamp)
-
     def untrack(self, path: str) -> None:
         with self._lock:
             monitor = self._of(path)
@@ -75,6 +65,11 @@ class FilesystemMonitors:
         """See FileMonitor.hint. Never waits."""
         if (monitor := self._of(path)) is not None:
             monitor.hint(path)
+
+    def check(self, path: str) -> None:
+        """See FileMonitor.check. No effect before a file is tracked."""
+        if (monitor := self._of(path)) is not None:
+            monitor.check(path)
 
     def sweep_now(self) -> None:
         """Check the files of all filesystems that answer, in the calling thread."""

@@ -15,15 +15,18 @@ from fileops.model.events import BecameStale
 from fileops.model.files import Base, StaleReason, Stamp
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
-from fileops.tracking.schedule import CheckSchedule
+from fileops.tracking.monitors import FilesystemMonitors
 
 # Session -> its record at the time of the check, and why that is stale (None: it is fresh).
 Verdicts = Mapping[str, tuple[ReadRecord, StaleReason | None]]
 
 
 class TrackerRegistry:
-    def __init__(self, monitor: CheckSchedule, events: EventSink, clock: Clock) -> None:
-        self._monitor, self._events, self._clock = monitor, events, clock
+    def __init__(self, monitors: FilesystemMonitors, events: EventSink, clock: Clock) -> None:
+        """Create an empty registry. monitors: they are kept up to date with what is tracked, under its lock."""
+        self._monitors = monitors
+        self._events = events
+        self._clock = clock
         self._lock = threading.Lock()
         self._trackers: dict[str, FileTracker] = {}
         self._readers: dict[str, tuple[str, ...]] = {}  # canonical path -> sessions that track it
@@ -35,15 +38,15 @@ class TrackerRegistry:
 
     # --- looking things up -----------------------------------------------------------------------------------
 
-    def seen(self, session_id: str, path: str) -> ReadRecord | None:
+    def record_of(self, session_id: str, path: str) -> ReadRecord | None:
         with self._lock:
-            return self._seen(session_id, path)
+            return self._record_of(session_id, path)
 
     def by_session(self, path: str) -> dict[str, ReadRecord]:
         """The records of the file, by session."""
         with self._lock:
-            known = ((reader, self._seen(reader, path)) for reader in self._readers.get(path, ()))
-            return {reader: seen for reader, seen in known if seen is not None}
+            records = ((reader, self._record_of(reader, path)) for reader in self._readers.get(path, ()))
+            return {reader: record for reader, record in records if record is not None}
 
     def of_session(self, session_id: str) -> tuple[tuple[str, ReadRecord], ...]:
         """(canonical path, record) in the order of first reading."""
@@ -67,11 +70,11 @@ class TrackerRegistry:
         with self._lock:
             return self._contents.get(digest)
 
-    def base(self, seen: ReadRecord) -> Base:
+    def base(self, record: ReadRecord) -> Base:
         """What the session of this record knows of the file."""
         with self._lock:
-            content = self._contents.get(seen.digest)
-            return Base(content=content, shown=content if seen.shown is None else self._contents.get(seen.shown))
+            content = self._contents.get(record.digest)
+            return Base(content=content, shown=content if record.shown is None else self._contents.get(record.shown))
 
     def keep_bases(self) -> None:
         """From now on keep larger contents, and more of them."""
@@ -80,19 +83,19 @@ class TrackerRegistry:
 
     # --- what sessions do ------------------------------------------------------------------------------------
 
-    def record(self, session_id: str, path: str, seen: ReadRecord, content: bytes | None = None) -> Stamp | None:
+    def record_read(self, session_id: str, path: str, record: ReadRecord, content: bytes | None = None) -> Stamp | None:
         """Record a read. Returns the stamp that the file had for the sessions so far, None if none tracked it."""
         with self._lock:
-            before = self._record(session_id, path, seen)
-            if seen.digest is not None and content is not None:
-                self._contents.keep(seen.digest, content)
+            before = self._put(session_id, path, record)
+            if record.digest is not None and content is not None:
+                self._contents.keep(record.digest, content)
             return before
 
     def record_write(
         self,
         session_id: str,
         path: str,
-        seen: ReadRecord,
+        record: ReadRecord,
         content: bytes,
         *,
         same_bytes_suffice: bool,
@@ -100,26 +103,26 @@ class TrackerRegistry:
     ) -> None:
         """Record a write: the writer's new base, stale for all other sessions under each hard link that they use.
 
-        shown: the content of which `seen.shown` is the digest.
+        shown: the content of which `record.shown` is the digest.
         """
         with self._lock:
-            self._record(session_id, path, seen)
-            if seen.shown is not None and shown is not None:
-                self._contents.keep(seen.shown, shown)
-            if seen.digest is not None:
-                self._contents.keep(seen.digest, content)
-            for name in (path, *self._aliases(path, seen.stamp)):
-                self._writers[name] = session_id, seen.stamp
+            self._put(session_id, path, record)
+            if record.shown is not None and shown is not None:
+                self._contents.keep(record.shown, shown)
+            if record.digest is not None:
+                self._contents.keep(record.digest, content)
+            for name in (path, *self._aliases(path, record.stamp)):
+                self._writers[name] = session_id, record.stamp
                 for reader in self._readers[name]:
                     if reader == session_id and name == path:
                         continue  # recorded above
-                    known = self._trackers[reader].seen(name)
+                    known = self._trackers[reader][name]
                     if reader == session_id:
-                        self._trackers[reader].record(name, replace(seen, given_path=known.given_path))
-                    elif same_bytes_suffice and known.digest == seen.digest:
+                        self._trackers[reader].put(name, replace(record, given_path=known.given_path))
+                    elif same_bytes_suffice and known.digest == record.digest:
                         if known.stale is None:
-                            self._trackers[reader].renew(name, seen.stamp, seen.taken_ns)
-                    elif not same_stamp(known.stamp, seen.stamp):  # else it was read after the write
+                            self._trackers[reader].renew(name, record.stamp, record.taken_ns)
+                    elif not same_stamp(known.stamp, record.stamp):  # else it was read after the write
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
     def record_blind_write(self, session_id: str, path: str, stamp: Stamp) -> None:
@@ -130,14 +133,14 @@ class TrackerRegistry:
                 if readers:
                     self._writers[name] = session_id, stamp
                 for reader in readers:
-                    if not same_stamp(self._trackers[reader].seen(name).stamp, stamp):
+                    if not same_stamp(self._trackers[reader][name].stamp, stamp):
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
-    def record_shown(self, session_id: str, path: str, seen: ReadRecord, now: ReadRecord, content: bytes) -> None:
-        """Record that the session was shown how the file differs from `seen`, if that still is its record."""
+    def record_shown(self, session_id: str, path: str, record: ReadRecord, now: ReadRecord, content: bytes) -> None:
+        """Record that the session was shown how the file differs from `record`, if that still is its record."""
         with self._lock:
-            if self._seen(session_id, path) is seen:
-                self._record(session_id, path, now)
+            if self._record_of(session_id, path) is record:
+                self._put(session_id, path, now)
                 if now.digest is not None:
                     self._contents.keep(now.digest, content)
 
@@ -149,7 +152,7 @@ class TrackerRegistry:
 
     def record_missing(self, session_id: str, path: str) -> None:
         with self._lock:
-            if self._seen(session_id, path) is not None:
+            if self._record_of(session_id, path) is not None:
                 self._mark_stale(session_id, path, "deleted", "external")
                 self._drop(session_id, path)
 
@@ -168,14 +171,14 @@ class TrackerRegistry:
     # --- what checks find ------------------------------------------------------------------------------------
 
     def confirm(
-        self, session_id: str, path: str, seen: ReadRecord, stamp: Stamp, taken_ns: int, content: bytes
+        self, session_id: str, path: str, record: ReadRecord, stamp: Stamp, taken_ns: int, content: bytes
     ) -> None:
         """Make the record fresh: an edit has found exactly the bytes that were read."""
         with self._lock:
-            if (seen.stale is not None or seen.stamp != stamp) and self._seen(session_id, path) is seen:
+            if (record.stale is not None or record.stamp != stamp) and self._record_of(session_id, path) is record:
                 self._trackers[session_id].renew(path, stamp, taken_ns)
-            if seen.digest is not None:
-                self._contents.keep(seen.digest, content)
+            if record.digest is not None:
+                self._contents.keep(record.digest, content)
 
     def apply_verdicts(
         self,
@@ -184,16 +187,20 @@ class TrackerRegistry:
         stamp: Stamp | None,
         taken_ns: int,
         source: str = "external",
-    ) -> None:
-        """Enter what a check found. A stale record stays so: only a read or an edit that finds its bytes renews it."""
+    ) -> bool:
+        """Enter what a check found. A stale record stays so: only a read or an edit that finds its bytes renews it.
+
+        Returns whether a session has read or written another state of the file during the check, so that the file is to
+        be checked again.
+        """
         is_overtaken = False
         with self._lock:
             writer = self._writer(path, stamp)
             if writer is not None and source == "external":
                 source = f"session:{writer}"
-            for session_id, (seen, reason) in verdicts.items():
-                current = self._seen(session_id, path)
-                if current is not seen:  # read or written during the check
+            for session_id, (record, reason) in verdicts.items():
+                current = self._record_of(session_id, path)
+                if current is not record:  # read or written during the check
                     is_overtaken = (
                         is_overtaken or current is None or stamp is None or not same_stamp(current.stamp, stamp)
                     )
@@ -201,15 +208,13 @@ class TrackerRegistry:
                 if reason is not None:
                     is_ours = writer is not None and reason == "replaced"  # we write by replacing
                     self._mark_stale(session_id, path, "modified" if is_ours else reason, source)
-                elif seen.stale is None and stamp is not None:
+                elif record.stale is None and stamp is not None:
                     self._trackers[session_id].renew(path, stamp, taken_ns)
-        self._monitor.set_baseline(path, stamp)
-        if is_overtaken:
-            self._monitor.hint(path)
+        return is_overtaken
 
     def mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
         with self._lock:
-            if self._seen(session_id, path) is not None:
+            if self._record_of(session_id, path) is not None:
                 self._mark_stale(session_id, path, reason, source)
 
     def mark_link_retargeted(self, session_id: str, path: str, given_path: str, reason: StaleReason) -> None:
@@ -220,7 +225,7 @@ class TrackerRegistry:
 
     # --- under the lock --------------------------------------------------------------------------------------
 
-    def _seen(self, session_id: str, path: str) -> ReadRecord | None:
+    def _record_of(self, session_id: str, path: str) -> ReadRecord | None:
         tracker = self._trackers.get(session_id)
         return tracker.get(path) if tracker is not None else None
 
@@ -232,24 +237,24 @@ class TrackerRegistry:
         """Other tracked paths of a file with several hard links."""
         if stamp.n_links < 2:
             return []
-        known = ((name, self._seen(readers[0], name)) for name, readers in self._readers.items() if name != path)
-        return [name for name, seen in known if seen is not None and is_same_file(seen.stamp, stamp)]
+        known = ((name, self._record_of(readers[0], name)) for name, readers in self._readers.items() if name != path)
+        return [name for name, record in known if record is not None and is_same_file(record.stamp, stamp)]
 
-    def _record(self, session_id: str, path: str, seen: ReadRecord) -> Stamp | None:
-        """See `record`."""
+    def _put(self, session_id: str, path: str, record: ReadRecord) -> Stamp | None:
+        """See `record_read`."""
         readers = self._readers.get(path, ())
         if readers:
             path = self._shared_path(path, readers[0])
-        given_path = path if seen.given_path == path else seen.given_path
-        before_stamp = self._monitor.track(path, seen.stamp)
-        stamp = before_stamp if before_stamp == seen.stamp else seen.stamp
-        if stamp is not seen.stamp or given_path is not seen.given_path:
-            seen = replace(seen, stamp=stamp, given_path=given_path)  # many sessions, few stamps and names
+        given_path = path if record.given_path == path else record.given_path
+        before_stamp = self._monitors.track(path, record.stamp)
+        stamp = before_stamp if before_stamp == record.stamp else record.stamp
+        if stamp is not record.stamp or given_path is not record.given_path:
+            record = replace(record, stamp=stamp, given_path=given_path)  # many sessions, few stamps and names
         before = self._target_of_link.get((session_id, given_path))
         if before is not None and before != path:  # the link has a new target
             self._drop(session_id, before)
         self._unlink(session_id, path)
-        self._trackers.setdefault(session_id, FileTracker()).record(path, seen)
+        self._trackers.setdefault(session_id, FileTracker()).put(path, record)
         if not readers:
             self._readers[path] = self._single_reader.setdefault(session_id, (session_id,))
         elif session_id not in readers:
@@ -261,7 +266,7 @@ class TrackerRegistry:
 
     def _shared_path(self, path: str, reader: str) -> str:
         """The equal string that a reader of the file keeps already."""
-        kept = self._trackers[reader].seen(path).given_path
+        kept = self._trackers[reader][path].given_path
         return kept if kept == path else path
 
     def _drop(self, session_id: str, path: str) -> None:
@@ -275,7 +280,7 @@ class TrackerRegistry:
             return
         del self._readers[path]
         self._writers.pop(path, None)
-        self._monitor.untrack(path)
+        self._monitors.untrack(path)
 
     def _unlink(self, session_id: str, path: str) -> None:
         given_path = self._links.pop((session_id, path), None)
@@ -288,7 +293,7 @@ class TrackerRegistry:
             return
         self._events.publish(
             BecameStale(
-                file_path=tracker.seen(path).given_path,
+                file_path=tracker[path].given_path,
                 session_id=session_id,
                 reason=reason,
                 source=source,

@@ -8,7 +8,7 @@ from fileops.ports import DirectoryWatch
 
 OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
-FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint, on_move, on_lost
+FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint, on_rename, on_lost
 
 # missing: no such folder. full: there is room only if another folder is dropped. refused: for another reason.
 Added = Literal["watched", "missing", "full", "refused"]
@@ -17,11 +17,16 @@ Added = Literal["watched", "missing", "full", "refused"]
 class DirectoryWatches:
     """Belongs to one thread. Opens its watcher with the first folder.
 
-    on_hint, on_move, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
+    on_hint, on_rename, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
     """
 
-    def __init__(self, open_watch: FolderWatchMaker | None, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
-        self._open_watch, self._on_hint, self._on_move, self._on_lost = open_watch, on_hint, on_move, on_lost
+    def __init__(
+        self, open_watch: FolderWatchMaker | None, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost
+    ) -> None:
+        self._open_watch = open_watch
+        self._on_hint = on_hint
+        self._on_rename = on_rename
+        self._on_lost = on_lost
         self._watch: DirectoryWatch | None = None
         self._watched: set[str] = set()
         self._refused: dict[str, str] = {}  # folder -> why it is only swept
@@ -99,7 +104,7 @@ class DirectoryWatches:
     def _opened(self) -> DirectoryWatch | None:
         if self._watch is None and self._open_watch is not None and self._failure is None:
             try:
-                self._watch = self._open_watch(self._on_hint, self._on_move, self._on_lost)
+                self._watch = self._open_watch(self._on_hint, self._on_rename, self._on_lost)
             except WatchError as refusal:
                 self._failure = f"folders cannot be watched: {refusal.reason}"
             else:

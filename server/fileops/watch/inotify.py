@@ -31,7 +31,7 @@ OnLost = Callable[[str | None], None]
 class InotifyWatch:
     """One inotify queue and one thread for all directories. `add` and `remove` take microseconds and never wait."""
 
-    def __init__(self, on_hint: OnHint, on_move: OnHint, on_lost: OnLost) -> None:
+    def __init__(self, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers.inotify_c import InotifyConstants as Flag
         from watchdog.observers.inotify_c import Mask
 
@@ -39,7 +39,7 @@ class InotifyWatch:
             Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
             | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF | Flag.IN_ONLYDIR | Flag.IN_DONT_FOLLOW
         )  # fmt: skip
-        self._on_hint, self._on_move, self._on_lost = on_hint, on_move, on_lost
+        self._on_hint, self._on_rename, self._on_lost = on_hint, on_rename, on_lost
         self._lock = threading.Lock()
         self._watches: dict[str, _InotifyCallbacks] = {}
         self._queue = _burst_reader()
@@ -95,7 +95,7 @@ class InotifyWatch:
         self._queue.join(timeout=2)
 
     def on_event(self, folder: str, name: str, *, is_move: bool) -> None:
-        (self._on_move if is_move else self._on_hint)(folder, name)
+        (self._on_rename if is_move else self._on_hint)(folder, name)
 
     def on_lost(self, watch: "_InotifyCallbacks | None") -> None:
         """Report a lost watch; None means that the queue overflowed."""

@@ -52,33 +52,33 @@ def test_verdict_on_a_stamp(seen: ReadRecord, change: dict[str, Any], by_mtime: 
 
 def test_file_goes_stale_once_until_it_is_read_again() -> None:
     tracker = FileTracker()
-    tracker.record("/f", WHOLE)
+    tracker.put("/f", WHOLE)
     assert tracker.mark_stale("/f", "modified", "external")
     assert not tracker.mark_stale("/f", "modified", "external")
-    tracker.record("/f", WHOLE)
+    tracker.put("/f", WHOLE)
     assert tracker.mark_stale("/f", "deleted", "session:b")
 
 
 def test_stale_file_keeps_the_first_source_and_gets_the_last_reason() -> None:
     tracker = FileTracker()
-    tracker.record("/f", WHOLE)
+    tracker.put("/f", WHOLE)
     tracker.mark_stale("/f", "modified", "session:b")
     tracker.mark_stale("/f", "deleted", "external")
-    assert (tracker.seen("/f").stale, tracker.seen("/f").stale_source) == ("deleted", "session:b")
+    assert (tracker["/f"].stale, tracker["/f"].stale_source) == ("deleted", "session:b")
 
 
 def test_renewed_file_is_fresh_with_its_new_stamp_and_keeps_its_read_range() -> None:
     tracker = FileTracker()
-    tracker.record("/f", WHOLE)
+    tracker.put("/f", WHOLE)
     tracker.mark_stale("/f", "modified", "external")
     now = replace(STAMP, ctime_ns=LATER)
     tracker.renew("/f", now, 300 * SECOND)
-    assert tracker.seen("/f") == replace(WHOLE, stamp=now, taken_ns=300 * SECOND)
+    assert tracker["/f"] == replace(WHOLE, stamp=now, taken_ns=300 * SECOND)
 
 
 def test_forgotten_file_is_unread() -> None:
     tracker = FileTracker()
-    tracker.record("/f", WHOLE)
+    tracker.put("/f", WHOLE)
     assert tracker.forget("/f") == WHOLE
     assert tracker.forget("/f") is None
     assert tracker.get("/f") is None

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.model.internal_errors import WatchError
-from fileops.tracking.monitor import FileMonitor
+from fileops.tracking.monitor import Checked, FileMonitor
 from support.patience import PATIENCE_S
 
 NEVER_S = 3600.0
@@ -65,11 +66,12 @@ class MonitorWorld:
     def __post_init__(self) -> None:
         self.changed = threading.Condition(threading.RLock())
         self.looked: list[str] = []
+        self.answers: list[Checked] = []
         self.health: list[WatcherHealth] = []
         self.n_sweeps = 0
         self.n_opened = self.n_removed = 0
         self.n_watches_left = 100_000
-        self.moved_paths: set[str] = set()
+        self.changed_paths: set[str] = set()
         self.compared: Counter[str] = Counter()
         self.watched: list[str] = []
         self.misplaced: set[str] = set()
@@ -77,24 +79,25 @@ class MonitorWorld:
         self.is_dead = False
         self.cannot_open = False
         self.on_hint: Callable[[str, str], None] = lambda folder, name: None
-        self.on_move: Callable[[str, str], None] = lambda folder, name: None
+        self.on_rename: Callable[[str, str], None] = lambda folder, name: None
         self.on_lost: Callable[[str | None], None] = lambda folder: None
         self.monitor = FileMonitor(
             check=self.look,
             each_sweep=self.each_sweep,
             on_health=self.on_health,
             open_watch=self.open_watch,
-            moved=self.moved,
+            changed_paths=self.find_changed,
             debounce_s=SOON_S,
             sweep_s=self.sweep_s,
             sweep_files=self.sweep_files,
         )
 
-    def look(self, path: str) -> None:
+    def look(self, path: str) -> Checked:
         with self.changed:
             self.looked.append(path)
-            self.moved_paths.discard(path)
+            self.changed_paths.discard(path)
             self.changed.notify_all()
+            return self.answers.pop(0) if self.answers else Checked(is_observed=False)
 
     def each_sweep(self) -> None:
         with self.changed:
@@ -109,21 +112,21 @@ class MonitorWorld:
     def open_watch(
         self,
         on_hint: Callable[[str, str], None],
-        on_move: Callable[[str, str], None],
+        on_rename: Callable[[str, str], None],
         on_lost: Callable[[str | None], None],
     ) -> ToyWatch:
         if self.cannot_open:
             raise WatchError(folder="", reason="no inotify here")
-        self.on_hint, self.on_move, self.on_lost = on_hint, on_move, on_lost
+        self.on_hint, self.on_rename, self.on_lost = on_hint, on_rename, on_lost
         self.n_opened += 1
         self.is_dead = False
         return ToyWatch(self)
 
-    def moved(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+    def find_changed(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
         with self.changed:
             paths = [path for path, _ in files]
             self.compared.update(paths)
-            return [path for path in paths if path in self.moved_paths]
+            return [path for path in paths if path in self.changed_paths]
 
     def tell(self) -> None:
         with self.changed:
@@ -136,7 +139,6 @@ class MonitorWorld:
     def track(self, *paths: str) -> None:
         for path in paths:
             self.monitor.track(path, STAMP)
-            self.monitor.hint_if_changed(path)
 
     def wait_for_sweeps(self, n: int) -> None:
         enough = self.n_sweeps + n
@@ -160,8 +162,6 @@ def sweeping() -> Iterator[MonitorWorld]:
 def test_threads_are_not_started_before_a_file_is_tracked(quiet: MonitorWorld) -> None:
     n_threads = threading.active_count()
     quiet.monitor.hint("/a/f")
-    quiet.monitor.hint_if_changed("/a/f")
-    quiet.monitor.set_baseline("/a/f", STAMP)
     quiet.monitor.untrack("/a/f")
     assert (quiet.n_opened, threading.active_count()) == (0, n_threads)
 
@@ -191,33 +191,42 @@ def test_watch_events_of_one_file_lead_to_one_check(quiet: MonitorWorld) -> None
 def test_move_is_checked_if_another_file_is_in_place(quiet: MonitorWorld) -> None:
     quiet.track("/a/f", "/a/g")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
-    quiet.on_move("/a", "f")
-    quiet.on_move("/a", "other")
-    quiet.moved_paths.add("/a/g")
-    quiet.on_move("/a", "g")
+    quiet.on_rename("/a", "f")
+    quiet.on_rename("/a", "other")
+    quiet.changed_paths.add("/a/g")
+    quiet.on_rename("/a", "g")
     quiet.wait_for(lambda: bool(quiet.looked))
     assert quiet.looked == ["/a/g"]
 
 
 def test_change_before_the_watch_was_set_is_checked(quiet: MonitorWorld) -> None:
-    quiet.moved_paths.add("/a/f")
+    quiet.changed_paths.add("/a/f")
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.looked == ["/a/f"])
 
 
-def test_change_before_the_file_was_tracked_is_checked(quiet: MonitorWorld) -> None:
+def test_check_that_is_due_again_is_repeated(quiet: MonitorWorld) -> None:
+    quiet.answers = [Checked(is_observed=False, is_due_again=True), Checked(is_observed=True, is_due_again=True)]
     quiet.track("/a/f")
-    quiet.wait_for(lambda: quiet.watched == ["/a"])
-    quiet.moved_paths.add("/a/g")
-    quiet.track("/a/g")
-    quiet.wait_for(lambda: quiet.looked == ["/a/g"])
+    quiet.monitor.hint("/a/f")
+    quiet.wait_for(lambda: quiet.looked == ["/a/f"] * 3)
+
+
+def test_checked_file_is_compared_with_the_stamp_that_was_observed(quiet: MonitorWorld) -> None:
+    observed = replace(STAMP, mtime_ns=2)
+    quiet.answers = [Checked(is_observed=False), Checked(is_observed=True, stamp=observed)]
+    quiet.track("/a/f")
+    quiet.monitor.check("/a/f")
+    assert quiet.monitor.track("/a/f", STAMP) == STAMP
+    quiet.monitor.check("/a/f")
+    assert quiet.monitor.track("/a/f", STAMP) == observed
 
 
 def test_sweep_finds_changes_without_watch_events(sweeping: MonitorWorld) -> None:
     sweeping.track(*(f"/a/f{i}" for i in range(600)))
     sweeping.wait_for_sweeps(1)
     with sweeping.changed:
-        sweeping.moved_paths |= {"/a/f3", "/a/f599"}
+        sweeping.changed_paths |= {"/a/f3", "/a/f599"}
     sweeping.wait_for(lambda: sorted(sweeping.looked) == ["/a/f3", "/a/f599"])
 
 
@@ -256,7 +265,7 @@ def test_folder_beyond_the_cap_is_swept_and_reported_in_the_health(crowded: Moni
     crowded.wait_for(lambda: len(crowded.health) == 1)
     assert crowded.health[0].state == "degraded"
     assert "no more than 2 folders are watched" in crowded.health[0].reason
-    crowded.moved_paths.add("/b/f")
+    crowded.changed_paths.add("/b/f")
     crowded.wait_for(lambda: crowded.looked == ["/b/f"])
     crowded.wait_for_sweeps(10)
     assert sorted(crowded.watched) == ["/a", "/c"]  # a change by others is no use of the folder
@@ -346,7 +355,7 @@ def test_missing_folder_is_no_watcher_failure(sweeping: MonitorWorld) -> None:
 def test_dropped_events_lead_to_a_sweep_and_are_reported(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
-    quiet.moved_paths.add("/a/f")
+    quiet.changed_paths.add("/a/f")
     quiet.on_lost(None)
     quiet.wait_for(lambda: len(quiet.health) == 2)
     assert [health.state for health in quiet.health] == ["degraded", "ok"]
@@ -356,7 +365,7 @@ def test_dropped_events_lead_to_a_sweep_and_are_reported(quiet: MonitorWorld) ->
 def test_lost_folder_is_watched_again_and_its_files_compared(quiet: MonitorWorld) -> None:
     quiet.track("/a/f")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
-    quiet.moved_paths.add("/a/f")
+    quiet.changed_paths.add("/a/f")
     quiet.watched.clear()
     quiet.on_lost("/a")
     quiet.wait_for(lambda: quiet.watched == ["/a"])
@@ -396,7 +405,7 @@ def test_sweep_continues_without_a_watcher(sweeping: MonitorWorld) -> None:
     sweeping.track("/a/f")
     sweeping.wait_for(lambda: len(sweeping.health) == 1)
     assert sweeping.health[0].reason == "folders cannot be watched: no inotify here"
-    sweeping.moved_paths.add("/a/f")
+    sweeping.changed_paths.add("/a/f")
     sweeping.wait_for(lambda: sweeping.looked == ["/a/f"])
     sweeping.cannot_open = False
     sweeping.wait_for(lambda: sweeping.health[-1].state == "ok")

@@ -8,7 +8,7 @@ import pytest
 
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
-from fileops.tracking.monitor import FileMonitor
+from fileops.tracking.monitor import Checked, FileMonitor
 from fileops.tracking.monitors import MAX_MONITORS, FilesystemMonitors
 from support.patience import PATIENCE_S
 
@@ -34,16 +34,22 @@ class World:
     def make(self, device: int, on_health: Callable[[WatcherHealth], None]) -> FileMonitor:
         self.report[device] = on_health
         return FileMonitor(
-            check=self.check, each_sweep=lambda: None, on_health=on_health, open_watch=None, moved=self.moved,
-            debounce_s=0.001, sweep_s=0.01,
-        )  # fmt: skip
+            check=self.check,
+            each_sweep=lambda: None,
+            on_health=on_health,
+            open_watch=None,
+            changed_paths=self.find_changed,
+            debounce_s=0.001,
+            sweep_s=0.01,
+        )
 
-    def check(self, path: str) -> None:
+    def check(self, path: str) -> Checked:
         with self.changed:
             self.checked[path] += 1
             self.changed.notify_all()
+        return Checked(is_observed=False)
 
-    def moved(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+    def find_changed(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
         paths = [path for path, _ in files]
         if any(path.startswith("/hung") for path in paths):
             self.waiting.set()

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
-from queue import SimpleQueue
 
 import pytest
 from msgspec.structs import replace
@@ -12,9 +11,10 @@ from fileops.concurrency.cancellation import CancelToken, CommitGuard
 from fileops.core.tracker import ReadRecord
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.edits import Splice
-from fileops.model.files import Committed, Stamp
+from fileops.model.files import Committed, Sighting, Stamp
 from fileops.tracking.freshness import Freshness
-from fileops.tracking.monitor import FileMonitor
+from fileops.tracking.monitor import Checked, FileMonitor
+from fileops.tracking.monitors import FilesystemMonitors, OnHealth
 from fileops.tracking.registry import TrackerRegistry
 from support.events import EventRecorder
 from support.patience import PATIENCE_S
@@ -34,67 +34,83 @@ def record_of(stamp: Stamp, given_path: str = FILE) -> ReadRecord:
 
 
 class Registry:
-    """A registry over a monitor that reports each check and finds no change by itself."""
+    """A registry with monitors that find no change by themselves."""
 
     def __init__(self) -> None:
-        self.checked: SimpleQueue[str] = SimpleQueue()
         self.notices = EventRecorder()
-        self.monitor = FileMonitor(
-            check=self.checked.put, each_sweep=lambda: None, on_health=lambda health: None, open_watch=None,
-            moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S,
-        )  # fmt: skip
-        self.registry = TrackerRegistry(self.monitor, self.notices, WallClock())
+        self.monitors = FilesystemMonitors(self.make_monitor, self.notices.publish)
+        self.registry = TrackerRegistry(self.monitors, self.notices, WallClock())
 
-    def apply_after_read(self, stamp: Stamp) -> None:
+    def make_monitor(self, device: int, on_health: OnHealth) -> FileMonitor:
+        return FileMonitor(
+            check=lambda path: Checked(is_observed=False),
+            each_sweep=lambda: None,
+            on_health=on_health,
+            open_watch=None,
+            changed_paths=lambda files: [],
+            debounce_s=0,
+            sweep_s=NEVER_S,
+        )
+
+    def apply_after_read(self, stamp: Stamp) -> bool:
         """Enter the verdict "modified" on OLD after the session has read the file again, under `stamp`."""
-        self.registry.record("a", MARKER, record_of(OLD, MARKER))
         old = record_of(OLD)
-        self.registry.record("a", FILE, old)
-        self.registry.record("a", FILE, record_of(stamp))
-        self.registry.apply_verdicts(FILE, {"a": (old, "modified")}, OBSERVED, OBSERVED.mtime_ns)
+        self.registry.record_read("a", FILE, old)
+        self.registry.record_read("a", FILE, record_of(stamp))
+        return self.registry.apply_verdicts(FILE, {"a": (old, "modified")}, OBSERVED, OBSERVED.mtime_ns)
 
 
 @pytest.fixture
 def registry() -> Iterator[Registry]:
     registry = Registry()
     yield registry
-    registry.monitor.close()
+    registry.monitors.close()
 
 
 @pytest.mark.parametrize("stamp", [OBSERVED, NEWER])
 def test_read_during_a_check_stays_fresh(registry: Registry, stamp: Stamp) -> None:
     registry.apply_after_read(stamp)
-    record = registry.registry.seen("a", FILE)
+    record = registry.registry.record_of("a", FILE)
     assert record is not None
     assert (record.stamp, record.stale) == (stamp, None)
     assert registry.notices.stale() == []
 
 
-def test_check_that_a_newer_read_has_overtaken_is_repeated(registry: Registry) -> None:
-    registry.apply_after_read(NEWER)
-    assert registry.checked.get(timeout=PATIENCE_S) == FILE
-
-
-def test_check_that_a_read_of_the_same_file_has_overtaken_is_not_repeated(registry: Registry) -> None:
-    registry.apply_after_read(OBSERVED)
-    registry.monitor.hint(MARKER)
-    assert registry.checked.get(timeout=PATIENCE_S) == MARKER
+def test_check_is_due_again_if_a_read_of_another_state_has_overtaken_it(registry: Registry) -> None:
+    assert registry.apply_after_read(NEWER)
+    assert not registry.apply_after_read(OBSERVED)
 
 
 def test_record_that_was_replaced_is_not_renewed_by_an_edit_that_found_the_old_one(registry: Registry) -> None:
     old = record_of(OLD)
-    registry.registry.record("a", FILE, old)
-    registry.registry.record("a", FILE, record_of(NEWER))
+    registry.registry.record_read("a", FILE, old)
+    registry.registry.record_read("a", FILE, record_of(NEWER))
     registry.registry.confirm("a", FILE, old, OBSERVED, OBSERVED.mtime_ns, b"")
-    record = registry.registry.seen("a", FILE)
+    record = registry.registry.record_of("a", FILE)
     assert record is not None
     assert record.stamp == NEWER
+
+
+def test_change_between_a_read_and_its_record_is_noticed_without_watch_and_sweep() -> None:
+    fs, notices = MemoryFileSystem(), EventRecorder()
+    fs.put(FILE, b"one\n")
+    freshness = Freshness(fs, notices, WallClock(), debounce_s=0, sweep_s=NEVER_S)
+    read = fs.read(FILE)
+    assert read.stamp is not None
+    fs.put(FILE, b"two\n")
+    freshness.note_read(
+        Sighting(
+            session_id="a", given_path=FILE, path=FILE, stamp=read.stamp, taken_ns=read.taken_ns, digest=read.digest
+        )
+    )
+    notices.wait_for(lambda: [path for _, path, _, _ in notices.stale()] == [FILE])
+    freshness.close()
 
 
 def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> None:
     fs, notices = MemoryFileSystem(), EventRecorder()
     fs.put(FILE, b"one\n")
-    freshness = Freshness(fs, notices, WallClock(), moved=lambda files: [], debounce_s=0, sweep_s=NEVER_S)
+    freshness = Freshness(fs, notices, WallClock(), changed_paths=lambda files: [], debounce_s=0, sweep_s=NEVER_S)
     a, b = (AgentSession(freshness, fs, name) for name in "ab")
     a.read(FILE)
     fs.put(FILE, b"two\n")

@@ -27,9 +27,13 @@ class WatchWorld:
         self.fs = LocalFileSystem(state_folder=str(self.root / "state"))
         self.notices = EventRecorder()
         self.freshness = Freshness(
-            self.fs, self.notices, WallClock(), sweep_s=3600.0 if self.has_watcher else 0.05,
-            moved=stat_scan.changed_paths, open_watch=factory.open_directory_watch if self.has_watcher else None,
-        )  # fmt: skip
+            self.fs,
+            self.notices,
+            WallClock(),
+            sweep_s=3600.0 if self.has_watcher else 0.05,
+            changed_paths=stat_scan.changed_paths,
+            open_watch=factory.open_directory_watch if self.has_watcher else None,
+        )
         self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")
         self.folder = self.root / "w"
         self.folder.mkdir()

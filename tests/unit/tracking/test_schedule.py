@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.tracking.rounds import RecencyRounds
+from fileops.tracking.schedule import RecencyRounds
 
 
 def turns(rounds: RecencyRounds, items: list[str], n_turns: int) -> list[list[str]]:
