@@ -1,4 +1,4 @@
-"""Commits of new content by atomic rename, by creation, and deletion. `in_place` has the write in place.
+"""Commits by a temp file and an atomic rename: replacement and creation; and deletion. `in_place` writes in place.
 
 Every function works on names relative to an open directory (`dir_fd`). So a directory that is renamed, or replaced by
 a link, cannot redirect a commit. OSErrors leave this module untranslated. A failure before the commit is undone here.
@@ -7,24 +7,29 @@ a link, cannot redirect a commit. OSErrors leave this module untranslated. A fai
 import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Literal
 
 from msgspec.structs import replace as with_changes
 
-from fileops.fs.local import exchange
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
-from fileops.fs.local.in_place import NO_PLACE
+from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
 from fileops.fs.local.metadata import carry_flags, copy_metadata
-from fileops.fs.local.temp_file import NEW_FILE, TempFile, make_temp
-from fileops.fs.local.write_target import Target
+from fileops.fs.local.own_files import new_name, release
+from fileops.fs.local.write_target import Target, inode_of
 from fileops.model.errors import AlreadyExists
 from fileops.model.files import CommitReport
 from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors, sync, syscalls
+from fileops.platform.locks import try_lock
 
 # A mount point, a file of another user in a sticky folder, an append-only folder.
 _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of larger files only time and size
+_MAX_EXCHANGES = 100  # each one more needs a foreign rename within microseconds
 
 
 class CannotReplaceError(Exception):
@@ -35,14 +40,15 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
     """Write a temp file and rename it over the target.
 
     is_contested: another process is writing this file. Then the two files are exchanged and the old one is compared
-    again, so that a write since the last compare is restored. A plain rename is clearer for watchers.
+    again, so that a write since the last compare is restored (see `_try_exchange`). A plain rename is clearer for
+    watchers.
     Raises: CannotReplaceError, Stale, OSError, and the errors of the checks; then nothing changed.
     """
     if target.status.st_nlink > 1:
         raise CannotReplaceError("hard links")
     knows_links = _knows_links(target)
     try:
-        temp = make_temp(target.dir_fd, 0o600, checks)  # private until it has the file's mode
+        temp = _make_temp(target.dir_fd, 0o600, checks)  # private until it has the file's mode
     except OSError as error:
         if error.errno in NO_PLACE:
             raise CannotReplaceError("no file can be made in the folder") from error
@@ -55,11 +61,14 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
             raise CannotReplaceError(refused)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)
+        # The sync may take long, so the content is compared after it. The new inode is locked while the temp name is
+        # its only one: a thread that finds it at the path waits until the commit is recorded. `before` comes last,
+        # because it decides between the commit and a cancel; after it, only the rename can fail.
         checks.require_unchanged()
         checks.hold(written)
         checks.before()
         try:
-            is_exchanged = is_contested and exchange.try_exchange(target, temp.name, temp.fd, old)
+            is_exchanged = is_contested and _try_exchange(target, temp.name, temp.fd, old)
             if not is_exchanged:
                 _rename_over(target, temp)
         except OSError as error:
@@ -71,11 +80,11 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         if report.reason is None and not knows_links:
             report = with_changes(report, reason="hard links may be separated: this filesystem does not report them")
         if is_exchanged:
-            exchange.verify_after_sync(target, temp.name, temp.fd, old, new)
+            _verify_after_sync(target, temp.name, temp.fd, old, new)
         return Written(status, report)
 
 
-def _rename_over(target: Target, temp: TempFile) -> None:
+def _rename_over(target: Target, temp: "_TempFile") -> None:
     current = os.stat(target.name, dir_fd=target.dir_fd, follow_symlinks=False)
     if not os.path.samestat(current, target.status):  # as late as possible after the compare
         raise Stale(path=target.path)
@@ -85,7 +94,7 @@ def _rename_over(target: Target, temp: TempFile) -> None:
 
 def create(dir_fd: int, name: str, data: bytes, checks: CommitChecks) -> Written:
     """Create a file exclusively. Raises: AlreadyExists, OSError, and the errors of the checks; then none was made."""
-    with make_temp(dir_fd, 0o666, checks) as temp:
+    with _make_temp(dir_fd, 0o666, checks) as temp:
         temp.fill(data)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)
@@ -123,7 +132,7 @@ def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
         raise
     except OSError:
         # This filesystem has no hard links. An empty file of that name keeps other processes out until the rename.
-        descriptors.close(os.open(name, NEW_FILE, 0o600, dir_fd=dir_fd))
+        descriptors.close(os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd))
         try:
             os.rename(source, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
         except OSError:
@@ -172,3 +181,161 @@ def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) 
     if not is_synced:
         return CommitReport(method=method, durability="not_synced", reason=reason)
     return CommitReport(method=method, durability="file_synced" if reason else "synced", reason=reason)
+
+
+# --- exchange and compare ---------------------------------------------------------------------------------------
+#
+# A rename replaces any file that is at the path. So a save by another program between our last compare and the rename
+# would be lost. RENAME_EXCHANGE (renameat2(2)) keeps it: what was at the path then has the temp file's name, and is compared
+# once more. This is done for files that another program has changed lately (`RecentWrites`). These are the cases of a
+# foreign write, by the moment at which it happens:
+#
+# 1. Before the last compare (`require_unchanged`). The compare raises Stale; nothing has happened.
+# 2. Between that compare and the exchange. In place: the old inode has other bytes, or another size or time. By a
+#    rename: another inode comes out. A new hard link, another mode or owner: the status differs. In each case the files
+#    are exchanged again and the commit is Stale, so the edit is made again on what the other program wrote. If that
+#    program removed the file, the exchange fails with ENOENT.
+# 3. After the exchange, into the old inode, by a program that had it open before. `_verify_after_sync` compares a
+#    second time, after the folder was synced, which gives such a save the time of a sync to end. What is written even
+#    later is lost, as after an atomic save of any program: that file has no name any more.
+# 4. After the exchange, to the path. This write is later than ours and is kept. `_verify_after_sync` restores nothing
+#    if the new file has other bytes than we wrote, and `_restore` puts back a file that it took out by mistake.
+#
+# One combination is not covered: case 2, and another program that writes into our new file in place in the moment
+# between the exchange and the first compare. The second write is lost with our file.
+#
+# The exchange comes before the compare because no system call does both. So a program may read our content for a
+# moment although it is removed again. Other daemons wait instead, for the flock of the new file: the temp file holds
+# it from before the exchange until the commit has ended.
+#
+# After the exchange only Stale is raised, because the commit is made: an old file that cannot be read counts as
+# unchanged.
+
+
+def _try_exchange(target: Target, name: str, fd: int, old: bytes) -> bool:
+    """Put the new file (`name`, open as `fd`) in place; `name` then names the old one.
+
+    Returns False if the filesystem cannot; then nothing happened. Raises: Stale, after a foreign write was restored;
+    OSError before the exchange, never after it.
+    """
+    # inotify reports RENAME_EXCHANGE as two moves, the second onto the first argument. The file's own name is passed
+    # first, so that its last event is a `moved_to`. Otherwise watchers treat the file as deleted, and an editor does
+    # not reload it.
+    if not syscalls.exchange(target.name, name, target.dir_fd):
+        return False
+    with suppress(OSError):
+        if not _is_untouched(target, name, old):
+            _restore(target, name, fd)
+    return True
+
+
+def _verify_after_sync(target: Target, name: str, fd: int, old: bytes, new: bytes) -> None:
+    """Restore the old file if a process that had it open wrote into it after the exchange. Raises: Stale.
+
+    If a process has also written into the new file, that write is the later one, and the new file stays.
+    """
+    with suppress(OSError):
+        if not _is_untouched(target, name, old) and sync.is_content(fd, new):
+            _restore(target, name, fd)
+
+
+def _restore(target: Target, name: str, fd: int) -> None:
+    """Exchange again, so that our file has the temporary name. Raises: Stale after that; OSError."""
+    # `put_in` is what the next exchange puts at the path, `expected` what it should take out: first our file. If it
+    # takes out another one, a third program has renamed that over ours in the meantime. Its file is the latest, so it
+    # has to be at the path, and what was just put there is what it has overwritten. So the two change roles, and the
+    # exchange is tried again. The loop ends with the latest file at the path and an overwritten one at our name.
+    expected = inode_of(os.fstat(fd))
+    put_in = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
+    for _ in range(_MAX_EXCHANGES):
+        syscalls.exchange(target.name, name, target.dir_fd)
+        taken_out = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
+        if taken_out == expected:
+            break
+        expected, put_in = put_in, taken_out
+    raise Stale(path=target.path)
+
+
+def _is_untouched(target: Target, name: str, old: bytes) -> bool:
+    """Return whether the old file, now under the temporary name, is unchanged since it was compared."""
+    if _facts(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False)) != _facts(target.status):
+        return False
+    # A store through mmap need not change the time, so the content of a small file is compared too.
+    return len(old) > _MAX_COMPARED_AGAIN_BYTES or sync.is_content(target.fd, old)
+
+
+def _facts(status: os.stat_result) -> tuple[int, ...]:
+    """Return what an exchange leaves as it is: all but the change time."""
+    return (
+        *inode_of(status),
+        status.st_nlink,
+        status.st_size,
+        status.st_mode,
+        status.st_uid,
+        status.st_gid,
+        status.st_mtime_ns,
+    )
+
+
+# --- the temp file ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _TempFile:
+    """A temp file. It is removed at the end of the `with` unless it was renamed to its place.
+
+    fd: for reading, and locked, which shows that the process that made the file is alive. Another descriptor is used
+    for writing and closed before the rename, so that watchers of the folder see only one move.
+    """
+
+    name: str
+    dir_fd: int
+    writing_fd: int
+    on_kept: Callable[[], None]
+    fd: int = -1
+    is_in_place: bool = False
+
+    def __enter__(self) -> "_TempFile":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if not self.is_in_place:
+            try:
+                os.unlink(self.name, dir_fd=self.dir_fd)
+            except OSError:
+                self.on_kept()
+        self._stop_writing()
+        if self.fd >= 0:
+            descriptors.close(self.fd)
+        release(self.name)
+
+    def fill(self, data: bytes) -> None:
+        try:
+            self.fd = os.open(self.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.dir_fd)
+        except PermissionError:  # because of the umask
+            self.fd = os.dup(self.writing_fd)
+        try_lock(self.fd)
+        sync.write_all(self.writing_fd, data)
+
+    def finish(self) -> bool:
+        """Finish writing. Return whether the file was synced."""
+        is_synced = sync.sync(self.writing_fd)
+        self._stop_writing()
+        return is_synced
+
+    def _stop_writing(self) -> None:
+        if self.writing_fd >= 0:
+            descriptors.close(self.writing_fd)
+            self.writing_fd = -1
+
+
+def _make_temp(dir_fd: int, mode: int, checks: CommitChecks) -> _TempFile:
+    """Make an empty temp file in the folder. Raises: OSError, and the errors of `checks.prepare`."""
+    require_room_for_temp(dir_fd)
+    checks.prepare()
+    name = new_name("tmp")
+    try:
+        return _TempFile(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), checks.on_kept)
+    except OSError:
+        release(name)
+        raise

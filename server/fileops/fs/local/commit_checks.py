@@ -1,10 +1,20 @@
-"""What every kind of commit needs: the checks before it, and its outcome."""
+"""What every kind of commit shares: the checks and the caller's hooks that run before it, and its outcome.
+
+`commit` and `in_place` have the kinds of commits.
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from fileops.fs.local.write_target import Target
+from fileops.fs.os_errors import translating
 from fileops.model.files import CommitReport
+from fileops.platform import descriptors
+
+_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+_FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +51,55 @@ def own_status(fd: int, written: os.stat_result) -> os.stat_result:
         return written
     is_ours = (status.st_mtime_ns, status.st_size) == (written.st_mtime_ns, written.st_size)
     return status if is_ours else written
+
+
+def require_writable(target: Target) -> None:
+    """Raise OSError if the file is not writable. A rename would not need that permission, so it is checked here."""
+    if os.access(
+        target.name,
+        os.W_OK,
+        dir_fd=target.dir_fd,
+        effective_ids=_HAS_EFFECTIVE_IDS,
+        follow_symlinks=_FOLLOWS_ANYWAY,
+    ):
+        return
+    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises the reason
+
+
+# --- the caller's hooks -----------------------------------------------------------------------------------------
+
+
+class Once:
+    """Calls the caller's hook only once, although several ways to commit may be tried."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+        self._is_done = False
+
+    def __call__(self) -> None:
+        if self._is_done:
+            return
+        try:
+            self._call()
+        except OSError as error:
+            raise _HookError(error) from error
+        self._is_done = True
+
+
+class _HookError(Exception):
+    """Carries an OSError of a hook past the translation, because no file operation raised it."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def committing(path: str, *, is_creating: bool = False) -> Generator[None]:
+    """Translate the OSErrors of a commit, but not those of the caller's hooks."""
+    try:
+        with translating(path, is_creating=is_creating):
+            yield
+    except _HookError as carrier:
+        raise carrier.error from None

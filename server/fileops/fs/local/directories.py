@@ -12,6 +12,7 @@ from fileops.fs.local import nofollow
 from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors, sync
 
+NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be made in the folder
 _FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
 _FS_APPEND_FL = 0x20
 

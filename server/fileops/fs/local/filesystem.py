@@ -15,14 +15,13 @@ from fileops.core import splices as core_splices
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
 from fileops.fs.local.commit import CannotReplaceError
-from fileops.fs.local.commit_checks import CommitChecks, Written
-from fileops.fs.local.commit_hooks import Once, committing
-from fileops.fs.local.commit_policy import RecentWrites, may_be_written_now, region_of, require_writable
+from fileops.fs.local.commit_checks import CommitChecks, Once, Written, committing, require_writable
 from fileops.fs.local.directories import ensure_directory, folder_of
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
 from fileops.fs.local.journal import Region, default_state_folder
 from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
+from fileops.fs.local.recent_writes import RecentWrites, may_be_written_now
 from fileops.fs.local.recovery import Recovery
 from fileops.fs.local.stream import LocalStream
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of
@@ -198,7 +197,9 @@ class LocalFileSystem:
                 written = Written(target.status, CommitReport(method="none", durability="synced"))
             else:
                 require_writable(target)
-                written = self._commit(target, snapshot.data, new, region_of(splices, snapshot.data, new), checks)
+                written = self._commit(
+                    target, snapshot.data, new, in_place.region_of(splices, snapshot.data, new), checks
+                )
             if snapshot.stamp.n_links > 1 and target.status.st_nlink == 1 and written.report.reason is None:
                 written = Written(written.status, with_changes(written.report, reason=_PARTED))
             return self._finished(target.path, written, new, hooks)

@@ -1,21 +1,19 @@
 """Commit by a write in place, which keeps the inode. A journal makes it possible to undo an interrupted write."""
 
-import errno
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
-from fileops.fs.local.directories import require_room_for_temp
+from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
 from fileops.fs.local.journal import Journal, Region, restore
 from fileops.fs.local.write_target import Target
+from fileops.model.edits import Splice
 from fileops.model.errors import IoFailure
 from fileops.model.files import CommitReport
 from fileops.platform import descriptors, sync
-
-NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be made in the folder
 
 
 class AnotherFileError(Exception):
@@ -94,6 +92,15 @@ def write_in_place(
         return Written(own_status(fd, written), CommitReport(method="in_place", durability=durability))
     finally:
         descriptors.close(fd)
+
+
+def region_of(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:
+    """Return the region that a write in place changes: up to the last splice if the size stays the same."""
+    start = splices[0].start
+    if len(old) == len(new):
+        end = splices[-1].end
+        return Region(start, end, end, len(old), len(new))
+    return Region(start, len(old), len(new), len(old), len(new))
 
 
 class _TornError(Exception):

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import xxhash
 
-from fileops.fs.local.temp_files import OwnFile, new_name, release
+from fileops.fs.local.own_files import OwnFile, new_name, release
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import try_lock
 from fileops.platform.private_files import NotPrivate, open_private
@@ -89,9 +89,16 @@ class Journal:
     def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
         """Write and sync the journal. `old` and `new` are the whole contents; only the region is copied."""
         header = _Header(
-            _MAGIC, os.fsencode(target).decode("latin-1"), status.st_ino, status.st_mtime_ns,
-            region.start, region.end_old, region.end_new, region.size_old, region.size_new,
-        )  # fmt: skip
+            magic=_MAGIC,
+            target=os.fsencode(target).decode("latin-1"),
+            ino=status.st_ino,
+            mtime_ns=status.st_mtime_ns,
+            start=region.start,
+            end_old=region.end_old,
+            end_new=region.end_new,
+            size_old=region.size_old,
+            size_new=region.size_new,
+        )
         line = json.dumps(asdict(header)).encode("ascii") + b"\n"
         pieces = (line, old[region.start : region.end_old], new[region.start : region.end_new])
         digest = xxhash.xxh3_128()

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from fileops.fs.local import journal, temp_files
+from fileops.fs.local import journal, own_files
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors
@@ -97,11 +97,11 @@ class Recovery:
             return 0, error.errno in _UNAVAILABLE
         n_settled, is_done = 0, True
         try:
-            for leftover in temp_files.list_own_files(dir_fd):
+            for leftover in own_files.list_own_files(dir_fd):
                 if leftover.kind == "journal":
                     is_settled = journal.recover(leftover, dir_fd, open_target)
                 else:
-                    is_settled = temp_files.remove_if_dead(leftover, dir_fd)
+                    is_settled = own_files.remove_if_dead(leftover, dir_fd)
                 n_settled += is_settled
                 is_done = is_done and (is_settled or not leftover.is_ours)
         except OSError as error:

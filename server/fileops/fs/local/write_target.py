@@ -30,8 +30,34 @@ def inode_of(status: os.stat_result) -> Inode:
     return status.st_dev, status.st_ino
 
 
+# The order of locks is: path, inode of the file, flock of the file, inode of the file that replaces it. Each covers a
+# case that the others do not:
+#
+# - Path: two creations, when there is no inode yet. It also keeps our own threads from replacing the file at this path
+#   while one of them waits for its inode. Only an alias or another process can do that, so the loops below are short.
+# - Inode: two paths of one file (a hard link, a bind mount), whose path locks differ.
+# - flock: other daemons. It is taken after the locks of this process, because its waiters poll and give up after some
+#   seconds: threads of one process queue at the inode instead, and one of them at a time competes with the others.
+# - New inode (`hold_new`): after the rename, an alias of the folder leads to the new inode, which no lock above covers.
+#   So it is locked while the temp name is its only one, and until the commit is recorded.
+#
+# No deadlock is possible:
+#
+# - A thread holds the locks of one path at a time. It takes them in this order and releases all before the next path.
+#   Locks are reentrant, so `replace` inside `lock` of the same path takes them again.
+# - No other thread waits for a new inode, because none has found it. One exception is harmless: `lock` may hold the
+#   number of a deleted file that the new file has got again. That thread then finds that the inode is not at its path,
+#   and releases it without waiting for anything.
+# - A process that holds a flock waits for no other flock: that of its temp file is only tried, and always free.
+#
+# The wait for an inode or for the flock may be long, and the file may be replaced in that time. Then the lock is on a
+# file that is not at the path. `lock` compares the inode at the path once more. `locked` has the file open: it begins
+# again if the file has lost its last name, and otherwise leaves the decision to the commit, whose last compare raises
+# Stale if the path leads to another inode.
+
+
 class WriteTargets:
-    """Opens and locks targets. Locks are taken in the order path, inode, flock; see `platform/locks.py`."""
+    """Opens and locks targets. Locks are taken in the order path, inode, flock, new inode (see above)."""
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener

@@ -1,21 +1,15 @@
-"""Policy of commits: whether another process writes the file too, what a write in place touches, and permission."""
+"""The last writes of files, which show whether another process writes a file too, or may be writing it now."""
 
 import math
 import os
 import time
-from collections.abc import Sequence
 
-from fileops.fs.local.journal import Region
 from fileops.fs.local.write_target import Target
-from fileops.model.edits import Splice
-from fileops.platform import descriptors
 
 _LATELY_NS = 2_000_000_000  # a formatter after a save, or an agent's next turn
 _CONTESTED_S = 60.0  # a process that wrote once is likely to write again
 _MAX_WRITES_KNOWN = 4096
 _MAX_WAITED_FOR_BYTES = 64_000_000  # reading more would block writers too long
-_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
-_FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 
 
 class RecentWrites:
@@ -46,15 +40,6 @@ class RecentWrites:
         self._own_writes[path] = _moment(status)
 
 
-def region_of(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:
-    """Return the region that a write in place changes: up to the last splice if the size stays the same."""
-    start = splices[0].start
-    if len(old) == len(new):
-        end = splices[-1].end
-        return Region(start, end, end, len(old), len(new))
-    return Region(start, len(old), len(new), len(old), len(new))
-
-
 def may_be_written_now(status: os.stat_result, now_ns: int) -> bool:
     """Return whether a daemon may be in the middle of a write in place, or about to revert an exchange."""
     is_young = now_ns - max(status.st_mtime_ns, status.st_ctime_ns) < _LATELY_NS
@@ -63,14 +48,3 @@ def may_be_written_now(status: os.stat_result, now_ns: int) -> bool:
 
 def _moment(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
-
-
-def require_writable(target: Target) -> None:
-    """Raise OSError if the file is not writable. A rename would not need that permission, so it is checked here."""
-    if os.access(
-        target.name, os.W_OK,
-        dir_fd=target.dir_fd, effective_ids=_HAS_EFFECTIVE_IDS, follow_symlinks=_FOLLOWS_ANYWAY,
-    ):  # fmt: skip
-        return
-    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises the reason

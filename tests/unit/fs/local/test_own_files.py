@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract.recording import RecordingHooks
-from fileops.fs.local import temp_files
+from fileops.fs.local import own_files
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.platform.locks import try_lock
@@ -29,7 +29,7 @@ DEAD = ".fileops-999999999-0-0123456789ab.tmp"
 )
 def test_files_with_other_names_are_kept(fs: LocalFileSystem, folder: str, name: str) -> None:
     Path(f"{folder}/{name}").write_bytes(b"")
-    assert list(temp_files.list_own_files(folder)) == []
+    assert list(own_files.list_own_files(folder)) == []
     assert fs.recover(folder) == 0
     assert os.listdir(folder) == [name]
 
@@ -42,9 +42,9 @@ def test_reused_pid_is_not_mistaken_for_the_owner(fs: LocalFileSystem, folder: s
 
 
 def test_temp_file_of_a_running_owner_is_kept(fs: LocalFileSystem, folder: str) -> None:
-    name = temp_files.new_name("tmp")
+    name = own_files.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
-    assert [found.name for found in temp_files.list_own_files(folder)] == [name]
+    assert [found.name for found in own_files.list_own_files(folder)] == [name]
     assert in_child(lambda: fs.recover(folder)).value == 0
     assert os.listdir(folder) == [name]
 
@@ -52,7 +52,7 @@ def test_temp_file_of_a_running_owner_is_kept(fs: LocalFileSystem, folder: str) 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 def test_zombie_owner_counts_as_dead(fs: LocalFileSystem, folder: str) -> None:
     with subprocess.Popen(["sleep", "60"]) as maker:
-        name = f".fileops-{maker.pid}-{temp_files.start_time(maker.pid)}-0123456789ab.tmp"
+        name = f".fileops-{maker.pid}-{own_files.start_time(maker.pid)}-0123456789ab.tmp"
         Path(f"{folder}/{name}").write_bytes(b"")
         assert fs.recover(folder) == 0
         maker.kill()
@@ -63,10 +63,10 @@ def test_zombie_owner_counts_as_dead(fs: LocalFileSystem, folder: str) -> None:
 
 def test_temp_file_of_a_running_edit_is_checked_again(fs: LocalFileSystem, folder: str) -> None:
     Path(f"{folder}/f").write_bytes(b"x")
-    name = temp_files.new_name("tmp")
+    name = own_files.new_name("tmp")
     Path(f"{folder}/{name}").write_bytes(b"")
     fs.read(f"{folder}/f")  # by another thread, while the edit gives up
-    temp_files.release(name)
+    own_files.release(name)
     fs.read(f"{folder}/f")
     assert os.listdir(folder) == ["f"]
 
@@ -111,18 +111,18 @@ def test_link_or_folder_with_the_name_of_a_temp_file_is_harmless(fs: LocalFileSy
 
 
 def test_start_times_distinguish_processes() -> None:
-    own = temp_files.start_time(os.getpid())
+    own = own_files.start_time(os.getpid())
     assert own is not None
-    assert in_child(lambda: temp_files.new_name("tmp")).value.split("-")[1] != str(os.getpid())
-    assert temp_files.start_time(999_999_999) is None
+    assert in_child(lambda: own_files.new_name("tmp")).value.split("-")[1] != str(os.getpid())
+    assert own_files.start_time(999_999_999) is None
 
 
 @pytest.mark.parametrize("kind", ["tmp", "journal"])
 def test_own_temp_file_without_a_lock_is_kept_until_released(fs: LocalFileSystem, folder: str, kind: str) -> None:
     """Another thread looks at the folder between the making and the locking."""
-    name = temp_files.new_name(kind)
+    name = own_files.new_name(kind)
     Path(f"{folder}/{name}").touch(mode=0o600)
     assert fs.recover(folder) == 0
-    temp_files.release(name)
+    own_files.release(name)
     assert fs.recover(folder) == 1
     assert os.listdir(folder) == []
