@@ -186,9 +186,9 @@ def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) 
 # --- exchange and compare ---------------------------------------------------------------------------------------
 #
 # A rename replaces any file that is at the path. So a save by another program between our last compare and the rename
-# would be lost. RENAME_EXCHANGE (renameat2(2)) keeps it: what was at the path then has the temp file's name, and is compared
-# once more. This is done for files that another program has changed lately (`RecentWrites`). These are the cases of a
-# foreign write, by the moment at which it happens:
+# would be lost. RENAME_EXCHANGE (renameat2(2)) keeps it: the file that was at the path then has the temp file's name,
+# and is compared once more. This is done for files that another program has changed lately (`RecentWrites`). These are
+# the cases of a foreign write, by the moment at which it happens:
 #
 # 1. Before the last compare (`require_unchanged`). The compare raises Stale; nothing has happened.
 # 2. Between that compare and the exchange. In place: the old inode has other bytes, or another size or time. By a
