@@ -147,7 +147,7 @@ def _run_daemon(options: argparse.Namespace) -> int:
         plugins += [f"--processor={text}" for text in options.processor_functions]
         plugins += [f"--validator={text}" for text in options.validator_functions]
         return control.detach(options.socket, options.idle_s, plugins)
-    from fileops.daemon.arbiter import DaemonOptions
+    from fileops.daemon.process import DaemonOptions
 
     _log_to(options.log_file, options.log_level, is_bounded=options.detached)
     from fileops.compose.daemon import serve_daemon
@@ -165,7 +165,7 @@ def _serve_attached(options: argparse.Namespace) -> int:
     role = "editor" if options.command is None else options.role
     try:
         return client.serve_attached(client.attachment_here("lsp", role, options.host), options.socket)
-    except client.ServePrivately as reason:
+    except client.NotAttached as reason:
         notice = _privately(reason, options)
     from fileops.compose.private import serve
 
@@ -183,7 +183,7 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     if not options.private:
         try:
             return client.serve_mcp_attached(attachment, options.socket)
-        except client.ServePrivately as reason:
+        except client.NotAttached as reason:
             notice = _privately(reason, options)
     if notice is None:
         _log_to(options.log_file, options.log_level)

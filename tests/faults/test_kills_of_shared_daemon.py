@@ -279,12 +279,14 @@ def status_or_end(here: Place) -> str:
     """What a client that attaches now is answered."""
     from fileops.attach.address import find_address
     from fileops.attach.handshake import Attachment, attach_line
-    from fileops.attach.starter import NoDaemon, NotAttached, ask
+    from fileops.attach.starter import NotAttached, ask
 
     line = attach_line(Attachment(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
     try:
         attached_now = ask(find_address(str(here.socket), {}), line, 2.0)
-    except (NoDaemon, NotAttached):
-        return "retiring"  # it does not listen any more
+    except NotAttached:
+        return "retiring"
+    if attached_now is None:  # it does not listen any more
+        return "retiring"
     attached_now.connection.close()
     return attached_now.answer.reason

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fileops.attach import control, starter
-from fileops.attach.address import Address, AddressRefused, find_address
+from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import MAX_LINE_BYTES, answer_line, control_line, refusal_line
 from support.children import NOBODY, as_root, in_child
 from support.daemon_process import Place, place
@@ -63,7 +63,7 @@ def test_daemon_that_ends_before_every_answer_is_tried_a_few_times(here: Place) 
     said = f"ended {starter.ATTEMPTS} times before it answered. Its log is {here.log}."
     with (
         listener(here, [b""] * starter.ATTEMPTS) as address,
-        pytest.raises(starter.StartFailed, match=re.escape(said)),
+        pytest.raises(starter.NotAttached, match=re.escape(said)),
     ):
         starter.attach(address, STATUS)
 
@@ -82,7 +82,7 @@ def test_unanswered_status_request_is_repeated_and_no_daemon_is_started(
     ids=["http", "list", "no-answer", "endless"],
 )  # fmt: skip
 def test_listener_that_is_no_daemon_is_named_as_such(here: Place, answer: bytes) -> None:
-    with listener(here, [answer]) as address, pytest.raises(starter.StartFailed, match="is none: the daemon's first"):
+    with listener(here, [answer]) as address, pytest.raises(starter.NotAttached, match="is none: the daemon's first"):
         starter.attach(address, STATUS)
 
 
@@ -92,7 +92,7 @@ def test_full_queue_of_a_daemon_that_hangs_is_not_waited_for_without_end(here: P
         listening.bind(address.socket)
         listening.listen(0)
         first.connect(address.socket)
-        with pytest.raises(starter.DaemonSilent, match=r"did not answer within 0.1 s. `fileops-server stop --now`"):
+        with pytest.raises(starter.NotAttached, match=r"did not answer within 0.1 s. `fileops-server stop --now`"):
             starter.ask(address, STATUS, 0.1)
 
 
@@ -117,7 +117,7 @@ def test_datagram_socket_is_refused(here: Place) -> None:
     address = find_address(str(here.socket), {})
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.bind(address.socket)
-        with pytest.raises(AddressRefused, match=f"cannot be connected: {os.strerror(errno.EPROTOTYPE)}"):
+        with pytest.raises(AttachRefused, match=f"cannot be connected: {os.strerror(errno.EPROTOTYPE)}"):
             starter.attach(address, STATUS)
     assert here.socket.exists()
 
@@ -125,20 +125,20 @@ def test_datagram_socket_is_refused(here: Place) -> None:
 def test_lock_that_is_a_link_is_not_followed(here: Place) -> None:
     address = find_address(str(here.socket), {})
     os.symlink(here.folder / "target", address.lock)
-    with pytest.raises(AddressRefused, match=r"a\.lock could not be opened"):
+    with pytest.raises(AttachRefused, match=r"a\.lock could not be opened"):
         starter.attach(address, STATUS)
     assert not (here.folder / "target").exists()
 
 
 @as_root
-@pytest.mark.parametrize(("mode", "said"), [(0o700, "Forbidden"), (0o500, "AddressRefused")], ids=["socket", "folder"])
+@pytest.mark.parametrize(("mode", "said"), [(0o700, "NotAttached"), (0o500, "AttachRefused")], ids=["socket", "folder"])
 def test_missing_permissions_are_distinguished(here: Place, mode: int, said: str) -> None:
     """A socket that may not be connected is what sandboxes make; in a folder that may not be written none is made."""
     address = find_address(str(here.socket), {})
     Path(address.lock).touch()
     os.chown(address.lock, NOBODY, NOBODY)
     with socket.socket(socket.AF_UNIX) as listening:
-        if said == "Forbidden":
+        if said == "NotAttached":
             listening.bind(address.socket)
             listening.listen()
             os.chmod(address.socket, 0)
@@ -157,13 +157,13 @@ def test_daemon_that_cannot_be_executed_is_a_failed_start_with_its_log(
 ) -> None:
     """As after an upgrade that removed the interpreter under a running client."""
     monkeypatch.setattr(sys, "executable", str(here.folder / "python"))
-    with pytest.raises(starter.StartFailed, match=re.escape(f"could not be started. Its log is {here.log}.")):
+    with pytest.raises(starter.NotAttached, match=re.escape(f"could not be started. Its log is {here.log}.")):
         starter.attach(find_address(str(here.socket), {}), STATUS)
     assert "the daemon could not be started: [Errno 2]" in here.log_text()
 
 
 def test_daemon_that_ends_at_once_is_a_failed_start_with_its_log(here: Place) -> None:
-    with pytest.raises(starter.StartFailed, match=re.escape(f"could not be started. Its log is {here.log}.")):
+    with pytest.raises(starter.NotAttached, match=re.escape(f"could not be started. Its log is {here.log}.")):
         starter.attach(find_address(str(here.socket), {}), STATUS, options=["--no-such-option"])
     assert "--no-such-option" in here.log_text()
 

@@ -18,7 +18,7 @@ def test_daemon_is_not_started_while_another_starter_holds_the_lock(monkeypatch:
         monkeypatch.setenv("XDG_STATE_HOME", here.env["XDG_STATE_HOME"])
         with open(address.lock, "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with pytest.raises(starter.StartFailed, match="Another program"):
+            with pytest.raises(starter.NotAttached, match="Another program"):
                 starter.attach(address, control_line("status"))
             assert not os.path.exists(address.socket)
         attached = starter.attach(address, control_line("status"))

@@ -15,8 +15,8 @@ MAX_PATH_BYTES = 107 if sys.platform == "linux" else 103  # sun_path of unix(7),
 _DARWIN_USER_TEMP_DIR = 65537  # _CS_DARWIN_USER_TEMP_DIR of <unistd.h>, which Python has no name for
 
 
-class AddressRefused(Exception):
-    """The place cannot be used. The message is a sentence that says why, and what to do."""
+class AttachRefused(Exception):
+    """The client cannot be served, by this process neither. The message is a sentence that says why, and what to do."""
 
 
 class Address(NamedTuple):
@@ -36,20 +36,20 @@ class Address(NamedTuple):
 
 
 def find_address(given: str | None, environ: Mapping[str, str]) -> Address:
-    """Return the daemon's place. Nothing is created. Raises: AddressRefused.
+    """Return the daemon's place. Nothing is created. Raises: AttachRefused.
 
     Args: given: the path of the option `--socket`.
     """
     path = os.path.abspath(given or environ.get(VARIABLE) or os.path.join(_default_folder(), "arbiter.sock"))
     n_bytes = len(os.fsencode(path))
     if n_bytes > MAX_PATH_BYTES:
-        raise AddressRefused(f"The socket's path is too long: {n_bytes} bytes of {MAX_PATH_BYTES}. Name a shorter one.")
+        raise AttachRefused(f"The socket's path is too long: {n_bytes} bytes of {MAX_PATH_BYTES}. Name a shorter one.")
     stem = path.removesuffix(".sock")
     return Address(path, f"{stem}.lock", f"{stem}.json")
 
 
 def require_private_folder(folder: str, *, create: bool) -> None:
-    """Refuse a folder that anybody else could have made or could write to. Raises: AddressRefused.
+    """Refuse a folder that anybody else could have made or could write to. Raises: AttachRefused.
 
     Args: create: make the folder if there is none. Without it a missing folder is not refused: nothing is in it.
     """
@@ -59,15 +59,15 @@ def require_private_folder(folder: str, *, create: bool) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise AddressRefused(f"The folder {folder} could not be made: {error.strerror}. Name another socket.") from None
+        raise AttachRefused(f"The folder {folder} could not be made: {error.strerror}. Name another socket.") from None
     try:
         status = os.lstat(folder)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AddressRefused(f"The folder {folder} cannot be used: {error.strerror}. Name another socket.") from None
+        raise AttachRefused(f"The folder {folder} cannot be used: {error.strerror}. Name another socket.") from None
     if (fault := _fault_of(status)) is not None:
-        raise AddressRefused(
+        raise AttachRefused(
             f"The folder {folder} {fault}. Name a socket in a folder that only you can enter (mode 0700), "
             f"with {VARIABLE}."
         )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from fileops import __version__
-from fileops.attach.address import Address, AddressRefused, find_address
+from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import (
     HOST_MARKERS,
     Attachment,
@@ -17,8 +17,8 @@ from fileops.attach.handshake import (
     hints_of,
     host_of,
 )
-from fileops.attach.pump import STDIN, STDOUT, Bytes, DaemonLost, Pump
-from fileops.attach.starter import Attached, NoDaemon, NotAttached, ask, attach, is_responsive
+from fileops.attach.pump import STDIN, STDOUT, Bytes, Pump
+from fileops.attach.starter import Attached, DaemonLost, NotAttached, ask, attach, is_responsive
 
 LOST = 1  # exit status: an editor then starts its server again
 OUTCOME_S = 2.0
@@ -40,14 +40,6 @@ _NO_PROGRAM = {
 }
 
 
-class AttachFailed(Exception):
-    """The client cannot be served. The message is a sentence that says why, and what to do."""
-
-
-class ServePrivately(Exception):
-    """The client has to be served by this process alone. The message is a sentence that says why."""
-
-
 def attachment_here(
     protocol: Protocol,
     role: Role,
@@ -65,11 +57,11 @@ def attachment_here(
 
 
 def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
-    """Serve LSP on stdin and stdout; returns the exit status. Raises: ServePrivately; then nothing was read."""
+    """Serve LSP on stdin and stdout; returns the exit status. Raises: NotAttached; then nothing was read."""
     try:
-        address, attached = attached_or_failed(attachment, socket_path)
-    except AttachFailed as failed:
-        say(str(failed))
+        address, attached = _attached(attachment, socket_path)
+    except AttachRefused as refused:
+        say(str(refused))
         return LOST
     try:
         return Pump(attached.connection, Bytes(), lambda: _is_responsive(address)).run()
@@ -82,51 +74,46 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
 
 
 def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
-    """Serve MCP on stdin and stdout; returns the exit status. Raises: ServePrivately; then nothing was read."""
-    from fileops.attach.mcp_pump import Lines
+    """Serve MCP on stdin and stdout; returns the exit status. Raises: NotAttached; then nothing was read."""
+    from fileops.attach.mcp_pump import McpTraffic
 
     def attach_again() -> socket.socket:
         try:
-            return attached_or_failed(attachment, socket_path)[1].connection
-        except AttachFailed as fault:
-            say(str(fault))
+            return _attached(attachment, socket_path)[1].connection
+        except AttachRefused as refused:
+            say(str(refused))
             raise DaemonLost from None
-        except ServePrivately as refusal:
-            say(f"{refusal} This session began with another daemon and cannot be served privately now.")
+        except NotAttached as reason:
+            say(f"{reason} This session began with another daemon and cannot be served privately now.")
             raise DaemonLost from None
 
     try:
-        address, attached = attached_or_failed(attachment, socket_path)
-    except AttachFailed as failed:
-        say(str(failed))
+        address, attached = _attached(attachment, socket_path)
+    except AttachRefused as refused:
+        say(str(refused))
         return LOST
     try:
-        return Pump(attached.connection, Lines(attach_again), lambda: _is_responsive(address)).run()
+        return Pump(attached.connection, McpTraffic(attach_again), lambda: _is_responsive(address)).run()
     except DaemonLost:
         say("The shared daemon is gone. Start this server again from the agent's host, or start the host again.")
         return LOST
 
 
-def attached_or_failed(attachment: Attachment, socket_path: str | None) -> tuple[Address, Attached]:
-    """Attach, and start a daemon if none runs. Raises: AttachFailed, ServePrivately."""
+def _attached(attachment: Attachment, socket_path: str | None) -> tuple[Address, Attached]:
+    """Attach, and start a daemon if none runs. Raises: AttachRefused, NotAttached."""
     for fd, name in ((STDIN, "stdin"), (STDOUT, "stdout")):
         try:
             os.fstat(fd)
         except OSError:
-            raise AttachFailed(f"{name} was closed at the start.") from None
-    try:
-        address = find_address(socket_path, os.environ)
-        attached = attach(address, attach_line(attachment), input_fd=STDIN)
-    except AddressRefused as fault:
-        raise AttachFailed(str(fault)) from None
-    except NotAttached as fault:
-        raise ServePrivately(str(fault)) from None
+            raise AttachRefused(f"{name} was closed at the start.") from None
+    address = find_address(socket_path, os.environ)
+    attached = attach(address, attach_line(attachment), input_fd=STDIN)
     if attached.answer.is_ok:
         return address, attached
     attached.connection.close()
     if attached.answer.reason in {"bad", "uid"}:
-        raise AttachFailed(attached.answer.message)
-    raise ServePrivately(attached.answer.message)
+        raise AttachRefused(attached.answer.message)
+    raise NotAttached(attached.answer.message)
 
 
 def say(sentence: str) -> None:
@@ -138,8 +125,8 @@ def _is_responsive(address: Address) -> bool:
     try:
         if is_responsive(address):
             return True
-    except AddressRefused as fault:
-        say(str(fault))
+    except AttachRefused as refused:
+        say(str(refused))
         return False
     say("The shared daemon does not answer, so its last answers are lost. `fileops-server stop --now` ends it.")
     return False
@@ -149,7 +136,9 @@ def _outcome(address: Address, connection: str) -> int | None:
     """The status that the connection ended with if the daemon ended it as it should; None if the daemon is gone."""
     try:
         attached = ask(address, control_line("outcome", connection=connection), OUTCOME_S)
-    except (AddressRefused, NoDaemon, NotAttached):
+    except (AttachRefused, NotAttached):
+        return None
+    if attached is None:
         return None
     attached.connection.close()
     status = attached.answer.fields.get("status")

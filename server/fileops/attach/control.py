@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from fileops.attach.address import Address, AddressRefused, find_address
+from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import Answer, control_line
-from fileops.attach.starter import NoDaemon, NotAttached, ask, attach, connected, is_served, listening_pid
+from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
 
 ANSWER_S = 2.0
 DETACH_S = 60.0  # for a daemon on a busy machine: the script that wants one needs it
@@ -27,14 +27,16 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
         return FAILED
     try:
         answer = _answer(address, control_line("status"))
-    except NoDaemon:
-        described: Mapping[str, Any] = {"running": False, "socket": address.socket}
-        text = f"No shared daemon runs at {address.socket}."
-    except (AddressRefused, NotAttached) as fault:
-        described = {"running": False, "socket": address.socket, "error": str(fault), **_record(address)}
+    except (AttachRefused, NotAttached) as fault:
+        described: Mapping[str, Any] = {
+            "running": False, "socket": address.socket, "error": str(fault), **_record(address),
+        }  # fmt: skip
         text = str(fault)
     else:
-        if answer.is_ok:
+        if answer is None:
+            described = {"running": False, "socket": address.socket}
+            text = f"No shared daemon runs at {address.socket}."
+        elif answer.is_ok:
             described = {"running": True, **{key: value for key, value in answer.fields.items() if key != "ok"}}
             text = _table(described)
         else:
@@ -53,10 +55,10 @@ def stop(socket_path: str | None, *, now: bool) -> int:
         if now:
             return _stop_now(address)
         answer = _answer(address, control_line("stop"))
-    except NoDaemon:
-        return 0
-    except (AddressRefused, NotAttached) as fault:
+    except (AttachRefused, NotAttached) as fault:
         return _failed(str(fault))
+    if answer is None:
+        return 0
     if not answer.is_ok:
         return _failed(answer.message)
     if n_connections := answer.fields.get("n_connections"):
@@ -76,15 +78,17 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
         if options and is_served(address):
             return _failed("A shared daemon runs already. End it with `fileops-server stop`, then start it with these.")
         attached = attach(address, control_line("status"), idle_s=idle_s, options=options, within_s=DETACH_S)
-    except (AddressRefused, NotAttached) as fault:
+    except (AttachRefused, NotAttached) as fault:
         return _failed(str(fault))
     attached.connection.close()
     return 0 if attached.answer.is_ok else _failed(attached.answer.message)
 
 
-def _answer(address: Address, line: bytes) -> Answer:
-    """Raises: NoDaemon, NotAttached, AddressRefused."""
+def _answer(address: Address, line: bytes) -> Answer | None:
+    """Return the daemon's answer, None if no daemon runs. Raises: NotAttached, AttachRefused."""
     attached = ask(address, line, ANSWER_S)
+    if attached is None:
+        return None
     attached.connection.close()
     return attached.answer
 
@@ -92,7 +96,7 @@ def _answer(address: Address, line: bytes) -> Answer:
 def _address(socket_path: str | None) -> Address | None:
     try:
         return find_address(socket_path, os.environ)
-    except AddressRefused as refused:
+    except AttachRefused as refused:
         _failed(str(refused))
         return None
 
@@ -116,8 +120,10 @@ def _record(address: Address) -> dict[str, Any]:
 
 
 def _stop_now(address: Address) -> int:
-    """Terminate the daemon, or kill it if it does not end. Raises: NoDaemon, NotAttached, AddressRefused."""
+    """Terminate the daemon, or kill it if it does not end. Raises: NotAttached, AttachRefused."""
     pid = _listener_of(address)
+    if pid is None:
+        return 0
     with suppress(ProcessLookupError):
         process = Process(pid)
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -128,11 +134,11 @@ def _stop_now(address: Address) -> int:
     return 0
 
 
-def _listener_of(address: Address) -> int:
-    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it."""
+def _listener_of(address: Address) -> int | None:
+    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it. None if none listens."""
     connection = connected(address, ANSWER_S)
     if connection is None:
-        raise NoDaemon
+        return None
     with connection:
         if (pid := listening_pid(connection)) is not None:
             return pid

@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from fileops.attach.address import AddressRefused, find_address
+from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.handshake import Command, control_line
-from fileops.attach.starter import NoDaemon, NotAttached, ask
+from fileops.attach.starter import NotAttached, ask
 
 MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
 _PROGRAMS = {"claude-plugin": "claude"}  # how the names of their sessions begin, if not like the host of `mcp hook`
@@ -32,7 +32,9 @@ def _answer(command: Command, host: str, session: str, deadline: float) -> Mappi
     line = control_line(command, host=program, session=session, within_s=remaining_s - MARGIN_S)
     try:
         attached = ask(find_address(None, os.environ), line, remaining_s)
-    except (AddressRefused, NoDaemon, NotAttached, OSError):
+    except (AttachRefused, NotAttached, OSError):
+        return {}
+    if attached is None:
         return {}
     attached.connection.close()
     return attached.answer.fields if attached.answer.is_ok else {}

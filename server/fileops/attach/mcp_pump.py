@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, cast
 
-from fileops.attach.pump import DaemonLost, Pump
+from fileops.attach.pump import Pump
+from fileops.attach.starter import DaemonLost
 
 MAX_LINE_BYTES = 1 << 19
 MAX_RESENT_BYTES = 1 << 16  # a request that is repeated to the next daemon: lists and pings are short
@@ -41,7 +42,7 @@ class _Piece(NamedTuple):
     tail: bytes = b""
 
 
-class _Lines:
+class LineSplitter:
     """Cuts chunks into lines, and very long lines into parts."""
 
     def __init__(self) -> None:
@@ -79,12 +80,12 @@ class _Lines:
         self._held, self._head = bytearray(), None
 
 
-class Lines:
+class McpTraffic:
     """See pump.Traffic. attach: connects with another daemon. Raises: DaemonLost, if there is none."""
 
     def __init__(self, attach: Attach) -> None:
         self._attach = attach
-        self._from_client, self._from_daemon = _Lines(), _Lines()
+        self._from_client, self._from_daemon = LineSplitter(), LineSplitter()
         self._handshake: list[bytes] = []  # `initialize` and `notifications/initialized`, as the host sent them
         self._handshake_id: str | None = None
         self._is_repeated = False  # the answer to `initialize` was delivered by a daemon before

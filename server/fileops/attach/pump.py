@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Protocol
 
-from fileops.attach.starter import END_OF_INPUT
+from fileops.attach.starter import END_OF_INPUT, DaemonLost
 
 STDIN, STDOUT = 0, 1
 CHUNK_BYTES = 1 << 16
@@ -25,10 +25,6 @@ LAST_MS = 1000  # for the daemon to take more of what a client wrote before its 
 MAX_LAST_CHUNKS = 64  # of a client that never stops writing
 BROKEN = 1  # exit status: the client does not read any more
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class DaemonLost(Exception):
-    """The daemon closed the connection, and the client had not."""
 
 
 class Outlet:

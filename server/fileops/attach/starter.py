@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
-from fileops.attach.address import Address, AddressRefused, require_private_folder
+from fileops.attach.address import Address, AttachRefused, require_private_folder
 from fileops.attach.handshake import MAX_LINE_BYTES, Answer, BadRequest, control_line, parse_answer
 
 LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor at which a daemon inherits its socket
@@ -39,28 +39,16 @@ _ENVIRONMENT = {"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_STATE_HOME
 _PREFIXES = ("LC_", "FILEOPS_", "OTEL_")
 
 
-class NoDaemon(Exception):
-    """None runs, and none was to be started."""
-
-
 class NotAttached(Exception):
-    """The message is a sentence that says why, and what to do."""
+    """No daemon serves the client, so it has to be served by this process alone.
+
+    None could be started, the one that runs is silent or refuses, or the system forbids to reach it, as sandboxes do.
+    The message is a sentence that says why, and what to do.
+    """
 
 
-class StartFailed(NotAttached):
-    """There is no daemon, and none could be started."""
-
-
-class DaemonSilent(NotAttached):
-    """There is a daemon, and it does not answer."""
-
-
-class Forbidden(NotAttached):
-    """The system forbids this process to reach the daemon. Sandboxes do."""
-
-
-class _Gone(Exception):
-    """The daemon closed the connection before it answered."""
+class DaemonLost(Exception):
+    """The daemon closed the connection, and the client had not."""
 
 
 class Attached(NamedTuple):
@@ -79,7 +67,7 @@ def attach(
     input_fd: int | None = None,
     within_s: float = ATTACH_S,
 ) -> Attached:
-    """Connect and send the first line; start a daemon if none runs. Raises: AddressRefused, NotAttached.
+    """Connect and send the first line; start a daemon if none runs. Raises: AttachRefused, NotAttached.
 
     Args: idle_s, options: of a daemon that is started. input_fd: the client's; its end ends the attempt. within_s: for
     a daemon that starts, is busy or is ending. One that does nothing has ANSWER_S.
@@ -93,16 +81,16 @@ def attach(
                 attached.connection.close()
                 patience.pause()
                 attached = _attach(address, line, idle_s, options, patience)
-        except _Gone:
+        except DaemonLost:
             continue
         return attached
-    raise StartFailed(
+    raise NotAttached(
         f"The shared daemon ended {ATTEMPTS} times before it answered. Its log is {log_path(os.environ, address.stem)}."
     )
 
 
-def ask(address: Address, line: bytes, timeout_s: float) -> Attached:
-    """Connect and send the first line, without starting anything. Raises: AddressRefused, NoDaemon, NotAttached."""
+def ask(address: Address, line: bytes, timeout_s: float) -> Attached | None:
+    """Connect and send the first line; return None if no daemon runs. Raises: AttachRefused, NotAttached."""
     require_private_folder(address.folder, create=False)
     deadline = time.monotonic() + timeout_s
     for _ in range(ATTEMPTS):
@@ -112,26 +100,26 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached:
         try:
             remaining_s = max(deadline - time.monotonic(), _PAUSE_S)
             return _greeted(connection, line, partial(_wait_readable, timeout_s=remaining_s))
-        except _Gone:
+        except DaemonLost:
             continue
-    raise NoDaemon
+    return None
 
 
 def is_responsive(address: Address) -> bool:
-    """Whether a daemon answers. Blocks for ENDING_S at most. Raises: AddressRefused."""
+    """Whether a daemon answers. Blocks for ENDING_S at most. Raises: AttachRefused."""
     try:
         connection = connected(address, ANSWER_S)
         if connection is None:
             return False
         patience = _Patience(address, ENDING_S, None)
         _greeted(connection, control_line("status"), patience.wait_readable).connection.close()
-    except (_Gone, NotAttached):
+    except (DaemonLost, NotAttached):
         return False
     return True
 
 
 def is_served(address: Address) -> bool:
-    """Whether a daemon listens. Raises: AddressRefused."""
+    """Whether a daemon listens. Raises: AttachRefused."""
     connection = connected(address, 1.0)
     if connection is not None:
         connection.close()
@@ -148,7 +136,7 @@ def log_path(environ: Mapping[str, str], stem: str) -> str:
 
 
 def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
-    """Raises: _Gone, NotAttached, AddressRefused."""
+    """Raises: DaemonLost, NotAttached, AttachRefused."""
     deadline = time.monotonic() + LOCK_S
     while (connection := connected(address, ANSWER_S)) is None:
         with try_lock(address) as is_locked:
@@ -157,7 +145,7 @@ def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]
                     break
                 return _started(address, line, idle_s, options, patience)
         if time.monotonic() > deadline:
-            raise StartFailed(f"Another program has been starting the shared daemon for {LOCK_S:g} s. Try again.")
+            raise NotAttached(f"Another program has been starting the shared daemon for {LOCK_S:g} s. Try again.")
         patience.pause()
     return _greeted(connection, line, patience.wait_readable)
 
@@ -170,19 +158,19 @@ def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str
     try:
         if connection is not None:
             return _greeted(connection, line, patience.wait_readable)
-    except _Gone:
+    except DaemonLost:
         pass
-    raise StartFailed(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
+    raise NotAttached(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
 
 
 def connected(address: Address, timeout_s: float) -> socket.socket | None:
-    """Connect; None if no process listens. Raises: AddressRefused, NotAttached."""
+    """Connect; None if no process listens. Raises: AttachRefused, NotAttached."""
     try:
         status = os.lstat(address.socket)
     except FileNotFoundError:
         return None
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
-        raise AddressRefused(f"{address.socket} is not a socket of this user. Remove it, or name another socket.")
+        raise AttachRefused(f"{address.socket} is not a socket of this user. Remove it, or name another socket.")
     connection, micros = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), int(timeout_s * 1e6)
     # Not settimeout: a socket that does not block fails at once while the daemon's queue is full.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", *divmod(micros, 10**6)))
@@ -193,16 +181,16 @@ def connected(address: Address, timeout_s: float) -> socket.socket | None:
         if error.errno in _NOBODY:
             return None
         if error.errno == errno.EAGAIN:
-            raise DaemonSilent(_silent(timeout_s)) from None
+            raise NotAttached(_silent(timeout_s)) from None
         if error.errno in _FORBIDDEN:
-            raise Forbidden(f"{address.socket} cannot be connected: {error.strerror}.") from None
-        raise AddressRefused(f"{address.socket} cannot be connected: {error.strerror}.") from None
+            raise NotAttached(f"{address.socket} cannot be connected: {error.strerror}.") from None
+        raise AttachRefused(f"{address.socket} cannot be connected: {error.strerror}.") from None
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 0))
     return connection
 
 
 def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[socket.socket], None]) -> Attached:
-    """Exchange the first lines; the connection is closed if that fails. Raises: _Gone, NotAttached."""
+    """Exchange the first lines; the connection is closed if that fails. Raises: DaemonLost, NotAttached."""
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
         try:
@@ -211,35 +199,35 @@ def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[so
             answer = parse_answer(_received_line(connection, wait_readable))
             connection.settimeout(None)
         except BadRequest as error:
-            raise StartFailed(f"What listens at the shared daemon's socket is none: {error}.") from None
+            raise NotAttached(f"What listens at the shared daemon's socket is none: {error}.") from None
         except TimeoutError:
-            raise DaemonSilent(_silent(ANSWER_S)) from None
+            raise NotAttached(_silent(ANSWER_S)) from None
         except OSError as error:
             if error.errno in _GONE:
-                raise _Gone from None
+                raise DaemonLost from None
             raise
         on_failure.pop_all()
     return Attached(connection, answer)
 
 
 def _received_line(connection: socket.socket, wait_readable: Callable[[socket.socket], None]) -> bytes:
-    """Receive the daemon's line. What follows it stays in the socket. Raises: _Gone, NotAttached."""
+    """Receive the daemon's line. What follows it stays in the socket. Raises: DaemonLost, NotAttached."""
     line = b""
     while not line.endswith(b"\n") and len(line) <= MAX_LINE_BYTES:
         wait_readable(connection)
         seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
         if not seen:
-            raise _Gone
+            raise DaemonLost
         line += connection.recv(seen.find(b"\n") + 1 or len(seen))
     return line
 
 
 def _wait_readable(connection: socket.socket, timeout_s: float) -> None:
-    """Raises: DaemonSilent."""
+    """Raises: NotAttached."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if not poll.poll(timeout_s * 1000):
-        raise DaemonSilent(_silent(timeout_s))
+        raise NotAttached(_silent(timeout_s))
 
 
 def _silent(timeout_s: float) -> str:
@@ -283,7 +271,7 @@ class _Patience:
                 ticks_before, ticks = ticks, _processor_ticks(connection)
                 is_working = ticks != ticks_before or _waits_for_processor(connection) or self._is_locked()
                 if not is_working or self.is_over:
-                    raise DaemonSilent(_silent(time.monotonic() - began_at))
+                    raise NotAttached(_silent(time.monotonic() - began_at))
         finally:
             self._poll.unregister(connection)
 
@@ -348,11 +336,11 @@ def listening_pid(connection: socket.socket) -> int | None:
 
 @contextmanager
 def try_lock(address: Address) -> Generator[bool]:
-    """Try to hold the lock that guards the socket's name. Raises: AddressRefused."""
+    """Try to hold the lock that guards the socket's name. Raises: AttachRefused."""
     try:
         fd = os.open(address.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise AddressRefused(f"{address.lock} could not be opened: {error.strerror}. Name another socket.") from None
+        raise AttachRefused(f"{address.lock} could not be opened: {error.strerror}. Name another socket.") from None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -364,7 +352,7 @@ def try_lock(address: Address) -> Generator[bool]:
 
 
 def listening_socket(address: Address) -> socket.socket:
-    """Make the socket, in place of one at which no process listens. The lock is held. Raises: AddressRefused."""
+    """Make the socket, in place of one at which no process listens. The lock is held. Raises: AttachRefused."""
     with suppress(FileNotFoundError):
         os.unlink(address.socket)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -374,7 +362,7 @@ def listening_socket(address: Address) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise AddressRefused(f"{address.socket} could not be made: {error.strerror}. Name another socket.") from None
+        raise AttachRefused(f"{address.socket} could not be made: {error.strerror}. Name another socket.") from None
     finally:
         os.umask(umask)
     return listening

@@ -9,7 +9,7 @@ from fileops.compose.state import DaemonState, Hub
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
-    from fileops.daemon.arbiter import DaemonOptions
+    from fileops.daemon.process import DaemonOptions
     from fileops.rpc.session import StreamSession
 
 
@@ -18,11 +18,11 @@ def serve_daemon(options: "DaemonOptions") -> int:
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
     import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed by the first client
     import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    from fileops.daemon import arbiter
+    from fileops.daemon import process
 
     gc.freeze()
     gc.enable()
-    return arbiter.serve_daemon(options, SharedDaemonState)
+    return process.serve_daemon(options, SharedDaemonState)
 
 
 class SharedDaemonState(DaemonState):

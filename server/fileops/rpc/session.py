@@ -123,9 +123,9 @@ class StreamSession:
                 log.warning("bad frame: %s", reason)
                 self._connection.refuse_frame(reason)
             case StreamBroken() as broken:
-                return self._run_dry(str(broken))
+                return self._on_end_of_input(str(broken))
             case None:
-                return self._run_dry("stdin was closed")
+                return self._on_end_of_input("stdin was closed")
         return None if self._has_room() else self._wait_for_room()
 
     def _has_room(self) -> bool:
@@ -146,7 +146,7 @@ class StreamSession:
             if not self._has_room():
                 await self._room.wait()
 
-    async def _run_dry(self, reason: str) -> None:
+    async def _on_end_of_input(self, reason: str) -> None:
         """Handle the end of input: requests in flight are still answered if they need nothing of the client."""
         self._connection.outgoing.disconnect()
         if in_flight := self._connection.in_flight():

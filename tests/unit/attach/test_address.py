@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fileops.attach.address import MAX_PATH_BYTES, AddressRefused, find_address, require_private_folder
+from fileops.attach.address import MAX_PATH_BYTES, AttachRefused, find_address, require_private_folder
 
 
 def test_option_overrides_the_variable_and_both_override_the_default() -> None:
@@ -32,7 +32,7 @@ def test_path_unusable_for_a_socket_is_refused(*, extra: int, is_refused: bool) 
     if not is_refused:
         assert find_address(path, {}).socket == path
         return
-    with pytest.raises(AddressRefused, match=f"{MAX_PATH_BYTES + 1} bytes"):
+    with pytest.raises(AttachRefused, match=f"{MAX_PATH_BYTES + 1} bytes"):
         find_address(path, {})
 
 
@@ -50,7 +50,7 @@ def test_folder_open_to_other_users_is_refused(tmp_path: Path, mode: int) -> Non
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(AddressRefused, match=f"mode {mode:04o}"):
+    with pytest.raises(AttachRefused, match=f"mode {mode:04o}"):
         require_private_folder(str(folder), create=True)
     assert folder.stat().st_mode & 0o777 == mode  # it is not repaired: it may be another's
 
@@ -59,7 +59,7 @@ def test_link_to_a_private_folder_is_refused(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.mkdir(0o700)
     link.symlink_to(target)
-    with pytest.raises(AddressRefused, match="not a folder"):
+    with pytest.raises(AttachRefused, match="not a folder"):
         require_private_folder(str(link), create=True)
 
 
@@ -68,10 +68,10 @@ def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir(0o700)
     os.chown(folder, 12345, -1)
-    with pytest.raises(AddressRefused, match="another user"):
+    with pytest.raises(AttachRefused, match="another user"):
         require_private_folder(str(folder), create=True)
 
 
 def test_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AddressRefused, match="No such file"):
+    with pytest.raises(AttachRefused, match="No such file"):
         require_private_folder(str(tmp_path / "none" / "below"), create=True)

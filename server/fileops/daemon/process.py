@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.attach.address import Address, AddressRefused, find_address, require_private_folder
+from fileops.attach.address import Address, AttachRefused, find_address, require_private_folder
 from fileops.attach.handshake import ATTACH
 from fileops.attach.starter import BACKLOG, LISTENING, LOCK_S, is_served, listening_socket, try_lock
 from fileops.daemon.connections import MAX_CONNECTIONS
@@ -50,7 +50,7 @@ def serve_daemon(options: DaemonOptions, make_service: Callable[[str], SharedSer
             listening = _bound_socket(find_address(options.socket, os.environ))
         address = find_address(listening.getsockname(), os.environ)
         require_private_folder(address.folder, create=False)
-    except AddressRefused as refused:
+    except AttachRefused as refused:
         sys.stderr.write(f"fileops-server daemon: {refused}\n")
         return BROKEN
     return asyncio.run(_serve(listening, address, options, make_service, is_ours=is_ours))
@@ -94,7 +94,7 @@ def inherited_socket() -> socket.socket | None:
 
 
 def _bound_socket(address: Address) -> socket.socket:
-    """Raises: AddressRefused, also if a daemon runs already."""
+    """Raises: AttachRefused, also if a daemon runs already."""
     require_private_folder(address.folder, create=True)
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:
@@ -104,14 +104,14 @@ def _bound_socket(address: Address) -> socket.socket:
                     break
                 return listening_socket(address)
         time.sleep(_PAUSE_S)
-    raise AddressRefused(f"A shared daemon runs already at {address.socket}. `fileops-server stop` ends it.")
+    raise AttachRefused(f"A shared daemon runs already at {address.socket}. `fileops-server stop` ends it.")
 
 
 def _release(listener: Listener, address: Address, *, is_ours: bool) -> None:
     """Remove the socket and the record unless they are another daemon's by now. Blocks."""
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:
-        with suppress(AddressRefused), try_lock(address) as is_locked:
+        with suppress(AttachRefused), try_lock(address) as is_locked:
             if is_locked:
                 if listener.owns_socket():
                     _remove(address.record)
