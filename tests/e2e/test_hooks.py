@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fileops.attach.handshake import control_line
 from support.daemon_process import FILEOPS, Place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 from support.patience import PATIENCE_S
@@ -130,6 +132,21 @@ def test_hook_of_a_hung_daemon_prints_nothing_and_the_next_hook_reports(here: Pl
     os.kill(daemon, signal.SIGSTOP)
     try:
         assert hook(here, BASH) is None
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert "+2" in context(report(here, BASH))
+
+
+@pytest.mark.usefixtures("agent")
+def test_hook_that_has_given_up_takes_no_report(here: Place, file: Path) -> None:
+    """This process asks as a hook does, and closes the connection before the daemon can answer."""
+    (daemon,) = here.daemons()
+    file.write_text("one\n2\n")
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(here.socket))
+            connection.sendall(control_line("notices", host="claude", session="c1", within_s=1.0))
     finally:
         os.kill(daemon, signal.SIGCONT)
     assert "+2" in context(report(here, BASH))

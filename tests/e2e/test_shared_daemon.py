@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from fileops.attach import handshake
-from support.children import as_root
+from fileops.daemon.peer import peer_of, refusal_of
+from support.children import NOBODY, as_root, in_child
 from support.daemon_process import FILEOPS, Place, attached
 from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient, has_ended
@@ -133,6 +134,32 @@ def test_socket_of_another_user_is_refused(here: Place) -> None:
     assert b"is not a socket of this user" in done.stderr
 
 
+@as_root
+@pytest.mark.parametrize("line", [attach_line(), handshake.control_line("status")], ids=["attach", "status"])
+def test_process_of_another_user_is_refused(here: Place, line: bytes) -> None:
+    """Also where the modes of the folder and of the socket would let it in."""
+    here.start()
+    here.folder.chmod(0o755)
+    here.socket.chmod(0o777)
+
+    def answer_to_other_user() -> dict[str, object]:
+        connection, answer = say(here, line)
+        connection.close()
+        return answer
+
+    answer = in_child(answer_to_other_user, uid=NOBODY).value
+    assert isinstance(answer, dict)
+    assert (answer["ok"], answer["reason"]) == (False, "uid")
+
+
+@as_root
+def test_root_is_another_user(here: Place) -> None:
+    """As a daemon of another user sees a process of root."""
+    of_root, other_end = socket.socketpair()  # the kernel notes who made it
+    with of_root, other_end:
+        assert in_child(lambda: refusal_of(of_root, peer_of(of_root)), uid=NOBODY).value == "uid"
+
+
 @pytest.mark.parametrize(
     "command", [["--shared"], ["attach"], ["daemon"], ["daemon", "--detach"], ["stop"], ["status"]]
 )
@@ -187,6 +214,17 @@ def test_idle_daemon_ends_and_removes_its_files(here: Place) -> None:
         here.wait_for_end(pid)
     assert {path.name for path in here.folder.iterdir()} == {"a.lock", "state"}
     assert here.log_text().endswith("ended\n")
+
+
+def test_daemon_that_lost_its_socket_leaves_the_next_ones_alone(here: Place) -> None:
+    first = here.start()
+    here.socket.unlink()
+    assert here.run("daemon", "--detach", "--idle-s", "600").returncode == 0
+    (second,) = set(here.daemons()) - {first}
+    os.kill(first, signal.SIGTERM)
+    here.wait_for_end(first)
+    assert json.loads((here.folder / "a.json").read_text())["pid"] == second
+    assert here.status()["pid"] == second
 
 
 def test_stop_lets_clients_finish_and_new_ones_are_served_privately(here: Place, file: Path) -> None:

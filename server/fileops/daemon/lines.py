@@ -3,13 +3,10 @@
 import asyncio
 import select
 import socket
-from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
 
 from fileops.attach.handshake import LINE_S, MAX_LINE_BYTES
 
-T = TypeVar("T")
 LINGER_S = 2.0  # for a client to close its end after the daemon did
 
 
@@ -26,42 +23,11 @@ async def received_line(connection: socket.socket) -> bytes | None:
     return line
 
 
-def is_closed(connection: socket.socket) -> bool:
-    """Whether the client has closed its end and everything that it sent was received."""
-    try:
-        return not connection.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return False
-
-
 def has_hung_up(connection: socket.socket) -> bool:
     """Whether the client has closed both directions: it does not even wait for an answer."""
     poll = select.poll()
     poll.register(connection, 0)  # POLLHUP is always reported
     return bool(poll.poll(0))
-
-
-async def unless_closed(connection: socket.socket, work: Coroutine[Any, Any, T]) -> T | None:
-    """Return the result of the work; None if the client closes its end first. The work is then cancelled."""
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(work)
-    was_closed = False
-
-    def on_readable() -> None:
-        nonlocal was_closed
-        loop.remove_reader(connection)
-        if is_closed(connection):
-            was_closed = task.cancel()
-
-    loop.add_reader(connection, on_readable)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if not was_closed:
-            raise
-        return None
-    finally:
-        loop.remove_reader(connection)
 
 
 async def client_closed(connection: socket.socket) -> None:

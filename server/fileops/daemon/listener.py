@@ -9,7 +9,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import assert_never
 
@@ -31,7 +31,7 @@ from fileops.attach.handshake import (
 )
 from fileops.concurrency.delivery import Delivery
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
-from fileops.daemon.lines import client_closed, has_hung_up, is_closed, received_line, send, unless_closed
+from fileops.daemon.lines import client_closed, has_hung_up, received_line, send
 from fileops.daemon.peer import Peer, is_exhaustion, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
@@ -259,7 +259,7 @@ class Listener:
         with Delivery() as delivery:
             try:
                 try:
-                    answer = await self._answer_of(connection, request)
+                    answer = await self._answer_of(request)
                 except BadRequest as fault:
                     answer = refusal_line("bad", f"{fault}.")
                 await send(connection, answer)
@@ -267,7 +267,7 @@ class Listener:
             finally:
                 delivery.settle(is_sent=is_sent)
 
-    async def _answer_of(self, connection: socket.socket, request: ControlRequest) -> bytes:
+    async def _answer_of(self, request: ControlRequest) -> bytes:
         """Raises: BadRequest."""
         match request.command:
             case "status":
@@ -282,24 +282,20 @@ class Listener:
             case "outcome":
                 return control_answer_line(status=self._connections.outcome_of(request.params.get("connection")))
             case "notices":
-                return control_answer_line(texts=await self._notices(connection, request))
+                return control_answer_line(texts=await self._notices(request))
             case "reset":
                 self._service.reset(*hooked_session_of(request))
                 return control_answer_line()
             case _:
                 assert_never(request.command)
 
-    async def _notices(self, connection: socket.socket, request: ControlRequest) -> list[str]:
-        """Take the texts for a hook. Nothing is reported after it has given up."""
-        host, own_id = hooked_session_of(request)
+    async def _notices(self, request: ControlRequest) -> list[str]:
+        """Take the texts for a hook. They count as reported when the hook has been sent them: see _control."""
         within_s = request.params.get("within_s")
-        texts: Sequence[str] | None = None
-        if is_closed(connection):
-            return []
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
-                texts = await unless_closed(connection, self._service.notices(host, own_id))
-        return list(texts or ())
+                return list(await self._service.notices(*hooked_session_of(request)))
+        return []
 
 
 def inode_of(path: str) -> tuple[int, int] | None:

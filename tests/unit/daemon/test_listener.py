@@ -105,6 +105,19 @@ async def test_endless_line_closes_the_connection() -> None:
         writer.close()
 
 
+async def test_name_of_a_connection_is_not_used_twice() -> None:
+    """Other sessions and the history may still mention a client that has left."""
+    names: list[str] = []
+    async with running() as daemon:
+        for _ in range(3):
+            answer, reader, writer = await daemon.attach()
+            names.append(answer["connection"])
+            writer.write_eof()
+            assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""  # the session has ended
+            writer.close()
+    assert names == ["probe-1", "probe-2", "probe-3"]
+
+
 @pytest.mark.parametrize("is_another", [False, True], ids=["gone", "of another daemon"])
 async def test_daemon_that_lost_its_socket_serves_its_present_clients(
     caplog: pytest.LogCaptureFixture, *, is_another: bool
