@@ -284,7 +284,7 @@ class FileMonitor:
 
         Returns False if there was no room for the watch.
         """
-        # No lock is held around the system calls, so files of the folder may be tracked and untracked meanwhile. The
+        # No lock is held around the system calls, so files of the folder may be tracked and untracked during them. The
         # cases, by what is wanted and what is there:
         #
         # - No file of the folder is tracked: the watch goes. If a file is tracked after the look, `track` finds the

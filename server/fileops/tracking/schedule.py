@@ -80,8 +80,8 @@ class RecencyRounds:
 
     A turn has one share for each generation. Generation k is 2**k shares long, so its round takes 2**k turns; the last
     one has all the rest. There are as many generations as it takes to give all items a place. A round checks the items
-    that were that old when it began. That misses nothing: an item that is used meanwhile is in generation 0, and so in
-    the next turn; an item that younger ones push into an older generation is in that one's next round.
+    that were that old when it began. That misses nothing: an item that is used during a round is in generation 0, and
+    so in the next turn; an item that younger ones push into an older generation is in that one's next round.
 
     n_per_turn: how many items fit into one turn, at least 16.
     """
