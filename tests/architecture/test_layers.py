@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
-    "schema": {"model", "rpc.errors", "wire", "api", "lsp"},
+    "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.host_names"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
     "arguments": set(),

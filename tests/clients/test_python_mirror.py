@@ -12,11 +12,12 @@ import pytest
 from msgspec import inspect
 
 from fileops.api.requests import REQUESTS
-from fileops.model import events, statistics
+from fileops.core.presentation.render import View
+from fileops.core.presentation.titles import Description
+from fileops.model import approval, events, results, statistics
 from fileops.model.errors import FAILURES
-from fileops.wire import commands, correction, sessions
+from fileops.wire import commands, sessions
 from fileops.wire import types as wire
-from fileops.wire.views import DescribeResult, RenderResult
 from fileops_client import callbacks, models, options
 from fileops_client import events as client_events
 from fileops_client._session import WITHOUT_SESSION
@@ -31,17 +32,17 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (models.ToolDefinition, wire.ToolDefinition),
     (models.ToolError, wire.ErrorInfo),
     (models.ToolResult, wire.ToolResult),
-    (models.TrackedFile, wire.TrackedFile),
+    (models.TrackedFile, results.TrackedFile),
     (models.UiExtra, wire.UiExtra),
     (callbacks.Question, wire.ConfirmEditParams),
     (callbacks.CommandQuestion, commands.ConfirmCommandParams),
-    (callbacks.CorrectionRequest, correction.CorrectEditParams),
+    (callbacks.CorrectionRequest, approval.CorrectionRequest),
     (client_sessions.CallStats, statistics.StatsResult),
-    (client_sessions.Conflict, sessions.Conflict),
+    (client_sessions.Conflict, results.Conflict),
     (client_sessions.RecordedRead, sessions.RecordReadResult),
-    (client_sessions.SessionFile, sessions.SessionFile),
-    (views.Description, DescribeResult),
-    (views.View, RenderResult),
+    (client_sessions.SessionFile, results.SessionFile),
+    (views.Description, Description),
+    (views.View, View),
     (client_events.BecameStale, events.BecameStale),
     (client_events.DidConflict, events.DidConflict),
     (client_events.DidEdit, events.DidEdit),
@@ -109,7 +110,7 @@ def misfits(value: inspect.Type, sent: inspect.Type, where: str) -> Iterator[str
 def _fields_that_do_not_fit(
     value: inspect.Type, sent: inspect.StructType | inspect.DataclassType, where: str
 ) -> Iterator[str]:
-    if not isinstance(value, inspect.DataclassType):
+    if not isinstance(value, (inspect.DataclassType, inspect.TypedDictType)):
         yield f"{where}: is an object"
         return
     known = {field.encode_name: field for field in value.fields}

@@ -99,7 +99,7 @@ async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.Tools
 
 
 async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
-    return convert.tracked_result(await service.tracked(convert.session_of(params)))
+    return wire.TrackedResult(files=await service.tracked(convert.session_of(params)))
 
 
 async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> None:

@@ -31,8 +31,7 @@ async def forget(service: "FileOps", params: wire.FileParams) -> wire.ForgetResu
 
 
 async def conflicts(service: "FileOps", params: SessionParams) -> wire.ConflictsResult:
-    files = await service.files.conflicts(service.names.resolve(session_of(params)))
-    conflicts = msgspec.convert(files, list[wire.Conflict], from_attributes=True)
+    conflicts = await service.files.conflicts(service.names.resolve(session_of(params)))
     names = service.names
     return wire.ConflictsResult(
         conflicts=[msgspec.structs.replace(file, source=names.local_source(file.source)) for file in conflicts]
@@ -41,7 +40,7 @@ async def conflicts(service: "FileOps", params: SessionParams) -> wire.Conflicts
 
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
     files = await service.files.list_files(service.names.resolve(session_of(params)), params.limit)
-    return wire.SessionFilesResult(files=msgspec.convert(files, list[wire.SessionFile], from_attributes=True))
+    return wire.SessionFilesResult(files=files)
 
 
 async def list_sessions(service: "FileOps", params: Params) -> wire.SessionsResult:

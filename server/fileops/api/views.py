@@ -1,7 +1,11 @@
-"""Handlers of `fileops/describe` and `fileops/render`. What they need is loaded at the first use."""
+"""Handlers of `fileops/describe` and `fileops/render`."""
 
 from typing import TYPE_CHECKING
 
+from fileops.core.presentation import titles
+from fileops.core.presentation.render import View
+from fileops.core.presentation.render import render as draw
+from fileops.core.presentation.titles import Description
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.wire import views as wire
 
@@ -9,29 +13,21 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
 
-async def describe(service: "FileOps", params: wire.DescribeParams) -> wire.DescribeResult:
-    from fileops.core.presentation import titles
-    from fileops.wire.views import describe_result
-
+async def describe(service: "FileOps", params: wire.DescribeParams) -> Description:
     arguments = params.arguments
     old_string = titles.first_old_string(params.method, arguments)
     path, session_id = titles.text_of(arguments, "file_path"), titles.text_of(arguments, "session_id")
     line = await service.find_line(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
-    description = titles.describe(params.method, arguments, service.folders, edit_line=line)
-    return describe_result(description)
+    return titles.describe(params.method, arguments, service.folders, edit_line=line)
 
 
-async def render(service: "FileOps", params: wire.RenderParams) -> wire.RenderResult:
-    from fileops.core.presentation.render import render as draw
-    from fileops.wire.views import render_result, shown_result
-
-    view = draw(
+async def render(service: "FileOps", params: wire.RenderParams) -> View:
+    return draw(
         params.method,
         params.arguments,
         service.folders,
-        result=None if params.result is None else shown_result(params.result),
+        result=None if params.result is None else wire.shown_result(params.result),
         is_partial=params.is_partial,
         expanded=params.expanded,
         reminder=service.settings.texts.read_reminder,
     )
-    return render_result(view)

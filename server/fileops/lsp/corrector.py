@@ -20,11 +20,10 @@ class LspCorrector:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
     async def correct(self, request: CorrectionRequest) -> Correction | None:
-        from fileops.wire.correction import correct_edit_params, correction_of
+        from fileops.wire.correction import correction_of
 
         try:
-            params = correct_edit_params(request)
-            answer = await self._client.ask(methods.CORRECT_EDIT, params, timeout_s=self._timeout_s)
+            answer = await self._client.ask(methods.CORRECT_EDIT, request, timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
             return None
         except ClientRefused as refusal:

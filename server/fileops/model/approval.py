@@ -75,7 +75,10 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
 
 
 class CorrectionRequest(Struct, frozen=True, kw_only=True):
-    """An edit whose text was not found in the file, for the client's model to correct. `file_path` is as given."""
+    """An edit whose text was not found in the file, sent as it is to the client, whose model may correct it.
+
+    `file_path` is as given. edit_index: 0-based, of a multi-edit's step.
+    """
 
     file_path: str
     session_id: str

@@ -103,7 +103,7 @@ class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
-    """A hunk of a unified diff. Lines are 1-based; a side of zero lines starts at the line before it."""
+    """A hunk of a unified diff, sent as it is. Lines are 1-based; a side of zero lines starts at the line before it."""
 
     id: str
     old_start: int

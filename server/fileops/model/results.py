@@ -1,4 +1,4 @@
-"""Results of requests, as frozen values. `wire/` has their wire shapes."""
+"""Results of requests, as frozen values. `wire/` has their wire shapes, but for those that say that they are sent."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import Change, Edit, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, Stamp, TextFormat
+from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
 
 
@@ -208,3 +208,46 @@ class EditResult(Struct, frozen=True, kw_only=True):
     needs_approval: bool | None = None
     processed_by: tuple[str, ...] = ()
     shown_path: str | None = None
+
+
+# --- reports of a session's files; these are sent as they are ----------------------------------------------------
+
+
+class TrackedFile(Struct, frozen=True, kw_only=True):
+    """A file that a session has read. Times in seconds since the epoch. reason: None while it is fresh."""
+
+    file_path: str
+    state: Literal["fresh", "stale"]
+    reason: str | None
+    read_at: float
+    mtime: float | None
+    size_bytes: int | None
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """A file that is no longer what the session read. Times in seconds since the epoch.
+
+    `last_*` are as the session read it. current_modified, size_diff (bytes): None if the file is gone.
+    """
+
+    file_path: str
+    reason: StaleReason
+    source: str
+    last_read: float
+    last_modified: float
+    current_modified: float | None
+    size_diff: int | None
+
+
+class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
+    """What a session has done to one file. Times in seconds, None for never. n_conflicts: edits refused as modified."""
+
+    file_path: str
+    state: Literal["fresh", "stale", "untracked"]
+    reason: str | None
+    n_reads: int
+    n_edits: int
+    n_conflicts: int
+    read_at: float | None
+    edited_at: float | None
+    conflicted_at: float | None

@@ -5,7 +5,7 @@ without a fraction is an integer, whether or not it is written with a point. Unk
 Structs that forbid them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -76,7 +76,10 @@ def require_in_range(params: object) -> None:
 
 @cache
 def decoder_of(wanted: Any) -> Decoder:
-    """Return the decoder of a type: a Struct, list, Literal, str, bool, int, float, object, or a union of those."""
+    """Return the decoder of a type.
+
+    It is a Struct, list, tuple of any length, Literal, str, bool, int, float, object, or a union of those.
+    """
     origin, args = get_origin(wanted), get_args(wanted)
     if wanted in _SCALARS:
         return _SCALARS[wanted]
@@ -86,8 +89,8 @@ def decoder_of(wanted: Any) -> Decoder:
         return _literal(args)
     if origin in {Union, UnionType}:
         return _union(args)
-    if origin is list:
-        return _list(decoder_of(args[0]))
+    if origin in {list, tuple}:
+        return _array(decoder_of(args[0]), origin)
     if origin is dict:
         return _object
     if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
@@ -200,8 +203,8 @@ def _union(members: tuple[Any, ...]) -> Decoder:
     return union
 
 
-def _list(item: Decoder) -> Decoder:
-    def a_list(value: object) -> list[object]:
+def _array(item: Decoder, make: type[list[object] | tuple[object, ...]]) -> Decoder:
+    def array(value: object) -> Sequence[object]:
         if not isinstance(value, list):
             raise InvalidParams(f"must be an array, not {_kind(value)}")
         decoded: list[object] = []
@@ -210,9 +213,9 @@ def _list(item: Decoder) -> Decoder:
                 decoded.append(item(element))
             except InvalidParams as fault:
                 raise fault.below(f"[{index}]") from None
-        return decoded
+        return make(decoded)
 
-    return a_list
+    return array
 
 
 def _struct(wanted: type[msgspec.Struct]) -> Decoder:

@@ -6,9 +6,10 @@ from typing import Any, cast
 import msgspec
 
 from fileops import __version__
+from fileops.core.presentation import render, titles
 from fileops.lsp.server import PROTOCOL_VERSION
 from fileops.model import errors, events
-from fileops.model.edits import Nearest
+from fileops.model.approval import CorrectionRequest
 from fileops.schema.descriptions import FIELDS, TYPES
 from fileops.schema.messages import Message, OneOf, messages
 from fileops.wire import details
@@ -29,6 +30,9 @@ PUBLIC_NAMES = {
     events.WatcherHealth.__name__: "WatcherHealthParams",
     events.ApprovalModeChanged.__name__: "ApprovalModeParams",
     wire.Params.__name__: "SessionsParams",
+    CorrectionRequest.__name__: "CorrectEditParams",
+    titles.Description.__name__: "DescribeResult",
+    render.View.__name__: "RenderResult",
     wire.ErrorInfo.__name__: "ToolError",
     wire.Options.__name__: "InitializationOptions",
 }
@@ -37,7 +41,6 @@ REFINED: dict[tuple[str, str], Any] = {
     ("InitializeParams", "initializationOptions"): wire.Options | None,
     ("HistoryEntry", "rebased"): details.RebasedEntry,
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
-    ("CorrectEditParams", "nearest"): Nearest | None,
 }
 # Keys with a default in the server's code that are always sent nevertheless.
 ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}

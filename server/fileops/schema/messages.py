@@ -11,9 +11,10 @@ from msgspec import Struct
 from fileops.api.requests import DID_CHANGE_SESSIONS, REQUESTS, Request
 from fileops.lsp import methods
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
+from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
-from fileops.wire import commands, correction, details, sessions
+from fileops.wire import commands, details, sessions
 from fileops.wire import types as wire
 from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.events import EVENT_METHODS
@@ -144,7 +145,7 @@ def _questions() -> list[Message]:
             result=ConfirmCommandResult, needs=f"{capability}confirm_command`",
         ),
         Message(
-            method=methods.CORRECT_EDIT, sender="server", kind="request", params=correction.CorrectEditParams,
+            method=methods.CORRECT_EDIT, sender="server", kind="request", params=CorrectionRequest,
             result=Correction | None, needs=f"the option `correction`, {capability}correct_edit`",
         ),
     ]  # fmt: skip

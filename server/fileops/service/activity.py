@@ -5,31 +5,14 @@ Paths are as the session gave them.
 """
 
 from collections.abc import Iterable
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.model.bounded import LruDict
+from fileops.model.results import SessionFile
 
 MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
 MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client takes no answers
-
-State = Literal["fresh", "stale", "untracked"]
-
-
-class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
-    """What a session has done to one file. Times in seconds, None for never. Conflicts: edits refused as modified."""
-
-    file_path: str
-    state: State = "untracked"
-    reason: str | None = None
-    n_reads: int = 0
-    n_edits: int = 0
-    n_conflicts: int = 0
-    read_at: float | None = None
-    edited_at: float | None = None
-    conflicted_at: float | None = None
 
 
 class ActivityLog:
@@ -74,13 +57,27 @@ class ActivityLog:
     def _known(self, session_id: str, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)
         known = None if files is None else files.get(file_path)
-        return SessionFile(file_path=file_path) if known is None else known
+        return untouched(file_path) if known is None else known
 
     def _put(self, session_id: str, file: SessionFile) -> None:
         files = self._sessions.get(session_id)
         if files is None:
             files = self._sessions[session_id] = LruDict(MAX_FILES)
         files.put(file.file_path, file)
+
+
+def untouched(file_path: str) -> SessionFile:
+    return SessionFile(
+        file_path=file_path,
+        state="untracked",
+        reason=None,
+        n_reads=0,
+        n_edits=0,
+        n_conflicts=0,
+        read_at=None,
+        edited_at=None,
+        conflicted_at=None,
+    )
 
 
 def merged(one: SessionFile, other: SessionFile) -> SessionFile:

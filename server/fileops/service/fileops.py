@@ -16,7 +16,7 @@ from fileops.core.roots import Roots
 from fileops.model.errors import ModifiedExternally
 from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
 from fileops.model.requests import EditRequest, ReadRequest
-from fileops.model.results import EditResult, Notices, ReadResult
+from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters, nothing
@@ -31,7 +31,6 @@ from fileops.service.session_files import SessionFiles, read_unshown
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
-from fileops.tracking.reports import TrackedFile
 
 if TYPE_CHECKING:
     from fileops.service.commands import CommandRunner

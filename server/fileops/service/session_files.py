@@ -19,15 +19,15 @@ from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
 from fileops.model.files import Sighting, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
-from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoResult
 from fileops.ports import FileSystem
-from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
+from fileops.service.activity import ActivityLog, by_relevance, merged
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.service.sessions import OpenSessions
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
-from fileops.tracking.reports import Conflict, IsHidden
+from fileops.tracking.reports import IsHidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,22 +14,14 @@ from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.files import Base, Committed, Sighting, Snapshot
 from fileops.model.internal_errors import Stale
+from fileops.model.results import Conflict, TrackedFile
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
 from fileops.tracking.monitor import ChangedPaths, FileMonitor
 from fileops.tracking.monitors import Device, FilesystemMonitors, OnHealth
 from fileops.tracking.registry import TrackerRegistry
-from fileops.tracking.reports import (
-    Conflict,
-    ForeignChanges,
-    IsHidden,
-    Refusals,
-    TrackedFile,
-    conflicts,
-    nothing_hidden,
-    tracked_files,
-)
+from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflicts, nothing_hidden, tracked_files
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S
 from fileops.tracking.watches import FolderWatchMaker
 

@@ -5,9 +5,7 @@ out by checks (`checker.py`) before.
 """
 
 from collections.abc import Callable
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.tracker import ReadRecord, reason_of
@@ -16,34 +14,10 @@ from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.events import DidConflict
 from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.model.internal_errors import PathMoved
-from fileops.model.results import ForeignChange
+from fileops.model.results import Conflict, ForeignChange, TrackedFile
 from fileops.ports import EventSink, FileSystem
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.registry import TrackerRegistry
-
-
-class TrackedFile(Struct, frozen=True, kw_only=True):
-    """One line of `fileops/tracked`. Times in seconds since the epoch."""
-
-    file_path: str
-    state: Literal["fresh", "stale"]
-    reason: StaleReason | None
-    read_at: float
-    mtime: float
-    size_bytes: int
-
-
-class Conflict(Struct, frozen=True, kw_only=True):
-    """A file that is no longer what the session read. Times in seconds, size_diff in bytes; None if it is gone."""
-
-    file_path: str
-    reason: StaleReason
-    source: str
-    last_read: float
-    last_modified: float
-    current_modified: float | None
-    size_diff: int | None
-
 
 IsHidden = Callable[..., bool]  # names of a file -> whether the session must not know of it
 

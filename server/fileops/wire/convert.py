@@ -3,7 +3,7 @@
 Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +12,7 @@ from fileops.core.matching.exact import EXACT, fault_of_strategy
 from fileops.core.presentation.failures import Tool, failure_message, failure_text
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
-from fileops.model.edits import Change, Edit, Hunk
+from fileops.model.edits import Change, Edit
 from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
@@ -231,7 +231,7 @@ def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
         truncated=change.truncated,
         operation=change.operation,
         file_path=file_path,
-        hunks=[hunk_of(hunk) for hunk in change.hunks],
+        hunks=change.hunks,
         stats=wire.Stats(added=change.n_added, removed=change.n_removed),
         first_changed_line=change.first_changed_line,
     )
@@ -248,23 +248,11 @@ def confirm_params(
     return wire.ConfirmEditParams(
         type="edit", title=question.title, description=question.description, file_path=question.file_path,
         session_id=question.session_id, operation=change.operation, diff=change.unified,
-        hunks=[hunk_of(hunk) for hunk in change.hunks], original_text=question.original_text,
+        hunks=change.hunks, original_text=question.original_text,
         proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
     )  # fmt: skip
-
-
-def hunk_of(hunk: Hunk) -> wire.Hunk:
-    return wire.Hunk(
-        id=hunk.id, old_start=hunk.old_start, old_lines=hunk.old_lines, new_start=hunk.new_start,
-        new_lines=hunk.new_lines, lines=list(hunk.lines),
-    )  # fmt: skip
-
-
-def tracked_result(files: Iterable[object]) -> wire.TrackedResult:
-    """Translate objects that have the attributes of wire.TrackedFile."""
-    return wire.TrackedResult(files=[msgspec.convert(file, wire.TrackedFile, from_attributes=True) for file in files])
 
 
 def _seconds(ns: int | None) -> float | None:

@@ -1,9 +1,8 @@
 """Wire types of the requests about a session's files: recordRead, forget, conflicts, sessionFiles."""
 
-from typing import Literal
-
 import msgspec
 
+from fileops.model.results import Conflict, SessionFile
 from fileops.model.settings import ApprovalMode
 from fileops.wire.types import AtLeastOne, ErrorInfo, SessionParams
 
@@ -27,32 +26,8 @@ class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
     forgotten: bool
 
 
-class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """`last_*` are as the session read the file; `current_modified` and `size_diff` are None if it is gone."""
-
-    file_path: str
-    reason: Literal["modified", "deleted", "replaced"]
-    source: str
-    last_read: float
-    last_modified: float
-    current_modified: float | None
-    size_diff: int | None
-
-
 class ConflictsResult(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: list[Conflict]
-
-
-class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
-    file_path: str
-    state: Literal["fresh", "stale", "untracked"]
-    reason: str | None
-    n_reads: int
-    n_edits: int
-    n_conflicts: int
-    read_at: float | None
-    edited_at: float | None
-    conflicted_at: float | None
 
 
 class SessionFilesResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import HunkLine
+from fileops.model.edits import Hunk
+from fileops.model.results import TrackedFile
 
 SessionId = str
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -170,15 +171,6 @@ class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
     message: str  # a sentence for the user
 
 
-class Hunk(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    old_start: int
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: list[HunkLine]
-
-
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     added: int
     removed: int
@@ -190,7 +182,7 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
     operation: Literal["create", "modify"]
     file_path: str
-    hunks: list[Hunk]
+    hunks: tuple[Hunk, ...]
     stats: Stats
     first_changed_line: int
 
@@ -254,7 +246,7 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     operation: Literal["create", "modify"]
     diff: str
-    hunks: list[Hunk]
+    hunks: tuple[Hunk, ...]
     original_text: str | None
     proposed_text: str | None
     original_label: str
@@ -279,14 +271,5 @@ class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
     guidelines: list[str]  # of no single tool
 
 
-class TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
-    file_path: str
-    state: Literal["fresh", "stale"]
-    reason: str | None  # None while fresh
-    read_at: float  # seconds since the epoch, as mtime
-    mtime: float | None
-    size_bytes: int | None
-
-
 class TrackedResult(msgspec.Struct, frozen=True, kw_only=True):
-    files: list[TrackedFile]
+    files: tuple[TrackedFile, ...]

@@ -1,7 +1,9 @@
 """What sessions did to files, counted and bounded."""
 
+from msgspec.structs import replace
+
 from fileops.service import activity
-from fileops.service.activity import ActivityLog, SessionFile, by_relevance, merged
+from fileops.service.activity import ActivityLog, by_relevance, merged, untouched
 
 
 def test_counts_and_times_are_kept_per_session() -> None:
@@ -10,8 +12,8 @@ def test_counts_and_times_are_kept_per_session() -> None:
     book.note_read("s", "/a", 2.0)
     book.note_edit("s", "/a", 3.0)
     book.note_conflict("t", "/a", 4.0)
-    assert book.files("s") == (SessionFile(file_path="/a", n_reads=2, n_edits=1, read_at=2.0, edited_at=3.0),)
-    assert book.files("t") == (SessionFile(file_path="/a", n_conflicts=1, conflicted_at=4.0),)
+    assert book.files("s") == (replace(untouched("/a"), n_reads=2, n_edits=1, read_at=2.0, edited_at=3.0),)
+    assert book.files("t") == (replace(untouched("/a"), n_conflicts=1, conflicted_at=4.0),)
     book.drop_session("s")
     assert book.files("s") == ()
 
@@ -29,13 +31,13 @@ def test_least_recently_used_file_is_dropped_first() -> None:
 
 
 def test_conflict_counts_as_changed_until_the_file_is_read_again() -> None:
-    refused = SessionFile(file_path="/refused", n_conflicts=1, read_at=1.0, conflicted_at=2.0)
-    read_again = SessionFile(file_path="/again", n_conflicts=1, read_at=3.0, conflicted_at=2.0)
+    refused = replace(untouched("/refused"), n_conflicts=1, read_at=1.0, conflicted_at=2.0)
+    read_again = replace(untouched("/again"), n_conflicts=1, read_at=3.0, conflicted_at=2.0)
     assert [file.file_path for file in by_relevance((read_again, refused))] == ["/refused", "/again"]
 
 
 def test_two_names_of_a_file_are_one() -> None:
-    one = SessionFile(file_path="/one", n_reads=1, read_at=1.0)
-    other = SessionFile(file_path="/other", n_edits=2, edited_at=5.0, n_reads=1, read_at=0.5)
-    both = SessionFile(file_path="/other", n_reads=2, n_edits=2, read_at=1.0, edited_at=5.0)
+    one = replace(untouched("/one"), n_reads=1, read_at=1.0)
+    other = replace(untouched("/other"), n_edits=2, edited_at=5.0, n_reads=1, read_at=0.5)
+    both = replace(untouched("/other"), n_reads=2, n_edits=2, read_at=1.0, edited_at=5.0)
     assert merged(one, other) == merged(other, one) == both

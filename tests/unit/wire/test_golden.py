@@ -16,7 +16,7 @@ from fileops.model import errors
 from fileops.model.edits import Change, Hunk, HunkLine, LineRange, Nearest
 from fileops.model.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
 from fileops.model.files import CommitReport, TextFormat
-from fileops.model.results import EditResult, ReadResult, Window
+from fileops.model.results import EditResult, ReadResult, TrackedFile, Window
 from fileops.rpc.json import dumps
 from fileops.wire import convert
 from fileops.wire import types as wire
@@ -100,12 +100,10 @@ MESSAGES: dict[str, Callable[[], object]] = {
     "undo_in_conflict": lambda: failed(
         errors.UndoConflict(ranges=(LineRange(start_line=1, end_line=2),), explanation="x")
     ),
-    "tracked": lambda: convert.tracked_result(
-        [
-            wire.TrackedFile(
-                file_path=PATH, state="stale", reason="modified", read_at=1.5, mtime=1.25, size_bytes=3
-            )
-        ]
+    "tracked": lambda: wire.TrackedResult(
+        files=(
+            TrackedFile(file_path=PATH, state="stale", reason="modified", read_at=1.5, mtime=1.25, size_bytes=3),
+        )
     ),
     "tools": lambda: wire.ToolsResult(tools=tool_definitions(), guidelines=general_guidelines(ALL_TOOLS)),
     "notifications": lambda: [

@@ -1,6 +1,6 @@
 """View model of a call and its result: one line for the call, the first lines of the result, a diff as rows.
 
-Pure. The texts contain no colours or escapes; an editor adds them. Models never see these texts.
+Pure. A view is sent as it is. Its texts contain no colours or escapes; an editor adds them. Models never see them.
 """
 
 import re
@@ -35,7 +35,7 @@ class ShownResult(Struct, frozen=True, kw_only=True):
     is_dry: bool = False
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class ViewLine(Struct, frozen=True, kw_only=True):
     """A line of a view. `number` is its line in the file, None if it is not from a file."""
 
     number: int | None
@@ -49,18 +49,18 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     old_line: int | None
     new_line: int | None
     text: str
-    no_newline: bool = False
+    no_newline: bool
 
 
 class DiffView(Struct, frozen=True, kw_only=True):
-    """A diff as rows. `is_cut` says that the result did not contain the whole diff."""
+    """A diff as rows. `truncated` says that the result did not contain the whole diff. added, removed: lines."""
 
     title: str
     operation: Literal["create", "modify"]
-    n_added: int
-    n_removed: int
+    added: int
+    removed: int
+    truncated: bool
     rows: tuple[DiffRow, ...]
-    is_cut: bool
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -71,11 +71,11 @@ class View(Struct, frozen=True, kw_only=True):
 
     call: str
     state: Literal["pending", "success", "error"]
-    lines: tuple[Line, ...]
+    lines: tuple[ViewLine, ...]
     diff: DiffView | None
     n_more: int
     more: str
-    summary: str = ""
+    summary: str
 
 
 def render(
@@ -96,25 +96,35 @@ def render(
     folders = tuple(folders)
     call = render_call(method, arguments, folders)
     if result is None:
-        return View(call=call, state="pending", lines=(), diff=None, n_more=0, more="")
+        return View(call=call, state="pending", lines=(), diff=None, n_more=0, more="", summary="")
     state = "error" if result.is_error else "pending" if is_partial else "success"
     n_shown = None if expanded else N_COLLAPSED_LINES
     if result.hunks is not None and not result.is_error:
         rows = tuple(_rows(result.hunks))
         diff = DiffView(
             title=one_line(subject_of(method, arguments, folders, MAX_CALL_PATH_CHARS)),
-            operation=result.operation, n_added=result.n_added, n_removed=result.n_removed,
-            rows=rows[:n_shown], is_cut=result.is_cut,
-        )  # fmt: skip
+            operation=result.operation,
+            added=result.n_added,
+            removed=result.n_removed,
+            truncated=result.is_cut,
+            rows=rows[:n_shown],
+        )
         n_more = len(rows) - len(diff.rows)
         is_created = result.operation == "create" and not result.is_dry
         return View(
-            call=call, state=state, lines=(), diff=diff, n_more=n_more, more=more_text(n_more),
+            call=call,
+            state=state,
+            lines=(),
+            diff=diff,
+            n_more=n_more,
+            more=more_text(n_more),
             summary=one_line(f"Created {subject_of(method, arguments, folders)}") if is_created else "",
-        )  # fmt: skip
+        )
     lines = tuple(_lines(method, result, reminder))
     n_more = len(lines[n_shown:]) if n_shown is not None else 0
-    return View(call=call, state=state, lines=lines[:n_shown], diff=None, n_more=n_more, more=more_text(n_more))
+    return View(
+        call=call, state=state, lines=lines[:n_shown], diff=None, n_more=n_more, more=more_text(n_more), summary=""
+    )
 
 
 def render_call(method: str, arguments: Arguments, folders: Iterable[str]) -> str:
@@ -134,26 +144,29 @@ def more_text(n_more: int) -> str:
     return "" if not n_more else f"... ({n_more} more line{'s' if n_more != 1 else ''})"
 
 
-def _lines(method: str, result: ShownResult, reminder: str | None) -> Iterator[Line]:
+def _lines(method: str, result: ShownResult, reminder: str | None) -> Iterator[ViewLine]:
     if result.is_error:
-        yield Line(number=None, text=result.message or result.output)
+        yield ViewLine(number=None, text=result.message or result.output)
         return
     output = result.output.removesuffix(reminder_part(reminder))
     is_read = method == "fileops/read"
     for text in output.removesuffix("\n").split("\n"):
         numbered = _NUMBERED.fullmatch(text) if is_read else None
-        yield Line(number=int(numbered[1]), text=numbered[2]) if numbered else Line(number=None, text=text)
+        yield ViewLine(number=int(numbered[1]), text=numbered[2]) if numbered else ViewLine(number=None, text=text)
 
 
 def _rows(hunks: Sequence[Hunk]) -> Iterator[DiffRow]:
     for hunk in hunks:
         header = f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@"
-        yield DiffRow(kind="hunk", old_line=None, new_line=None, text=header)
+        yield DiffRow(kind="hunk", old_line=None, new_line=None, text=header, no_newline=False)
         old, new = hunk.old_start, hunk.new_start
         for line in hunk.lines:
             is_old, is_new = line.kind != "+", line.kind != "-"
             yield DiffRow(
-                kind=line.kind, old_line=old if is_old else None, new_line=new if is_new else None, text=line.text,
+                kind=line.kind,
+                old_line=old if is_old else None,
+                new_line=new if is_new else None,
+                text=line.text,
                 no_newline=line.no_newline,
-            )  # fmt: skip
+            )
             old, new = old + is_old, new + is_new

@@ -28,6 +28,8 @@ class Location(Struct, frozen=True, kw_only=True):
 
 
 class Description(Struct, frozen=True, kw_only=True):
+    """What a call is about, for the user. Sent as it is."""
+
     title: str
     locations: tuple[Location, ...]
 

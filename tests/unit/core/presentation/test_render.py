@@ -72,7 +72,7 @@ def test_diff_rows_have_the_line_numbers_of_both_sides() -> None:
         ("hunk", None, None, "@@ -3,2 +3,3 @@"), (" ", 3, 3, "same"), ("-", 4, None, "old\r"), ("+", None, 4, "new"),
         ("+", None, 5, "end"), ("hunk", None, None, "@@ -40,8 +41,8 @@"),
     ]  # fmt: skip
-    assert (view.diff.title, view.diff.n_added, view.diff.n_removed) == ("x.py", 2, 1)
+    assert (view.diff.title, view.diff.added, view.diff.removed) == ("x.py", 2, 1)
     assert (len(view.diff.rows), view.n_more, view.lines) == (10, 4, ())
     view = render("fileops/edit", {"file_path": "/p/x.py"}, FOLDERS, result=result, expanded=True)
     assert view.diff is not None
