@@ -51,9 +51,10 @@ def inode_of(status: os.stat_result) -> Inode:
 # - A process that holds a flock waits for no other flock: that of its temp file is only tried, and always free.
 #
 # The wait for an inode or for the flock may be long, and the file may be replaced in that time. Then the lock is on a
-# file that is not at the path. `lock` compares the inode at the path once more. `locked` has the file open: it begins
-# again if the file has lost its last name, and otherwise leaves the decision to the commit, whose last compare raises
-# Stale if the path leads to another inode.
+# file that is not at the path. `lock` compares the inode at the path once more. `locked` leaves this to the commit,
+# whose last compare raises Stale if the path leads to another inode. Only in the usual case, a file that another daemon
+# has just replaced and that has no name any more, it begins again itself: many writers of one file would otherwise
+# use up the attempts of their callers.
 
 
 class WriteTargets:
