@@ -18,7 +18,7 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.remote.filesystem import RemoteFileSystem
 from fileops.fs.remote.fsspec_backend import FsspecBackend
 from fileops.fs.remote.router import RouterFileSystem
-from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.fs.remote.sftp import SftpBackend
 from fileops.model.files import Source
 from fileops.model.settings import EncodingRule
 from fileops.ports import FileSystem

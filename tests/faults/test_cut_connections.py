@@ -7,8 +7,9 @@ import pytest
 
 from contract.recording import RecordingHooks
 from fileops.fs.remote.filesystem import RemoteFileSystem
-from fileops.fs.remote.fsspec_backend import FsspecBackend, folder_in, label_of
-from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.fs.remote.fsspec_backend import FsspecBackend
+from fileops.fs.remote.paths import folder_in, label_of
+from fileops.fs.remote.sftp import SftpBackend
 from fileops.model.edits import Splice
 from fileops.model.errors import ConnectionFailed, OutsideRoots
 from fileops.model.internal_errors import Cancelled, PathMoved

@@ -18,7 +18,7 @@ from contract.recording import RecordingHooks
 from faults.injection import IS_COMPLETE
 from faults.swapping import swapping
 from fileops.fs.remote.filesystem import RemoteFileSystem
-from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.fs.remote.sftp import SftpBackend
 from fileops.model.edits import Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot

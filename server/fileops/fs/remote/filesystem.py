@@ -5,7 +5,7 @@ makes it racy for ever, and the content decides. The compare and the rename are 
 may write; docs/guide/remote.md describes this.
 
 SFTP opens by name and follows links. So the path is checked before a file is opened and again afterwards, and once more
-before a rename (see path_check.py).
+before a rename (see `PathCheck`).
 """
 
 import errno
@@ -19,20 +19,18 @@ from stat import S_IFREG
 from fileops.core import splices as core_splices
 from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
-from fileops.fs.remote.backend import Backend, Entry, Staged
-from fileops.fs.remote.folders import make_folders
-from fileops.fs.remote.path_check import PathCheck
-from fileops.fs.remote.paths import RemotePaths
-from fileops.fs.remote.stream import RemoteStream
+from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
+from fileops.fs.remote.paths import PathCheck, RemotePaths
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
+    ConnectionFailed,
     FileMissing,
     FileOpsError,
     NotAbsolute,
     OutsideRoots,
 )
-from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
+from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
 from fileops.ports import CommitHooks
@@ -96,7 +94,7 @@ class RemoteFileSystem:
             entry = self._check.entry(path)
         return None if entry is None else self._stamp(entry)
 
-    def open(self, path: str) -> RemoteStream:
+    def open(self, path: str) -> "RemoteStream":
         with translating(path):
             before = self._check.entry_before_opening(path)
             if before is None:
@@ -129,10 +127,16 @@ class RemoteFileSystem:
 
     def _stamp(self, entry: Entry) -> Stamp:
         return Stamp(
-            dev=self._dev, ino=0, size_bytes=entry.size_bytes, mtime_ns=entry.mtime_ns,
-            ctime_ns=entry.etag or entry.mtime_ns, mode=entry.mode or S_IFREG | 0o644, uid=entry.uid, gid=entry.gid,
+            dev=self._dev,
+            ino=0,
+            size_bytes=entry.size_bytes,
+            mtime_ns=entry.mtime_ns,
+            ctime_ns=entry.etag or entry.mtime_ns,
+            mode=entry.mode or S_IFREG | 0o644,
+            uid=entry.uid,
+            gid=entry.gid,
             n_links=1,
-        )  # fmt: skip
+        )
 
     # --- writing ----------------------------------------------------------------------------------------------
 
@@ -203,7 +207,7 @@ class RemoteFileSystem:
                 if self._check.entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
-                make_folders(self._backend, self._paths.steps(self._paths.far(path))[:-1], path, undo)
+                _make_folders(self._backend, self._paths.steps(self._paths.far(path))[:-1], path, undo)
                 with self._moved_if_missing(path):
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
@@ -239,6 +243,37 @@ class RemoteFileSystem:
         return Committed(snapshot=Snapshot(path=path, stamp=stamp, data=data, taken_ns=stamp.mtime_ns), report=report)
 
 
+class RemoteStream:
+    """See ports.ContentStream."""
+
+    source: Source = "disk"
+    version: int | None = None
+    encoding: str | None = None
+
+    def __init__(self, path: str, reader: Reader, stamp: Stamp) -> None:
+        self._path = path
+        self._reader = reader
+        self.stamp = stamp
+        self.taken_ns = stamp.mtime_ns
+
+    def read(self, max_bytes: int) -> bytes:
+        with translating(self._path):
+            return self._reader.read(max_bytes)
+
+    def seek(self, offset_bytes: int) -> None:
+        self._reader.seek(offset_bytes)
+
+    def __enter__(self) -> "RemoteStream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with suppress(OSError, ConnectionFailed):  # nothing was written
+            self._reader.close()
+
+
 def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem | None:
     """Return the mount with the longest prefix of a canonical path, None if there is none."""
     fits = [mount for mount in mounts if path == mount.prefix or path.startswith(mount.prefix + "/")]
@@ -248,3 +283,34 @@ def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem 
 def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
     hooks.after(committed)
     return committed
+
+
+# --- the folders of a new file ----------------------------------------------------------------------------------
+
+
+def _make_folders(backend: Backend, folders: Sequence[str], path: str, undo: ExitStack) -> None:
+    """Make the missing folders. `folders` are remote paths, topmost first; `undo` removes those that are still empty.
+
+    Raises: PathMoved, if one of them is a link; OSError.
+    """
+    for folder, entry in zip(folders, backend.stat_many(folders), strict=True):
+        if entry is not None and entry.kind == "link":
+            raise PathMoved(path=path)
+        if entry is not None and entry.kind != "folder":
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if entry is None:
+            with suppress(FileExistsError):
+                backend.make_folder(folder)
+                undo.callback(_try_to_remove, backend, folder)
+
+
+def _try_to_remove(backend: Backend, folder: str) -> None:
+    """Remove a folder that we made. If it is missing, a folder above it was moved and may return."""
+    for _ in range(MAX_REMOVALS if backend.has_links else 1):
+        try:
+            return backend.remove_folder(folder)
+        except FileNotFoundError:
+            continue
+        except (OSError, ConnectionFailed):
+            return None
+    return None

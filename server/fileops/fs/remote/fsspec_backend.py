@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
 
 from fileops.fs.remote.backend import Entry, InPlace
+from fileops.fs.remote.paths import label_of
 from fileops.model.files import CommitReport
 
 T = TypeVar("T")
@@ -34,7 +35,8 @@ class FsspecBackend:
 
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
         self.has_links = url.partition("://")[0] in _PROTOCOLS_WITH_LINKS
-        self._url, self._options = url, dict(options)
+        self._url = url
+        self._options = dict(options)
         self._opening = threading.Lock()
         self._opened: Any = None
 
@@ -137,7 +139,10 @@ class _Put:
     """See backend.Staged. Nothing is sent before it is published."""
 
     def __init__(self, backend: FsspecBackend, path: str, data: bytes, mode: str) -> None:
-        self._backend, self._path, self._data, self._mode = backend, path, data, mode
+        self._backend = backend
+        self._path = path
+        self._data = data
+        self._mode = mode
 
     def publish(self) -> CommitReport:
         return self._backend.put(self._path, self._data, self._mode)
@@ -193,21 +198,6 @@ def _create(fs: Any, path: str, data: bytes) -> None:
         if fs.exists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
         fs.pipe_file(path, data)
-
-
-def label_of(url: str) -> str:
-    """Return protocol and host of a URL, without secrets."""
-    protocol, _, rest = url.partition("://")
-    host = rest.partition("/")[0].rpartition("@")[2]
-    return f"{protocol}://{host}"
-
-
-def folder_in(url: str) -> str:
-    """Return the folder that a URL names, absolute: the part after the host if its kind of URL has one."""
-    protocol, _, rest = url.partition("://")
-    if protocol in {"memory", "file", "local"}:
-        return "/" + rest.strip("/")
-    return "/" + rest.partition("/")[2].strip("/") if protocol in {"sftp", "ssh", "ftp", "smb"} else rest.rstrip("/")
 
 
 def _mtime_ns(info: Mapping[str, Any], fs: Any, path: str) -> int:

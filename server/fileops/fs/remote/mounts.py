@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from fileops.fs.remote.backend import Backend
 from fileops.fs.remote.filesystem import RemoteFileSystem
-from fileops.fs.remote.fsspec_backend import FsspecBackend, folder_in, label_of
+from fileops.fs.remote.fsspec_backend import FsspecBackend
+from fileops.fs.remote.paths import folder_in, label_of
 from fileops.fs.remote.router import RouterFileSystem
-from fileops.fs.remote.sftp_backend import SftpBackend
+from fileops.fs.remote.sftp import SftpBackend
 from fileops.ports import FileSystem
 
 SSH_PROTOCOLS = ("sftp", "ssh")

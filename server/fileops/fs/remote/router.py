@@ -19,7 +19,8 @@ class RouterFileSystem:
     """Routes paths over the disk and mounts with different prefixes. The longest matching prefix wins."""
 
     def __init__(self, disk: FileSystem, mounts: Sequence[RemoteFileSystem]) -> None:
-        self._disk, self._mounts = disk, tuple(mounts)
+        self._disk = disk
+        self._mounts = tuple(mounts)
 
     def is_remote(self, path: str) -> bool:
         """Return whether a canonical path is on a remote host."""

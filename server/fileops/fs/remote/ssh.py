@@ -1,6 +1,7 @@
-"""A connection to a host over SSH, through asyncssh. It is made at the first use, and again after a loss.
+"""SSH to a host, through asyncssh: one connection, and a few SFTP channels on it that requests share.
 
-After a loss, an operation that only reads is retried once; one that writes is not.
+The connection is made at the first use, and again after a loss. After a loss, an operation that only reads is retried
+once; one that writes is not. One event loop serves all hosts; any thread may use a connection.
 """
 
 import asyncio
@@ -8,17 +9,16 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
-from fileops.fs.remote.fsspec_backend import label_of
-from fileops.fs.remote.ssh_channels import SshChannels
+from fileops.fs.remote.paths import label_of
 from fileops.model.errors import ConnectionFailed
 
 if TYPE_CHECKING:
-    from asyncssh import SFTPClient
+    from asyncssh import SFTPClient, SSHClientConnection
 
 T = TypeVar("T")
 
@@ -26,13 +26,16 @@ CONNECT_S = 15
 KEEPALIVE_S = 10  # asyncssh gives up after three unanswered
 CALL_S = 60.0  # for the answer of a server that hangs
 SLOWEST_BYTES_PER_S = 32_000
+MAX_CHANNELS = 8  # OpenSSH allows ten sessions a connection, and commands need some
 
 
 class SshConnection:
     """Connects by `url` and `options` (see SftpBackend). `on_made` is called when a new connection can be used."""
 
     def __init__(self, url: str, options: Mapping[str, object], on_made: Callable[[], None]) -> None:
-        self._url, self._options, self._on_made = url, dict(options), on_made
+        self._url = url
+        self._options = dict(options)
+        self._on_made = on_made
         self._guard = threading.Lock()
         self._connected: SshChannels | None = None
         self.was_made = False
@@ -46,7 +49,7 @@ class SshConnection:
         """Whether there is a connection, as far as is known."""
         return self._connected is not None
 
-    def is_current(self, connection: SshChannels) -> bool:
+    def is_current(self, connection: "SshChannels") -> bool:
         return self._connected is connection
 
     def command(self) -> list[str]:
@@ -75,7 +78,7 @@ class SshConnection:
                 return self.run_on(self.current(), work, n_bytes)
         return self.run_on(self.current(), work, n_bytes)
 
-    def run_on(self, connection: SshChannels, work: "Callable[[SFTPClient], Awaitable[T]]", n_bytes: int = 0) -> T:
+    def run_on(self, connection: "SshChannels", work: "Callable[[SFTPClient], Awaitable[T]]", n_bytes: int = 0) -> T:
         """Run `work` on this connection. Raises: OSError, ConnectionFailed."""
         try:
             return connection.run(work, CALL_S + n_bytes / SLOWEST_BYTES_PER_S)
@@ -86,7 +89,7 @@ class SshConnection:
             self._drop(connection)
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
-    def current(self) -> SshChannels:
+    def current(self) -> "SshChannels":
         """Return the current connection or a new one, for `run_on`. Raises: ConnectionFailed."""
         with self._guard:
             if self._connected is not None:
@@ -96,32 +99,129 @@ class SshConnection:
         self._on_made()
         return connection
 
-    def _opened(self) -> SshChannels:
+    def _opened(self) -> "SshChannels":
         logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below that it logs contents
         options: dict[str, Any] = {
-            "connect_timeout": CONNECT_S, "login_timeout": CONNECT_S, "keepalive_interval": KEEPALIVE_S,
-            "keepalive_count_max": 3, **_address(self._url), **self._options,
-        }  # fmt: skip
+            "connect_timeout": CONNECT_S,
+            "login_timeout": CONNECT_S,
+            "keepalive_interval": KEEPALIVE_S,
+            "keepalive_count_max": 3,
+            **_address(self._url),
+            **self._options,
+        }
         host = str(options.pop("host"))
         try:
             return SshChannels.connect(host, options)
         except Exception as error:  # foreign code of asyncssh and a network
             raise ConnectionFailed(where=self.label, reason=_reason_of(error)) from error
 
-    def _drop(self, connection: SshChannels) -> None:
+    def _drop(self, connection: "SshChannels") -> None:
         with self._guard:
             if self._connected is connection:
                 self._connected = None
         connection.abort()
 
 
+class SshChannels:
+    """The SFTP channels of one connection. Made by `connect`.
+
+    A channel serves its requests one after the other, so one that hangs on the host must not be the only one. All
+    coroutines run on the loop of this module; `run` waits for one in the calling thread.
+    """
+
+    def __init__(self, connection: "SSHClientConnection") -> None:
+        self._connection = connection
+        self._idle: list[SFTPClient] = []
+        self._n_open = 0
+        self._max_open = MAX_CHANNELS
+        self._changed = asyncio.Condition()
+
+    @classmethod
+    def connect(cls, host: str, options: Mapping[str, Any]) -> "SshChannels":
+        """Connect as asyncssh does. Raises: what asyncssh and the network raise."""
+
+        async def connect() -> SshChannels:
+            import asyncssh
+
+            return cls(await asyncssh.connect(host, **options))
+
+        return asyncio.run_coroutine_threadsafe(connect(), _loop()).result()
+
+    def run(self, work: "Callable[[SFTPClient], Awaitable[T]]", timeout_s: float) -> T:
+        """Raises: TimeoutError; what `work` raises."""
+
+        async def on_channel() -> T:
+            async with asyncio.timeout(timeout_s), self._channel() as sftp:
+                return await work(sftp)
+
+        return asyncio.run_coroutine_threadsafe(on_channel(), _loop()).result()
+
+    def abort(self) -> None:
+        """End the connection without a word to the host. Any thread may call this."""
+        _loop().call_soon_threadsafe(self._connection.abort)
+
+    @asynccontextmanager
+    async def _channel(self) -> "AsyncGenerator[SFTPClient]":
+        sftp = await self._acquire()
+        try:
+            yield sftp
+        finally:
+            async with self._changed:
+                self._idle.append(sftp)
+                self._changed.notify()
+
+    async def _acquire(self) -> "SFTPClient":
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._idle or self._n_open < self._max_open)
+                if self._idle:
+                    return self._idle.pop()
+                self._n_open += 1
+            if (opened := await self._opened()) is not None:
+                return opened
+
+    async def _opened(self) -> "SFTPClient | None":
+        """A new channel; None if the host allows no further one, so that those there are must do."""
+        import asyncssh
+
+        try:
+            return await self._connection.start_sftp_client()
+        except BaseException as error:
+            async with self._changed:
+                self._n_open -= 1
+                if not isinstance(error, asyncssh.ChannelOpenError) or self._n_open == 0:
+                    self._changed.notify()
+                    raise
+                self._max_open = self._n_open
+            return None
+
+
+_starting = threading.Lock()
+_started: list[asyncio.AbstractEventLoop] = []
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop of all SSH connections; its thread is started at the first use."""
+    with _starting:
+        if not _started:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="fileops-ssh", daemon=True).start()
+            _started.append(loop)
+        return _started[0]
+
+
+# --- options and failures -----------------------------------------------------------------------------------------
+
+
 def _address(url: str) -> dict[str, object]:
     """What a URL says of host, port, username and password."""
     parts = urlsplit(url)
     found = {
-        "host": parts.hostname, "port": parts.port,
-        "username": parts.username and unquote(parts.username), "password": parts.password and unquote(parts.password),
-    }  # fmt: skip
+        "host": parts.hostname,
+        "port": parts.port,
+        "username": parts.username and unquote(parts.username),
+        "password": parts.password and unquote(parts.password),
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
