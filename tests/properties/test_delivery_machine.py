@@ -187,7 +187,8 @@ class DeliveryMachine(RuleBasedStateMachine):
     def write_unseen(self, path: str) -> None:
         """A file that no answer has shown must not be replaced."""
         if path not in self.was_sent:
-            result = self.runner.run(self.answered("write", path, content="unseen\n"))
+            result = self.ask("write", path, "answered", 0, None, content="unseen\n")
+            assert result is not None
             assert code_of(result) == "not_read"
 
     def shown(self, result: Message) -> str:
