@@ -35,7 +35,7 @@ class Seam:
         self.wiring = wiring
         self.folders: list[str] = list(wiring.folders)
         self.n_saved = 0
-        self.n_elsewhere = 0
+        self.n_waiting_for_others = 0
         self.calls = Calls(())
         self.bash = None
         wiring.add_standard("textDocument/didSave", self._saved)

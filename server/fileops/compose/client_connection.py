@@ -75,8 +75,8 @@ class ClientConnection:
         service = self._service
         if service is None or not self._has_notices:
             return []
-        told = await service.notices(service.names.local(session_id))
-        return [notice_text(notice) for notice in told.others]
+        notices = await service.notices(service.names.local(session_id))
+        return [notice_text(notice) for notice in notices.others]
 
     def reset(self, session_id: str) -> None:
         if self._service is not None:

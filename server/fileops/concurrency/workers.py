@@ -188,7 +188,7 @@ class SharedWorkers:
     """Worker threads by share: for work that waits for the disk only, for an editor, a mapped host, a plugin.
 
     Work starts in a thread for the disk. If it needs another share (`shares.require`), it starts again in a thread of
-    that share; if it needs two, in one of both. Belongs to the event loop. on_moved: called when work has left the
+    that share; if it needs two, in one of both. Belongs to the event loop. on_hand_over: called when work has left the
     threads for the disk.
     """
 
@@ -200,17 +200,17 @@ class SharedWorkers:
         self._place = ""
         # Turns of clients that have left, by place, as long as a thread still works for one of them:
         self._left: WeakValueDictionary[str, Turns] = WeakValueDictionary()
-        self._elsewhere: Counter[str] = Counter()
-        self.on_moved: set[Callable[[], None]] = set()
+        self._handed_over: Counter[str] = Counter()
+        self.on_hand_over: set[Callable[[], None]] = set()
 
     async def run(self, token: CancelToken, work: Callable[[], T], place: str = "") -> T:
-        """See WorkerPool.run. place: the key under which `n_elsewhere` counts this work."""
+        """See WorkerPool.run. place: the key under which `n_waiting_for_others` counts this work."""
         try:
             return await self._local.run(token, work, self._turns)
         except NeedsShare as found:
             first = found.share
         with self._counted(place):
-            return await self._run_elsewhere(first, token, work)
+            return await self._run_for_share(first, token, work)
 
     def of_client(self, place: str = "") -> "SharedWorkers":
         """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once.
@@ -235,7 +235,7 @@ class SharedWorkers:
         with self._counted(""):
             return await self._pool(None).run(token, work)
 
-    async def _run_elsewhere(self, share: Share, token: CancelToken, work: Callable[[], T]) -> T:
+    async def _run_for_share(self, share: Share, token: CancelToken, work: Callable[[], T]) -> T:
         needs, full = LOCAL, LOCAL
         while True:
             if self._pool(needs | {share}).n_queued >= MAX_QUEUED:
@@ -249,19 +249,19 @@ class SharedWorkers:
 
     @contextmanager
     def _counted(self, place: str) -> Generator[None]:
-        self._elsewhere[place] += 1
-        for call in tuple(self.on_moved):
+        self._handed_over[place] += 1
+        for call in tuple(self.on_hand_over):
             call()
         try:
             yield
         finally:
-            self._elsewhere[place] -= 1
-            if not self._elsewhere[place]:
-                del self._elsewhere[place]
+            self._handed_over[place] -= 1
+            if not self._handed_over[place]:
+                del self._handed_over[place]
 
-    def n_elsewhere(self, n_behind: Callable[[str], int]) -> int:
-        """The number of jobs that have left the threads for the disk, plus `n_behind` of each one's place."""
-        return self._elsewhere.total() + sum(map(n_behind, self._elsewhere))
+    def n_waiting_for_others(self, n_queued_after: Callable[[str], int]) -> int:
+        """The number of jobs that have left the threads for the disk, plus `n_queued_after` of each one's place."""
+        return self._handed_over.total() + sum(map(n_queued_after, self._handed_over))
 
     def end_share(self, share: Share) -> None:
         """Give up the threads of a party that is gone. Called on any thread."""

@@ -238,9 +238,9 @@ class LspServer:
             self.client.notify(DID_CHANGE_SESSIONS, sessions_result(self.service))
 
     @property
-    def n_elsewhere(self) -> int:
+    def n_waiting_for_others(self) -> int:
         """Requests in progress that wait for an editor, a mapped host or a plugin, and not for the disk."""
-        return 0 if self.service is None else self.service.n_elsewhere
+        return 0 if self.service is None else self.service.n_waiting_for_others
 
     def flush(self) -> None:
         """Send the notifications that are still waiting."""

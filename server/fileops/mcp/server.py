@@ -140,8 +140,8 @@ class McpServer:
     # --- the session's server ----------------------------------------------------------------------------------
 
     @property
-    def n_elsewhere(self) -> int:
-        return self.service.n_elsewhere
+    def n_waiting_for_others(self) -> int:
+        return self.service.n_waiting_for_others
 
     def flush(self) -> None:
         """Nothing waits: a client is notified of nothing but progress."""

@@ -38,7 +38,7 @@ class Server(Protocol):
     def connection(self) -> Connection: ...
 
     @property
-    def n_elsewhere(self) -> int:
+    def n_waiting_for_others(self) -> int:
         """Requests in progress that wait for another program than the disk's."""
         ...
 
@@ -133,7 +133,7 @@ class StreamSession:
             return False
         n_working = self._connection.n_working
         return n_working <= MAX_WORKING or (
-            n_working <= MAX_WAITING and n_working - self._server.n_elsewhere <= MAX_WORKING
+            n_working <= MAX_WAITING and n_working - self._server.n_waiting_for_others <= MAX_WORKING
         )
 
     async def _wait_for_room(self) -> None:

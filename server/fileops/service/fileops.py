@@ -77,7 +77,7 @@ class FileOps:
             freshness=freshness,
             workers=self._workers,
             path_locks=self._path_locks,
-            ledger=workspace.activity,
+            activity=workspace.activity,
             is_hidden=self._is_hidden,
             sessions=workspace.sessions,
             in_flight=workspace.in_flight,
@@ -155,7 +155,7 @@ class FileOps:
             return
         self._workspace.freshness.note_read(result.sighting, checks_later=checks_later)
         now = self._workspace.now()
-        self.files.ledger.note_read(request.session_id, request.file_path, now)
+        self.files.activity.note_read(request.session_id, request.file_path, now)
         self._client.events.publish(
             DidRead(
                 file_path=request.file_path,
@@ -198,7 +198,7 @@ class FileOps:
                     break
         note_outcome(result)
         if session.is_closed:
-            self.files.unsee(request.session_id, request.file_path)
+            self.files.drop_record(request.session_id, request.file_path)
         else:
             self.files.note_edit(request, result, self._workspace.now())
         if result.did_edit is not None:
@@ -316,19 +316,19 @@ class FileOps:
             self.bash.close()
         self._client.on_closed()
         self._workers.leave()
-        self._workers.on_moved.discard(self._on_work_waits)
+        self._workers.on_hand_over.discard(self._on_work_waits)
         self.calls.close()
 
     @property
-    def n_elsewhere(self) -> int:
-        """See Workspace.n_elsewhere."""
-        return self._workspace.n_elsewhere
+    def n_waiting_for_others(self) -> int:
+        """See Workspace.n_waiting_for_others."""
+        return self._workspace.n_waiting_for_others
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
-        """Call `call` each time `n_elsewhere` has become larger."""
-        self._workers.on_moved.discard(self._on_work_waits)
+        """Call `call` each time `n_waiting_for_others` has become larger."""
+        self._workers.on_hand_over.discard(self._on_work_waits)
         self._on_work_waits = call
-        self._workers.on_moved.add(call)
+        self._workers.on_hand_over.add(call)
 
     def _is_hidden(self, *names: str) -> bool:
         """Whether this client must not know of a file with these names. Call it in a worker thread."""

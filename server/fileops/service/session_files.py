@@ -36,7 +36,7 @@ class SessionFiles:
     freshness: Freshness
     workers: SharedWorkers
     path_locks: PathLocks
-    ledger: ActivityLog
+    activity: ActivityLog
     is_hidden: IsHidden
     sessions: OpenSessions
     in_flight: RequestsInFlight
@@ -45,9 +45,9 @@ class SessionFiles:
 
     def note_edit(self, request: EditRequest, outcome: EditResult, at: float) -> None:
         if outcome.edit_id is not None:
-            self.ledger.note_edit(request.session_id, request.file_path, at)
+            self.activity.note_edit(request.session_id, request.file_path, at)
         elif isinstance(outcome.error, ModifiedExternally) and not request.dry_run:
-            self.ledger.note_conflict(request.session_id, request.file_path, at)
+            self.activity.note_conflict(request.session_id, request.file_path, at)
 
     def note_commit(self, request: EditRequest, result: EditResult) -> None:
         """Have the edit reported to the session later if this answer is not sent. Call it with the path's lock.
@@ -58,9 +58,9 @@ class SessionFiles:
         session_id, file_path = request.session_id, request.file_path
 
         def on_dropped() -> None:
-            self.ledger.note_unanswered(session_id, file_path)
+            self.activity.note_unanswered(session_id, file_path)
             if result.modified_by_user:
-                self.unsee(session_id, file_path)
+                self.drop_record(session_id, file_path)
 
         if result.modified_by_user:
             self.in_flight.when_delivered(session_id, file_path, nothing, on_dropped)
@@ -73,19 +73,19 @@ class SessionFiles:
 
         def on_dropped() -> None:
             for file_path in written:
-                self.ledger.note_unanswered(session_id, file_path)
-                self.unsee(session_id, file_path)
+                self.activity.note_unanswered(session_id, file_path)
+                self.drop_record(session_id, file_path)
 
         if written:
             when_delivered(nothing, on_dropped)
 
     def take_unanswered(self, session_id: str) -> list[str]:
         """The files of edits that were applied and not answered, for an answer that says so."""
-        files = self.ledger.take_unanswered(session_id)
+        files = self.activity.take_unanswered(session_id)
 
         def give_back() -> None:
             for file_path in files:
-                self.ledger.note_unanswered(session_id, file_path)
+                self.activity.note_unanswered(session_id, file_path)
 
         if files:
             when_delivered(nothing, give_back)
@@ -94,28 +94,28 @@ class SessionFiles:
     # --- requests --------------------------------------------------------------------------------------------
 
     async def forget(self, session_id: str, file_path: str) -> bool:
-        """Whether the session had seen the file; now it has not."""
+        """Drop the session's record of a file, so that it has to read it again. Returns whether there was one."""
 
         def drop() -> bool:
             paths = {*self.freshness.paths_of(session_id, file_path), self._canonical(file_path)}
-            seen = [path for path in paths if self.freshness.is_tracked(session_id, path)]
-            for path in seen:
+            tracked = [path for path in paths if self.freshness.is_tracked(session_id, path)]
+            for path in tracked:
                 self.freshness.forget(session_id, path)
-            return bool(seen)
+            return bool(tracked)
 
         async with self.path_locks.acquire(file_path, shared=False):
             await self.in_flight.answered(session_id, file_path)
-            was_seen = await self.workers.run(CancelToken(), drop)
-        self.ledger.forget(session_id, file_path)
-        return was_seen
+            was_tracked = await self.workers.run(CancelToken(), drop)
+        self.activity.forget(session_id, file_path)
+        return was_tracked
 
     async def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
         """What has changed since the session read it, in the order of first reading."""
         return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id, self.is_hidden))
 
     async def list_files(self, session_id: str, limit: int | None = None) -> list[SessionFile]:
-        """What the session has read and edited, the most important first (see ledger.py)."""
-        noted = self.ledger.files(session_id)
+        """What the session has read and edited, the most important first (see activity.py)."""
+        noted = self.activity.files(session_id)
 
         def look() -> list[SessionFile]:
             tracked = {self._canonical(file.file_path): file for file in self.freshness.tracked(session_id)}
@@ -137,7 +137,7 @@ class SessionFiles:
             CancelToken(), lambda: find_line(self.fs, self.freshness, session_id, file_path, old_string, roots)
         )
 
-    def unsee(self, session_id: str, file_path: str) -> None:
+    def drop_record(self, session_id: str, file_path: str) -> None:
         """Drop what a request of a closed session has recorded: the session that has the id now has not read it."""
         for path in self.freshness.paths_of(session_id, file_path):
             self.freshness.forget(session_id, path)
@@ -146,7 +146,7 @@ class SessionFiles:
         """Forget what the session has seen and done, and what its reads in flight will show it."""
         self.sessions.get(session_id).n_resets += 1
         self.freshness.close_session(session_id)
-        self.ledger.drop_session(session_id)
+        self.activity.drop_session(session_id)
 
     def _canonical(self, file_path: str) -> str:
         """The canonical path; the given one if no file can have it."""

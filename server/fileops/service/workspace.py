@@ -66,9 +66,9 @@ class Workspace:
         self.on_session_end(session_id)
 
     @property
-    def n_elsewhere(self) -> int:
+    def n_waiting_for_others(self) -> int:
         """Requests that wait for an editor, a mapped host or a plugin, or for the path lock of one that does."""
-        return self.workers.n_elsewhere(self.path_locks.n_waiting)
+        return self.workers.n_waiting_for_others(self.path_locks.n_waiting)
 
     def close(self) -> None:
         """Finish the commits that have begun, and start no further ones."""

@@ -209,17 +209,17 @@ async def test_work_waiting_for_an_editor_occupies_no_thread_of_the_disk() -> No
         for _ in range(40)
     ]
     async with asyncio.timeout(20):
-        while workers.n_elsewhere(lambda _place: 0) < 40:  # noqa: ASYNC110 - it becomes so one by one
+        while workers.n_waiting_for_others(lambda _place: 0) < 40:  # noqa: ASYNC110 - it becomes so one by one
             await asyncio.sleep(0)
         assert await workers.run(CancelToken(), lambda: "local") == "local"
         assert await workers.run(CancelToken(), needing("mapped /far", then=lambda: "far")) == "far"
-        assert workers.n_elsewhere({"/a": 3}.get) == 43  # pyright: ignore[reportArgumentType] - no other place is asked for
+        assert workers.n_waiting_for_others({"/a": 3}.get) == 43  # pyright: ignore[reportArgumentType] - no other place is asked for
         waiting[-1].cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting.pop()
     release.set()
     assert all(await asyncio.gather(*waiting))
-    assert workers.n_elsewhere(lambda _place: 1) == 0
+    assert workers.n_waiting_for_others(lambda _place: 1) == 0
     workers.close()
 
 

@@ -34,7 +34,7 @@ async def test_read_that_ends_after_its_session_was_closed_is_not_recorded(
         bench.service.close_session("s")
     assert (await reading).error is None
     assert await bench.service.tracked("s") == ()
-    assert bench.service.files.ledger.files("s") == ()
+    assert bench.service.files.activity.files("s") == ()
     assert not any(isinstance(event, DidRead) for event in bench.events.events)
     assert isinstance((await bench.edit("/w/a.txt", "one", "1", "s")).error, NotRead)
 

@@ -100,7 +100,7 @@ class ClientEdits:
             self._files.note_undo(by_session, result)
             if session.is_closed:
                 for file in result.files:
-                    self._files.unsee(by_session, file.file_path)
+                    self._files.drop_record(by_session, file.file_path)
         return result
 
     def _may_undo(self, edit: AppliedEdit) -> bool:
