@@ -31,7 +31,6 @@ class MemoryFileSystem:
     """Files in memory. `clock_ns` is the wall clock; the times of files never repeat even if it does."""
 
     def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
-        """Args: clock_ns: wall clock. Times of files never repeat, even if the clock does."""
         self._clock_ns = clock_ns
         self._last_ns = 0
         self._last_ino = 1
@@ -194,9 +193,16 @@ class MemoryFileSystem:
             return with_changes(before, size_bytes=len(data), mtime_ns=now_ns, ctime_ns=now_ns)
         self._last_ino += 1
         return Stamp(
-            dev=_DEV, ino=self._last_ino, size_bytes=len(data), mtime_ns=now_ns, ctime_ns=now_ns,
-            mode=stat.S_IFREG | 0o644, uid=os.geteuid(), gid=os.getegid(), n_links=1,
-        )  # fmt: skip
+            dev=_DEV,
+            ino=self._last_ino,
+            size_bytes=len(data),
+            mtime_ns=now_ns,
+            ctime_ns=now_ns,
+            mode=stat.S_IFREG | 0o644,
+            uid=os.geteuid(),
+            gid=os.getegid(),
+            n_links=1,
+        )
 
     def _now(self) -> int:
         self._last_ns = max(self._clock_ns(), self._last_ns + 1)

@@ -1,4 +1,7 @@
-"""Names that a file can have, on Linux and on the hosts of mapped folders."""
+"""Names that a file can have, on Linux and on the hosts of mapped folders.
+
+It is one module because remote folders and the memory check them, which do not import each other.
+"""
 
 import os
 

@@ -14,7 +14,10 @@ class StatRuleFiles:
     """See ports.RuleFiles. name: of the rule files. kept_ns: for how long an answer counts."""
 
     def __init__(self, fs: FileSystem, name: str, clock: Clock, *, kept_ns: int = 0) -> None:
-        self._fs, self._name, self._clock, self._kept_ns = fs, name, clock, kept_ns
+        self._fs = fs
+        self._name = name
+        self._clock = clock
+        self._kept_ns = kept_ns
         self._known: dict[str, tuple[int, bool]] = {}  # path -> when it was looked up, and whether it exists
 
     def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
@@ -54,7 +57,10 @@ class RoutedRuleFiles:
     """See ports.RuleFiles: of the local disk, and of the mapped folders in it."""
 
     def __init__(self, disk: RuleFiles, mapped: StatRuleFiles, is_mapped: Callable[[str], bool], name: str) -> None:
-        self._disk, self._mapped, self._is_mapped, self._name = disk, mapped, is_mapped, name
+        self._disk = disk
+        self._mapped = mapped
+        self._is_mapped = is_mapped
+        self._name = name
 
     def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
         inside = list[str]()

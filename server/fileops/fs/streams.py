@@ -1,4 +1,7 @@
-"""A content stream over bytes in memory."""
+"""A content stream over bytes in memory.
+
+It is one module because the disk, the overlay and the memory return it, which do not import each other.
+"""
 
 from io import BytesIO
 
@@ -18,9 +21,11 @@ class BytesStream:
         encoding: str | None = None,
     ) -> None:
         self._file = BytesIO(data)
-        self.stamp, self.taken_ns = stamp, taken_ns
+        self.stamp = stamp
+        self.taken_ns = taken_ns
         self.source: Source = source
-        self.version, self.encoding = version, encoding
+        self.version = version
+        self.encoding = encoding
 
     def read(self, max_bytes: int) -> bytes:
         return self._file.read(max_bytes)

@@ -25,7 +25,7 @@ N_PATHS = 1000  # whose encoding is kept: a match takes 0.1 ms, and each read ne
 
 
 class EncodedFileSystem:
-    """See ports.FileSystem. Args: rules: with valid globs and encodings."""
+    """See ports.FileSystem. `rules` have valid globs and encodings."""
 
     def __init__(self, delegate: FileSystem, rules: Sequence[EncodingRule]) -> None:
         self._delegate = delegate

@@ -81,6 +81,10 @@ def write_in_place(
             raise AnotherFileError
         checks.prepare()
         with location.journal(target) as (journal, journal_target):
+            # The journal is synced before the first byte changes, and removed after the last is synced. So a process
+            # that dies leaves either an untouched file, or a journal that says how to restore it (see journal.py). The
+            # compare follows the journal's sync, which may take long. Another program that writes after the compare is
+            # not noticed: a write in place has no moment at which the old file could be compared once more.
             journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
             checks.require_unchanged()
             checks.before()

@@ -52,6 +52,8 @@ class Recovery:
                     del self._turns[folder]
 
     def _run(self, folder: str) -> int:
+        # A commit may leave a file in the folder after it was listed here, and calls `forget`. Then the folder must not
+        # be remembered as done, so the number of such calls is compared: before the folder is listed, and at the end.
         n_forgotten = self._n_forgotten
         n_settled, is_done = self._settle(folder, _open_beside)
         n_more, is_also_done = self._settle_state()

@@ -180,7 +180,8 @@ class DocumentStore:
     def require_same(self, path: str, effective: EffectiveDocument | None) -> None:
         """Raises: Stale, if a document was opened, changed or closed since `effective` was computed."""
         serials = frozenset(document.serial for document in self.at(path, thoroughly=True))
-        if serials != (effective.serials if effective is not None else frozenset()):
+        expected = frozenset[int]() if effective is None else effective.serials
+        if serials != expected:
             raise Stale(path=path)
 
     def wrote(self, disk: Snapshot) -> None:
@@ -192,6 +193,10 @@ class DocumentStore:
 
     def state_of(self, key: DocumentKey, path: str) -> Classified | None:
         """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
+        # The disk is read and the text is digested without the lock, while the editor may report changes. So the result
+        # is stored by two compare-and-swaps. `update` drops a comparison of a state that has been replaced, and the
+        # loop begins again with the new one. A state is cached only while it is that of the document: else an older
+        # state could overwrite the one that another thread has computed from a newer text.
         while True:
             with self._state:
                 document, cached = self._table.get(key), self._classified.get(key)

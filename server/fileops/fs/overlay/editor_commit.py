@@ -80,11 +80,26 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
         Raises: ApplyRefused, DocumentUnknown, Cancelled.
         """
+        # The editor's answer and its report of the changed text are two messages. LSP does not order them, and either
+        # may be missing. The report counts more than the answer:
+        #
+        # - The report shows the edit. It was made, also if the answer is a refusal or the request was cancelled: the
+        #   answer may be late, or lost. `begin` precedes the request, so a report before the answer is not missed.
+        # - Refused or cancelled, and no such report. It was not made.
+        # - DocumentUnknown (withdrawn, perhaps made), and no such report. The document is in doubt until the editor
+        #   reports its text.
+        # - Accepted, and a report of another text: the user typed at the same moment, or the editor did something else.
+        #   `await_change` compares the serial and finds a newer state, so the edit is refused.
+        # - Accepted, and no report in time. `await_change` puts the document in doubt. If the editor compares the
+        #   version, it has made the edit on the text that we know, so the new text is known too. Otherwise it may have
+        #   made it on another one.
+        #
+        # `is_current` is checked last before the request is sent. What the user types after that is found by the
+        # version, if the editor compares it, and otherwise by the report.
         key, serial = document.key, document.serial
         with self.documents.pending.begin(key, new_text) as pending:
             try:
                 editor.apply(edit, is_current=lambda: self.documents.is_at(key, serial), on_cancel=hooks.on_cancel)
-                # LSP does not order the change and the answer: the change may arrive long after the answer.
                 self.documents.pending.wait_for(key, pending, self.verify_s)
             except (ApplyRefused, Cancelled):
                 if pending.shown_by is None:  # else it was made nevertheless

@@ -55,8 +55,8 @@ class OverlayFileSystem:
         """Forget an editor and its documents. Called on any thread."""
         self._editors.pop(name, None)
         self._unloaded = {key: path for key, path in self._unloaded.items() if key.editor != name}
-        for path in [] if self._documents is None else self._documents.dropped(name):
-            self.on_change(path)
+        if self._documents is not None:
+            self._report_all(self._documents.dropped(name))
 
     def load(self) -> "DocumentStore":
         """Raises: ImportError, OSError."""
@@ -93,15 +93,17 @@ class OverlayFileSystem:
         return self._report(documents.changed(key, version, changes))
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> None:
-        for path in [] if self._documents is None else self._documents.mark_unknown(editor, uri, reason):
-            self.on_change(path)
+        if self._documents is not None:
+            self._report_all(self._documents.mark_unknown(editor, uri, reason))
 
     def saved(self, key: DocumentKey) -> None:
-        self._report(None if self._documents is None else self._documents.saved(key))
+        if self._documents is not None:
+            self._report(self._documents.saved(key))
 
     def closed(self, key: DocumentKey) -> None:
         self._unloaded = {opened: path for opened, path in self._unloaded.items() if opened != key}
-        self._report(None if self._documents is None else self._documents.closed(key))
+        if self._documents is not None:
+            self._report(self._documents.closed(key))
 
     def _loaded(self, opened: Mapping[DocumentKey, str]) -> "DocumentStore | None":
         """Load the documents. None if that fails; then what is opened is remembered."""
@@ -119,9 +121,13 @@ class OverlayFileSystem:
             self.on_change(path)
         return path is not None
 
-    def classify_pending(self, editor: str = "") -> None:
-        for path in [] if self._documents is None else self._documents.classify_pending(editor):
+    def _report_all(self, paths: Sequence[str]) -> None:
+        for path in paths:
             self.on_change(path)
+
+    def classify_pending(self, editor: str = "") -> None:
+        if self._documents is not None:
+            self._report_all(self._documents.classify_pending(editor))
 
     def has_unclassified(self, editor: str) -> bool:
         return self._documents is not None and self._documents.has_unclassified(editor)
@@ -161,9 +167,8 @@ class OverlayFileSystem:
 
     def try_open_cached(self, path: str) -> ContentStream | None:
         """Return a stream only if no document can be open on the file: classifying one would read the disk."""
-        if self._unloaded if self._documents is None else self._documents.may_be_open(path):
-            return None
-        return self._delegate.try_open_cached(path)
+        may_be_open = bool(self._unloaded) if self._documents is None else self._documents.may_be_open(path)
+        return None if may_be_open else self._delegate.try_open_cached(path)
 
     def read(self, path: str) -> Snapshot:
         while True:
@@ -278,6 +283,20 @@ class _EditorDocuments:
 
     def classify_pending(self) -> None:
         self._overlay.classify_pending(self._editor)
+
+
+# A commit to disk and a user who types are not ordered by a lock, because the editor is another process. These are the
+# cases of a report (a document is opened, changed or closed), by the moment at which it arrives:
+#
+# 1. Before `_effective` reads the documents. It decides where the edit is made.
+# 2. Between that and `before`, the last step at which the commit can end without effect. The serials differ, so the
+#    commit is Stale, and the edit is made again on the text that counts then.
+# 3. After `before`. The file gets the edit, and the document keeps what was typed: it differs from both texts that the
+#    file has had, so it is dirty, and the next request reads and edits that text. Both texts exist then, and the editor
+#    asks its user which to keep when they save.
+#
+# `wrote` is called before any editor is notified and reloads the file. Else the text of a reload would be unknown as
+# one of the file's texts, and would be taken for typing.
 
 
 class _GuardedHooks:

@@ -61,8 +61,7 @@ class SshConnection:
             command += ["-p", str(port)]
         if (user := options.get("username") or url.username) is not None:
             command += ["-l", str(user)]
-        keys = options.get("client_keys")
-        for key in cast("list[object]", keys) if isinstance(keys, list) else [keys] if isinstance(keys, str) else []:
+        for key in _keys_of(options):
             command += ["-i", str(key), "-o", "IdentitiesOnly=yes"]
         if isinstance(known_hosts := options.get("known_hosts"), str):
             command += ["-o", f"UserKnownHostsFile={known_hosts}"]
@@ -171,6 +170,9 @@ class SshChannels:
                 self._changed.notify()
 
     async def _acquire(self) -> "SFTPClient":
+        # A channel is counted before it is opened, so that no more than allowed are opened together. If the host
+        # refuses one and there are others, their number is the new maximum, and this request waits until one of them
+        # is idle. If there is no other, none would ever become idle: the refusal is raised, and another waiter tries.
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda: self._idle or self._n_open < self._max_open)
@@ -223,6 +225,14 @@ def _address(url: str) -> dict[str, object]:
         "password": parts.password and unquote(parts.password),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _keys_of(options: Mapping[str, object]) -> list[object]:
+    """Return the files of private keys that asyncssh's option names: one, or a list."""
+    keys = options.get("client_keys")
+    if isinstance(keys, list):
+        return cast("list[object]", keys)
+    return [keys] if isinstance(keys, str) else []
 
 
 def _errno_of(error: Exception) -> int | None:
