@@ -43,21 +43,21 @@ class Restored:
             for splice, shift in zip(wanted, shifts, strict=False)
         }
 
-    def has_some_of(self, splice: Splice, moved: Span, *, spans_lines: bool) -> bool:
+    def has_some_of(self, splice: Splice, place: Span, *, spans_lines: bool) -> bool:
         """Return whether the user has typed part of the splice's text next to its place.
 
         Words or signs count directly beside the place, words also beyond signs. A text of blanks must be there
-        completely. moved: the place of the splice in present. spans_lines: if False, whole typed lines count only if
-        they share more than one word with it.
+        completely. place: of the splice, in present. spans_lines: if False, whole typed lines count only if they share
+        more than one word with it.
         """
         if not splice.new:
             return False
         beside = any(
-            self._shares(splice, typed, spans_lines=spans_lines) for typed in self._near(moved, self._is_blank)
+            self._shares(splice, typed, spans_lines=spans_lines) for typed in self._near(place, self._is_blank)
         )
         return beside or any(
             self._shares_words(splice, typed)
-            for typed in self._near(moved, self._is_no_word)
+            for typed in self._near(place, self._is_no_word)
             if spans_lines or not (typed.is_insertion and self._is_lines(typed))
         )
 

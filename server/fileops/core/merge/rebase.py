@@ -164,17 +164,39 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 
 
 # --- merging --------------------------------------------------------------------------------------------------------
+#
+# Both sides are splices over the base: ours undo an edit, theirs are what others changed since. Most of ours meet none
+# of theirs. The difficult ones are those whose text people have put back or moved by hand, because a diff does not say
+# which of several equal words is which. The rule for them is: rather ask than guess. The cases, in the order in which
+# they are decided:
+#
+# 1. Splices that overlap, or that insert at one place, form a cluster (clusters.py). If both sides make the same of its
+#    part of the base, the change is made already ("alike"), and nothing is left to do. If not, it is a conflict.
+# 2. A cluster may be alike by chance: both sides delete "word", and the other side typed "word" again beside it, so the
+#    diff paired the deletion with another text. The word that is to go is still there: a conflict.
+# 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But its text may be there
+#    already, typed by hand beside its place. Applying it would double the text. If all of it is there, the splice is
+#    done; if a part is, it is a conflict; if none is, the splice is applied.
+# 4. If nothing is in conflict, applying the splices may still join a part of ours and a part of theirs to a word that
+#    neither side has written. That is a conflict, too.
+#
+# The order matters. Cases 2 and 3 look for text that only the other side typed. So all clusters have to be decided
+# before, or a change that both sides made would count as text that the other side put back. Case 4 looks at the merged
+# content, which exists only when every splice is placed and none is in conflict.
 
 
 def _merged(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> Rebased:
     """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
+    # growth[n]: by how much a place after the first n changes of theirs is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[Span] = []
-    free: list[tuple[Splice, int]] = []  # our splices, and how far each moves
+    free: list[tuple[Splice, int]] = []  # our splices, and how far each is shifted
     alike: list[tuple[Cluster, Span]] = []
-    made: set[int] = set()
+    made: set[int] = set()  # changes of theirs that ours wanted, too
+
+    # Case 1. All changes of a cluster are inside of start to end, so `stop` counts those above the end.
     for cluster in clusters(wanted, since):
         theirs = since[cluster.first : cluster.stop]
         if not theirs:
@@ -188,12 +210,17 @@ def _merged(
             made.update(range(cluster.first, cluster.stop))
         else:
             conflicts.append(place)
+
+    # Case 2.
     typed_words = _typed_words(since, made, base, fmt)
     conflicts += [
         place
         for cluster, place in alike
         if not typed_words[cluster.first].isdisjoint(_removed_words(cluster.ours, base, fmt))
     ]
+
+    # Case 3. An insertion beside equal text has the same effect at several places, so text anywhere between the first
+    # of them and its own counts as beside it; but not above the splice before it, to which that text belongs.
     unmade = [(change, growth[n]) for n, change in enumerate(since) if n not in made]
     typed = [
         Typed(change.start + shift, change.start + shift + len(change.new), change.start == change.end)
@@ -204,14 +231,16 @@ def _merged(
     result: list[Splice] = []
     floor = len(fmt.bom)
     for splice, shift in free:
-        moved = Splice(splice.start + shift, splice.end + shift, splice.new)
-        first = _first_place(moved, present, floor, fmt) if moved.start == moved.end else moved.start
-        floor = moved.end
+        shifted = Splice(splice.start + shift, splice.end + shift, splice.new)
+        first = _first_place(shifted, present, floor, fmt) if shifted.start == shifted.end else shifted.start
+        floor = shifted.end
         spans_lines = newline_of(fmt) in base[splice.start : splice.end] + splice.new
-        if restored is None or not restored.has_some_of(splice, Span(first, moved.end), spans_lines=spans_lines):
-            result.append(moved)
+        if restored is None or not restored.has_some_of(splice, Span(first, shifted.end), spans_lines=spans_lines):
+            result.append(shifted)
         elif not restored.has_all_of(splice):
-            conflicts.append(Span(moved.start, moved.end))
+            conflicts.append(Span(shifted.start, shifted.end))
+
+    # Case 4.
     conflicts = sorted(conflicts, key=lambda place: place.start) or _glued(result, present, fmt)
     return Rebased(splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade))
 
