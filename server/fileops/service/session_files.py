@@ -183,10 +183,17 @@ def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelTo
         digest.update_from(stream.read, token.check)
         stamp = stream.stamp
         sighting = Sighting(
-            session_id=request.session_id, given_path=request.file_path, path=path, stamp=stamp,
-            taken_ns=stream.taken_ns, digest=digest.digest(), source=stream.source, version=stream.version,
-            content=None if second else first, is_whole=True,
-        )  # fmt: skip
+            session_id=request.session_id,
+            given_path=request.file_path,
+            path=path,
+            stamp=stamp,
+            taken_ns=stream.taken_ns,
+            digest=digest.digest(),
+            source=stream.source,
+            version=stream.version,
+            content=None if second else first,
+            is_whole=True,
+        )
         return ReadResult(
             output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source, sighting=sighting
         )

@@ -29,7 +29,8 @@ class FilesystemMonitors:
     """
 
     def __init__(self, make: MonitorMaker, on_health: OnHealth) -> None:
-        self._make, self._on_health = make, on_health
+        self._make = make
+        self._on_health = on_health
         self._lock = threading.Lock()
         # Guarded by _lock; replaced and never mutated, so that `hint` needs no lock:
         self._monitors: Mapping[Device, FileMonitor] = {}

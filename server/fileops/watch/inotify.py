@@ -39,7 +39,9 @@ class InotifyWatch:
             Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
             | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF | Flag.IN_ONLYDIR | Flag.IN_DONT_FOLLOW
         )  # fmt: skip
-        self._on_hint, self._on_rename, self._on_lost = on_hint, on_rename, on_lost
+        self._on_hint = on_hint
+        self._on_rename = on_rename
+        self._on_lost = on_lost
         self._lock = threading.Lock()
         self._watches: dict[str, _InotifyCallbacks] = {}
         self._queue = _burst_reader()

@@ -19,7 +19,8 @@ class ObserverWatch:
     def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
         from watchdog.observers import Observer
 
-        self._on_hint, self._on_lost = on_hint, on_lost
+        self._on_hint = on_hint
+        self._on_lost = on_lost
         self._watches: dict[str, tuple[Identity, ObservedWatch]] = {}
         self._observer = Observer()
         self._observer.start()

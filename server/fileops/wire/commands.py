@@ -34,9 +34,12 @@ class ConfirmCommandParams(msgspec.Struct, frozen=True, kw_only=True):
 def command_request(params: BashParams) -> CommandRequest:
     timeout_s = DEFAULT_COMMAND_TIMEOUT_S if params.timeout_s is None else params.timeout_s
     return CommandRequest(
-        command=params.command, timeout_s=timeout_s, cwd=params.cwd, description=params.description,
+        command=params.command,
+        timeout_s=timeout_s,
+        cwd=params.cwd,
+        description=params.description,
         session_id=session_of(params),
-    )  # fmt: skip
+    )
 
 
 def command_result(outcome: CommandResult) -> wire.ToolResult:

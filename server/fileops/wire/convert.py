@@ -42,17 +42,23 @@ def session_of(params: wire.SessionParams) -> str:
 
 def read_request(params: wire.ReadParams) -> ReadRequest:
     return ReadRequest(
-        file_path=params.file_path, offset=params.offset, limit=params.limit, session_id=session_of(params),
+        file_path=params.file_path,
+        offset=params.offset,
+        limit=params.limit,
+        session_id=session_of(params),
         raw=params.raw or False,
-    )  # fmt: skip
+    )
 
 
 def write_request(params: wire.WriteParams) -> EditRequest:
     return EditRequest(
-        file_path=params.file_path, content=params.content, tool="write", dry_run=params.dry_run or False,
+        file_path=params.file_path,
+        content=params.content,
+        tool="write",
+        dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
         session_id=session_of(params),
-    )  # fmt: skip
+    )
 
 
 def edit_request(params: wire.EditParams) -> EditRequest:
@@ -64,10 +70,13 @@ def edit_request(params: wire.EditParams) -> EditRequest:
         strategy=_strategy(params.strategy, ".strategy"),
     )
     return EditRequest(
-        file_path=params.file_path, edits=(edit,), tool="edit", dry_run=params.dry_run or False,
+        file_path=params.file_path,
+        edits=(edit,),
+        tool="edit",
+        dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
         session_id=session_of(params),
-    )  # fmt: skip
+    )
 
 
 def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
@@ -81,10 +90,13 @@ def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
         for index, step in enumerate(params.edits)
     )
     return EditRequest(
-        file_path=params.file_path, edits=edits, tool="multi_edit", dry_run=params.dry_run or False,
+        file_path=params.file_path,
+        edits=edits,
+        tool="multi_edit",
+        dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
         session_id=session_of(params),
-    )  # fmt: skip
+    )
 
 
 def _strategy(name: str | None, path: str) -> str:
@@ -246,13 +258,21 @@ def confirm_params(
 ) -> wire.ConfirmEditParams:
     change = question.change
     return wire.ConfirmEditParams(
-        type="edit", title=question.title, description=question.description, file_path=question.file_path,
-        session_id=question.session_id, operation=change.operation, diff=change.unified,
-        hunks=change.hunks, original_text=question.original_text,
-        proposed_text=question.proposed_text, original_label=ORIGINAL_LABEL, proposed_label=PROPOSED_LABEL,
+        type="edit",
+        title=question.title,
+        description=question.description,
+        file_path=question.file_path,
+        session_id=question.session_id,
+        operation=change.operation,
+        diff=change.unified,
+        hunks=change.hunks,
+        original_text=question.original_text,
+        proposed_text=question.proposed_text,
+        original_label=ORIGINAL_LABEL,
+        proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
-    )  # fmt: skip
+    )
 
 
 def _seconds(ns: int | None) -> float | None:

@@ -30,9 +30,13 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
     if params.edit_id is not None and params.file_path is not None:
         raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
     return UndoRequest(
-        edit_id=params.edit_id, session_id=params.session_id, file_path=params.file_path,
-        by_session=_undoing_session(params), dry_run=params.dry_run or False, is_approved=params.approved or False,
-    )  # fmt: skip
+        edit_id=params.edit_id,
+        session_id=params.session_id,
+        file_path=params.file_path,
+        by_session=_undoing_session(params),
+        dry_run=params.dry_run or False,
+        is_approved=params.approved or False,
+    )
 
 
 def _undoing_session(params: wire.UndoParams) -> str | None:
@@ -86,11 +90,21 @@ def history_result(edits: Iterable[AppliedEdit]) -> wire.HistoryResult:
 
 def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
     return wire.HistoryEntry(
-        edit_id=edit.edit_id, file_path=edit.file_path, session_id=edit.session_id, timestamp=edit.timestamp,
-        operation=edit.kind, summary=edit.summary, diff=edit.diff,
-        stats=wire.Stats(added=edit.n_added, removed=edit.n_removed), undoable=edit.undone_by is None,
-        undone_by=edit.undone_by, undoes=list(edit.undoes),
-        rebased=msgspec.UNSET if edit.changed_by is None else {
-            "changed_by": edit.changed_by, "n_foreign_hunks": edit.n_foreign_hunks,
+        edit_id=edit.edit_id,
+        file_path=edit.file_path,
+        session_id=edit.session_id,
+        timestamp=edit.timestamp,
+        operation=edit.kind,
+        summary=edit.summary,
+        diff=edit.diff,
+        stats=wire.Stats(added=edit.n_added, removed=edit.n_removed),
+        undoable=edit.undone_by is None,
+        undone_by=edit.undone_by,
+        undoes=list(edit.undoes),
+        rebased=msgspec.UNSET
+        if edit.changed_by is None
+        else {
+            "changed_by": edit.changed_by,
+            "n_foreign_hunks": edit.n_foreign_hunks,
         },
-    )  # fmt: skip
+    )
