@@ -165,10 +165,10 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 
 # --- merging --------------------------------------------------------------------------------------------------------
 #
-# Both sides are splices over the base: ours undo an edit, theirs are what others changed since. Most of ours meet none
-# of theirs. The difficult ones are those whose text people have put back or moved by hand, because a diff does not say
-# which of several equal words is which. The rule for them is: rather ask than guess. The cases, in the order in which
-# they are decided:
+# Both sides are splices over the base: our splices undo an edit, their changes are what others did since. Most of our
+# splices meet no change. The difficult ones are those whose text people have put back or moved by hand, because a diff
+# does not say which of several equal words is which. The rule for them is: rather ask than guess. The cases, in the
+# order in which they are decided:
 #
 # 1. Splices that overlap, or that insert at one place, form a cluster (clusters.py). If both sides make the same of its
 #    part of the base, the change is made already ("alike"), and nothing is left to do. If not, it is a conflict.
@@ -177,8 +177,8 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 # 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But its text may be there
 #    already, typed by hand beside its place. Applying it would double the text. If all of it is there, the splice is
 #    done; if a part is, it is a conflict; if none is, the splice is applied.
-# 4. If nothing is in conflict, applying the splices may still join a part of ours and a part of theirs to a word that
-#    neither side has written. That is a conflict, too.
+# 4. If nothing is in conflict, applying the splices may still join text from both sides to a word that neither has
+#    written. That is a conflict, too.
 #
 # The order matters. Cases 2 and 3 look for text that only the other side typed. So all clusters have to be decided
 # before, or a change that both sides made would count as text that the other side put back. Case 4 looks at the merged
@@ -189,12 +189,12 @@ def _merged(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> Rebased:
     """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
-    # growth[n]: by how much a place after the first n changes of theirs is further down in present than in base.
+    # growth[n]: by how much a place after their first n changes is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[Span] = []
     free: list[tuple[Splice, int]] = []  # our splices, and how far each is shifted
     alike: list[tuple[Cluster, Span]] = []
-    made: set[int] = set()  # changes of theirs that ours wanted, too
+    made: set[int] = set()  # their changes that our splices make, too
 
     # Case 1. All changes of a cluster are inside of start to end, so `stop` counts those above the end.
     for cluster in clusters(wanted, since):
