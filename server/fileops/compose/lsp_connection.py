@@ -135,7 +135,7 @@ class LspConnection(ClientConnection):
         )  # fmt: skip
 
     def _own_approver(self, context: "ClientContext") -> "Approver":
-        """What asks the client's user about the edits of its own sessions."""
+        """What asks the client's user about edits by this client's sessions."""
         from fileops.lsp.approver import LspApprover
 
         own, settings, options = self._state.own, context.settings, context.options

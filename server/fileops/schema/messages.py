@@ -25,7 +25,7 @@ Kind = Literal["request", "notification"]
 
 
 class OneOf(Struct, frozen=True):
-    """A result of one of several types, where msgspec refuses a union: it could not tell them apart when decoding."""
+    """A result of one of several types, where msgspec refuses a union: they look alike when they are decoded."""
 
     shapes: tuple[Shape, ...]
 
