@@ -1,6 +1,8 @@
 """A folder over SSH when the connection goes at the worst moments, and what its options become."""
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,9 @@ from fileops.fs.remote.sftp import SftpBackend
 from fileops.model.edits import Splice
 from fileops.model.errors import ConnectionFailed, OutsideRoots
 from fileops.model.internal_errors import Cancelled, PathMoved
-from support.patience import wait_until
+from support.patience import PATIENCE_S, wait_until
 from support.sshd import Sshd
+from support.sshd import running as sshd_of
 
 
 @pytest.fixture
@@ -48,6 +51,24 @@ def test_upload_left_by_a_lost_connection_is_removed_after_reconnecting(
         far.replace(far.read("/far/f"), [Splice(0, 3, b"new")], RecordingHooks(before=cut_and_give_up))
     assert far.read("/far/f").data == b"old"
     wait_until(lambda: os.listdir(tmp_path) == ["f"])
+
+
+def test_requests_share_the_channels_that_a_host_allows(tmp_path: Path) -> None:
+    """Of eight requests that begin together, the host refuses a channel to seven."""
+    pytest.importorskip("asyncssh")
+    n_requests = 8
+    begin = threading.Barrier(n_requests)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "f").write_bytes(b"old")
+    with sshd_of(tmp_path, max_sessions=1) as sshd, ThreadPoolExecutor(n_requests) as threads:
+        base = str(tmp_path / "files")
+        far = RemoteFileSystem("/far", base, SftpBackend(sshd.url(base), sshd.options))
+
+        def read(_n: int) -> bytes:
+            begin.wait(PATIENCE_S)
+            return far.read("/far/f").data
+
+        assert list(threads.map(read, range(n_requests))) == [b"old"] * n_requests
 
 
 @pytest.mark.parametrize("protocol", ["file", "local"])

@@ -90,8 +90,11 @@ def _binary() -> str:
 
 
 @contextlib.contextmanager
-def running(folder: Path, subsystem: Callable[[str], str] = str) -> Generator[Sshd]:
-    """Skips the test where there is no sshd. subsystem: the SFTP command to run in place of the one that is given."""
+def running(folder: Path, subsystem: Callable[[str], str] = str, *, max_sessions: int = 10) -> Generator[Sshd]:
+    """Skips the test where there is no sshd. subsystem: the SFTP command to run in place of the one that is given.
+
+    max_sessions: channels that one connection may have open at once.
+    """
     binary = _binary()
     host_key, key = folder / "host_key", folder / "key"
     for path in (host_key, key):
@@ -107,7 +110,7 @@ def running(folder: Path, subsystem: Callable[[str], str] = str) -> Generator[Ss
         "Port": port, "ListenAddress": "127.0.0.1", "HostKey": host_key, "AuthorizedKeysFile": folder / "authorized",
         "PidFile": "none", "StrictModes": "no", "UsePAM": "no", "PasswordAuthentication": "no",
         "KbdInteractiveAuthentication": "no", "PermitRootLogin": "yes", "MaxStartups": "100", "PrintMotd": "no",
-        "LogLevel": "ERROR", "Subsystem": f"sftp {subsystem(sftp)}",
+        "LogLevel": "ERROR", "MaxSessions": max_sessions, "Subsystem": f"sftp {subsystem(sftp)}",
         # The user's shell must not run the user's start-up files: what they start may not outlive being killed.
         "SetEnv": f"HOME={folder}",
     }  # fmt: skip

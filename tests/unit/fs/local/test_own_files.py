@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from contract.recording import RecordingHooks
-from fileops.fs.local import own_files
+from fileops.fs.local import nofollow, own_files
 from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.recovery import Recovery
 from fileops.model.edits import Splice
 from fileops.platform.locks import try_lock
 from support.children import in_child
@@ -99,6 +100,26 @@ def test_abandoned_temp_files_are_removed_before_the_first_use_of_their_folder(
         with fs.open(path):
             pass
     assert os.listdir(f"{folder}/d") == ["f"]
+
+
+def test_file_left_during_a_recovery_is_removed_at_the_next_use_of_the_folder(folder: str, state: str) -> None:
+    """A commit of another thread leaves its file after the folder was listed, while the journals are recovered."""
+    os.makedirs(state)
+    opener = nofollow.best_opener()
+    left = list[str]()
+
+    def leave_a_file(path: str, flags: int) -> int:
+        if path == state and not left:
+            left.append(DEAD)
+            Path(f"{folder}/{DEAD}").write_bytes(b"")
+            recovery.forget(folder)
+        return opener(path, flags)
+
+    recovery = Recovery(leave_a_file, state)
+    recovery.run_once(folder)
+    assert os.listdir(folder) == left == [DEAD]
+    recovery.run_once(folder)
+    assert os.listdir(folder) == []
 
 
 def test_link_or_folder_with_the_name_of_a_temp_file_is_harmless(fs: LocalFileSystem, folder: str) -> None:

@@ -215,6 +215,20 @@ def test_reload_notified_after_a_second_change_is_not_treated_as_typing(
     assert (bench.on_disk(), bench.editor.applied) == (b"ONE\nTWO\nformatted\n", [])
 
 
+def test_reload_reported_before_the_commit_returns_is_not_treated_as_typing(bench: Workbench):
+    """The editor is notified inside the commit, and a formatter writes before anything reads the document."""
+    uri = bench.editor.open(PATH)
+    bench.fs.read(PATH)
+
+    def reload_and_format() -> None:
+        bench.editor.set_text(uri, "ONE\ntwo\n")
+        bench.disk.put(PATH, b"ONE\ntwo\nformatted\n")
+        assert bench.seen() == (b"ONE\ntwo\nformatted\n", "disk")
+
+    bench.edit(b"one", b"ONE", RecordingHooks(after=reload_and_format))
+    assert bench.seen() == (b"ONE\ntwo\nformatted\n", "disk")
+
+
 def test_clean_document_is_loaded_until_the_user_saves_what_they_typed(bench: Workbench):
     def is_typed() -> bool:
         snapshot = bench.fs.read(PATH)
