@@ -2,7 +2,8 @@
 
 The lock of the inode covers aliases (hard links, bind mounts). A rename puts a new inode in place; its lock is taken
 before the rename, so that writers that resolve the new inode wait too. The lock of the path covers files that do not
-exist. The order is always path, old inode, new inode. No other thread knows the new inode yet, so there is no deadlock.
+exist. The order is always path, old inode, new inode. No other thread knows the new inode yet, so there is no deadlock
+(`fs/local/write_target.py` has the whole argument).
 
 flock is on the file itself: no lock file can be left behind, and the kernel releases it when a process dies.
 """

@@ -8,6 +8,7 @@ import asyncio
 import errno
 import os
 import secrets
+import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
@@ -30,7 +31,8 @@ class SftpBackend:
 
     def __init__(self, url: str, options: Mapping[str, object]) -> None:
         self._ssh = SshConnection(url, options, on_made=self._sweep_leftovers)
-        self._leftovers: list[str] = []  # temporary files of writes whose connection was lost
+        self._guard = threading.Lock()
+        self._leftovers: list[str] = []  # guarded by _guard; temp files of writes whose connection was lost
 
     has_links = True
 
@@ -127,11 +129,13 @@ class SftpBackend:
                     return None
             except (OSError, ConnectionFailed):
                 break
-        self._leftovers.append(temp)
+        with self._guard:
+            self._leftovers.append(temp)
         return None
 
     def _sweep_leftovers(self) -> None:
-        leftovers, self._leftovers = self._leftovers, []
+        with self._guard:
+            leftovers, self._leftovers = self._leftovers, []
         for temp in leftovers:
             self.remove_temp(temp)
 
