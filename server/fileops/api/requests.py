@@ -168,7 +168,6 @@ DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daem
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
-    "fileops.wire.correction",
     "fileops.core.matching.nearest",
 )
 

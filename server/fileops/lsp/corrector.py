@@ -1,10 +1,12 @@
 """Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer is no proposal."""
 
 import logging
+from typing import cast
 
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import Correction, CorrectionRequest
+from fileops.wire.types import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -13,15 +15,14 @@ class LspCorrector:
     """See ports.Corrector."""
 
     def __init__(self, client: Client, *, timeout_s: float) -> None:
-        self._client, self._timeout_s = client, timeout_s
+        self._client = client
+        self._timeout_s = timeout_s
 
     @property
     def can_ask(self) -> bool:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
     async def correct(self, request: CorrectionRequest) -> Correction | None:
-        from fileops.wire.correction import correction_of
-
         try:
             answer = await self._client.ask(methods.CORRECT_EDIT, request, timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
@@ -30,3 +31,14 @@ class LspCorrector:
             log.info("the client answered a request for a correction with error %s", refusal.code)
             return None
         return correction_of(answer)
+
+
+def correction_of(answer: object) -> Correction | None:
+    """Decode a proposal of two strings, the first of which is not empty. Any other answer is None."""
+    if not isinstance(answer, dict):
+        return None
+    proposal = cast("JsonObject", answer)
+    old, new = proposal.get("old_string"), proposal.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return None
+    return Correction(old_string=old, new_string=new)

@@ -35,7 +35,7 @@ class FilesystemMonitors:
         # Guarded by _lock; replaced and never mutated, so that `hint` needs no lock:
         self._monitors: Mapping[Device, FileMonitor] = {}
         self._first: FileMonitor | None = None
-        self._elsewhere: dict[str, FileMonitor] = {}  # path -> its monitor, if that is not the first one
+        self._mounted: dict[str, FileMonitor] = {}  # path -> its monitor, if it is not on the first filesystem
         self._health: dict[Device, WatcherHealth] = {}
         self._published = _OK
 
@@ -48,9 +48,9 @@ class FilesystemMonitors:
         with self._lock:
             monitor, before = self._monitor_for(stamp.dev), self._of(path)
             if monitor is self._first:
-                self._elsewhere.pop(path, None)
+                self._mounted.pop(path, None)
             else:
-                self._elsewhere[path] = monitor
+                self._mounted[path] = monitor
         if before is not None and before is not monitor:
             before.untrack(path)  # something was mounted there, or is no more
         return monitor.track(path, stamp)
@@ -58,7 +58,7 @@ class FilesystemMonitors:
     def untrack(self, path: str) -> None:
         with self._lock:
             monitor = self._of(path)
-            self._elsewhere.pop(path, None)
+            self._mounted.pop(path, None)
         if monitor is not None:
             monitor.untrack(path)
 
@@ -88,7 +88,7 @@ class FilesystemMonitors:
             monitor.close(max(deadline - time.monotonic(), 0.0))
 
     def _of(self, path: str) -> FileMonitor | None:
-        return self._elsewhere.get(path, self._first)
+        return self._mounted.get(path, self._first)
 
     def _monitor_for(self, device: Device) -> FileMonitor:
         """Called under the lock."""

@@ -1,4 +1,7 @@
-"""Shape of `capabilities.experimental.fileops`, in which the server says at `initialize` what it serves."""
+"""Shape of `capabilities.experimental.fileops`, in which the server says at `initialize` what it serves.
+
+A module for itself, because a running server does not load it: the schema does.
+"""
 
 from typing import Literal, TypedDict
 

@@ -1,4 +1,7 @@
-"""Events as notifications. The fields of an event are the keys on the wire."""
+"""Events as notifications. The fields of an event are the keys on the wire.
+
+A module for itself: events are sent without the translation of requests and results.
+"""
 
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
 

@@ -20,7 +20,7 @@ LATER = STAMP.ctime_ns + SECOND
 
 
 @pytest.mark.parametrize(
-    ("seen", "change", "by_mtime", "by_content"),
+    ("record", "change", "by_mtime", "by_content"),
     [
         (WHOLE, {}, FRESH, FRESH),
         (PART, {}, FRESH, FRESH),
@@ -43,11 +43,11 @@ LATER = STAMP.ctime_ns + SECOND
         (PART, {"ctime_ns": LATER, "n_links": 2}, FRESH, FRESH),
     ],
 )
-def test_verdict_on_a_stamp(seen: ReadRecord, change: dict[str, Any], by_mtime: object, by_content: object) -> None:
+def test_verdict_on_a_stamp(record: ReadRecord, change: dict[str, Any], by_mtime: object, by_content: object) -> None:
     now = replace(STAMP, **change)
     modes: tuple[tuple[Literal["mtime", "content"], object], ...] = (("mtime", by_mtime), ("content", by_content))
     for mode, expected in modes:
-        assert assess(seen, now, freshness=mode) == expected, mode
+        assert assess(record, now, freshness=mode) == expected, mode
 
 
 def test_file_goes_stale_once_until_it_is_read_again() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from fileops.lsp.approver import LspCommandApprover, decision_of
 from fileops.lsp.client import Client
+from fileops.lsp.corrector import correction_of
 from fileops.lsp.dialect import withdrawal
 from fileops.lsp.user_prompt import UserPrompt
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
-from fileops.wire.correction import correction_of
 
 HUNKS = ["1-a", "2-b"]
 ODD: list[Any] = [0, 1.5, True, [], [[]], {}, {"a": []}, ["proceed_once"], {"title": "Apply"}]  # null means absent
