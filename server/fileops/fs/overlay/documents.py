@@ -194,9 +194,15 @@ class DocumentStore:
     def state_of(self, key: DocumentKey, path: str) -> Classified | None:
         """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
         # The disk is read and the text is digested without the lock, while the editor may report changes. So the result
-        # is stored by two compare-and-swaps. `update` drops a comparison of a state that has been replaced, and the
-        # loop begins again with the new one. A state is cached only while it is that of the document: else an older
-        # state could overwrite the one that another thread has computed from a newer text.
+        # is stored by two compare-and-swaps:
+        #
+        # - `update` compares the serial. If the editor has reported something since, the comparison is dropped, and the
+        #   loop begins again with the new text. A comparison by another thread keeps the serial; both are applied.
+        # - The cache compares the state itself. If another thread has compared again, its result is cached, not this
+        #   one. If the document was closed, nothing is: no other event would remove that entry.
+        #
+        # A cached result is used only with its serial, and as long as the file is the one that it was compared with. So
+        # it may be missing or old, and never makes another document count.
         while True:
             with self._state:
                 document, cached = self._table.get(key), self._classified.get(key)

@@ -175,9 +175,15 @@ def after_changes(
 
 def classify(document: OpenDocument, disk: DiskFacts, digest: bytes) -> DocumentState:
     """Classify a document that `after_comparison` returned."""
-    kind: Kind = "clean" if digest == disk.digest else "dirty" if document.is_user_modified else "superseded"
+    kind = _kind_of(document, is_same=digest == disk.digest)
     data = encode_document(document.text.text, disk.format) if kind == "dirty" else b""
     return DocumentState(serial=document.serial, kind=kind, disk=disk, data=data)
+
+
+def _kind_of(document: OpenDocument, *, is_same: bool) -> Kind:
+    if is_same:
+        return "clean"
+    return "dirty" if document.is_user_modified else "superseded"
 
 
 def comparable(text: str) -> str:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from fileops.fs.remote.backend import MAX_REMOVALS, Entry, InPlace
 from fileops.fs.remote.ssh import SshChannels, SshConnection
@@ -334,12 +334,19 @@ async def _try_sync(file: "SFTPClientFile") -> bool:
 
 def _entry_of(attrs: "SFTPAttrs") -> Entry:
     mode = attrs.permissions or 0
-    kind = "file" if S_ISREG(mode) else "folder" if S_ISDIR(mode) else "link" if S_ISLNK(mode) else "other"
     return Entry(
-        kind=kind,
+        kind=_kind_of(mode),
         size_bytes=attrs.size or 0,
         mtime_ns=int(attrs.mtime or 0) * 1_000_000_000 + (attrs.mtime_ns or 0),
         mode=mode,
         uid=attrs.uid or 0,
         gid=attrs.gid or 0,
     )
+
+
+def _kind_of(mode: int) -> Literal["file", "folder", "link", "other"]:
+    if S_ISREG(mode):
+        return "file"
+    if S_ISDIR(mode):
+        return "folder"
+    return "link" if S_ISLNK(mode) else "other"
