@@ -1,21 +1,24 @@
-"""Strict decoding of params into a type. An error names its place; nothing is coerced.
+"""Strict decoding of params into a type, by msgspec. An error names its place in our words; nothing is coerced.
 
 `null` for a key that has a default means that the key is absent; for one that has none it is refused. A number
 without a fraction is an integer, whether or not it is written with a point. Unknown keys are refused by name, in
 Structs that forbid them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
 from fileops.rpc.json import OUT_OF_RANGE
 
+if TYPE_CHECKING:
+    from msgspec.structs import FieldInfo
+
 T = TypeVar("T")
-Decoder = Callable[[object], Any]
 
 LSP_TOKENS = ("workDoneToken", "partialResultToken")  # every request may have them
 
@@ -41,9 +44,13 @@ class InvalidParams(Exception):
 def decode(value: object, into: type[T]) -> T:
     """Raises: InvalidParams."""
     try:
-        return msgspec.convert(value, into)  # strict as well, and far faster; but it refuses 3.0, and in other words
-    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError):  # the last: of a key that is no Unicode
-        return decoder_of(into)(value)
+        return msgspec.convert(value, into)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: of a key that is no Unicode
+        normalised = _normalised(value, into)
+    try:
+        return msgspec.convert(normalised, into)
+    except msgspec.ValidationError as fault:
+        raise _worded(str(fault), value, into) from None
 
 
 class _Place:
@@ -74,179 +81,135 @@ def require_in_range(params: object) -> None:
             waiting += [(item, _Place(index, place)) for index, item in enumerate(items)]
 
 
-@cache
-def decoder_of(wanted: Any) -> Decoder:
-    """Return the decoder of a type.
+# --- what msgspec is given ------------------------------------------------------------------------------------------
 
-    It is a Struct, list, tuple of any length, Literal, str, bool, int, float, object, or a union of those.
+
+def _normalised(value: object, wanted: Any) -> object:
+    """Return a copy that msgspec takes as we do: without the nulls that mean an absent key, with integers as such.
+
+    Nothing is refused here. What does not fit the type stays in its place, so that msgspec names it.
     """
-    origin, args = get_origin(wanted), get_args(wanted)
-    if wanted in _SCALARS:
-        return _SCALARS[wanted]
-    if origin is Annotated:
-        return _bounded(decoder_of(args[0]), args[1])
-    if origin is Literal:
-        return _literal(args)
-    if origin in {Union, UnionType}:
-        return _union(args)
-    if origin in {list, tuple}:
-        return _array(decoder_of(args[0]), origin)
-    if origin is dict:
-        return _object
-    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
-        return _struct(wanted)
-    raise TypeError(f"no strict decoder for {wanted!r}")
-
-
-def _string(value: object) -> str:
+    members = _members(wanted)
     if isinstance(value, str):
-        return value
-    raise InvalidParams(f"must be a string, not {_kind(value)}")
+        return value if any(_takes_text(member, value) for member in members) else _REFUSED
+    for member in members:
+        if member is int and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if isinstance(value, list) and get_origin(member) in _ARRAYS:
+            item = get_args(member)[0]
+            return [_normalised(element, item) for element in cast("list[object]", value)]
+        if isinstance(value, dict) and _is_struct(member):
+            return _normalised_object(cast("dict[str, object]", value), member)
+    return cast("object", value)
 
 
-def _boolean(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InvalidParams(f"must be true or false, not {_kind(value)}")
+def _normalised_object(value: dict[str, object], wanted: type[msgspec.Struct]) -> dict[str, object]:
+    fields, copy = _fields(wanted), dict[str, object]()
+    for key, member in value.items():
+        field = fields.get(key)
+        if field is None:
+            copy[_REFUSED] = None  # msgspec skips it in an open Struct
+        elif member is not None or field.required:
+            copy[key] = _normalised(member, field.type)
+    return copy
 
 
-def _integer(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidParams(f"must be an integer, not {_kind(value)}")
-    if isinstance(value, float) and not value.is_integer():
-        raise InvalidParams("must be an integer, not a number with a fraction")
-    return int(value)
+@cache
+def _members(wanted: Any) -> tuple[Any, ...]:
+    """The types of a union except null, without their annotations; of another type, itself."""
+    if get_origin(wanted) is Annotated:
+        return _members(get_args(wanted)[0])
+    if get_origin(wanted) in {Union, UnionType}:
+        members = [_members(member) for member in get_args(wanted) if member is not NoneType]
+        return tuple(member for group in members for member in group)
+    return (wanted,)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidParams(f"must be a number, not {_kind(value)}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidParams("must be a number that is not that large") from None
+def _bounds(wanted: Any) -> msgspec.Meta | None:
+    """The bounds of a type, also if it is one of a union."""
+    if get_origin(wanted) is Annotated:
+        return get_args(wanted)[1]
+    members = get_args(wanted) if get_origin(wanted) in {Union, UnionType} else ()
+    return next((bounds for member in members if (bounds := _bounds(member)) is not None), None)
 
 
-def _anything(value: object) -> object:
-    return value
+def _is_struct(wanted: Any) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(wanted, type) and issubclass(wanted, msgspec.Struct)
 
 
-def _object(value: object) -> object:
-    """Accept any JSON object."""
-    if not isinstance(value, dict):
-        raise InvalidParams(f"must be an object, not {_kind(value)}")
-    return cast("dict[str, object]", value)
+def _takes_text(wanted: Any, text: str) -> bool:
+    return wanted in {str, object} or (get_origin(wanted) is Literal and text in get_args(wanted))
 
 
-def _null(value: object) -> None:
-    if value is not None:
-        raise InvalidParams(f"must be null, not {_kind(value)}")
+@cache
+def _fields(wanted: type[msgspec.Struct]) -> "dict[str, FieldInfo]":
+    return {field.encode_name: field for field in msgspec.structs.fields(wanted)}
 
 
-_SCALARS: dict[Any, Decoder] = {
-    str: _string, bool: _boolean, int: _integer, float: _number, object: _anything, NoneType: _null,
+# --- what msgspec answers -------------------------------------------------------------------------------------------
+
+
+def _worded(message: str, value: object, wanted: Any) -> InvalidParams:
+    """Say in our words what msgspec found, as in "Object missing required field `edits` - at `$.a[0]`".
+
+    Nothing that a client wrote is in its message: unknown keys and texts that do not fit were replaced by _REFUSED.
+    """
+    reason, _, path = message.partition(" - at `")
+    place = ""
+    for key, index in re.findall(_SEGMENT, path):
+        value, wanted = _below(value, wanted, key or int(index))
+        place += f".{key}" if key else f"[{index}]"
+    if match := re.match(_MISSING, reason):
+        return InvalidParams("is missing", f"{place}.{match[1]}")
+    members = _members(wanted)
+    if reason.startswith("Object contains unknown field"):
+        (struct,) = (member for member in members if _is_struct(member))
+        keys = cast("dict[str, object]", value)
+        return InvalidParams(
+            unknown_key(_fields(struct)), place + _segment(next(key for key in keys if key not in _fields(struct)))
+        )
+    return InvalidParams(_mismatch(reason, value, members, _bounds(wanted)), place)
+
+
+def _below(value: object, wanted: Any, key: str | int) -> tuple[object, Any]:
+    """Return the value and the type at a key of an object, or at an index of an array."""
+    for member in _members(wanted):
+        if isinstance(key, str) and _is_struct(member):
+            return cast("dict[str, object]", value)[key], _fields(member)[key].type
+        if isinstance(key, int) and get_origin(member) in _ARRAYS:
+            return cast("list[object]", value)[key], get_args(member)[0]
+    raise TypeError(f"no {key!r} in {wanted!r}")
+
+
+def _mismatch(reason: str, value: object, members: tuple[Any, ...], bounds: msgspec.Meta | None) -> str:
+    if get_origin(members[0]) is Literal:
+        return "must be one of " + ", ".join(f'"{choice}"' for choice in get_args(members[0]))
+    if reason == "Number out of range":
+        return "must be a number that is not that large"
+    if bounds is not None and (match := re.match(_OUT_OF_BOUNDS, reason)):
+        match match[1]:
+            case ">=":
+                return f"must be at least {bounds.ge}"
+            case ">":
+                return f"must be greater than {bounds.gt}"
+            case "<=":
+                return f"must be at most {bounds.le}"
+            case _:
+                return bounds.description or "must not be empty"
+    is_fraction = members == (int,) and isinstance(value, float)
+    names = " or ".join(_NAMES.get(get_origin(member) or member, "an object") for member in members)
+    return f"must be {names}, not {'a number with a fraction' if is_fraction else _kind(value)}"
+
+
+_ARRAYS = (list, tuple)  # `tuple[T, ...]`
+_REFUSED = "?"  # replaces a key or a text that does not fit: it may be no Unicode, or look like a path of msgspec
+_SEGMENT = r"\.(\w+)|\[(\d+)\]"
+_MISSING = r"Object missing required field `(\w+)`"
+_OUT_OF_BOUNDS = r"Expected `\w+` (>=|>|<=|of length >=) "
+_NAMES: dict[Any, str] = {
+    str: "a string", bool: "true or false", int: "an integer", float: "a number", NoneType: "null",
+    list: "an array", tuple: "an array",
 }  # fmt: skip
-
-
-def _literal(allowed: tuple[Any, ...]) -> Decoder:
-    def literal(value: object) -> object:
-        if any(type(value) is type(literal) and value == literal for literal in allowed):
-            return value
-        raise InvalidParams("must be one of " + ", ".join(f'"{literal}"' for literal in allowed))
-
-    return literal
-
-
-_BOUNDS_NOT_KNOWN = ("lt", "max_length", "multiple_of", "pattern")
-
-
-def _bounded(inner: Decoder, bounds: msgspec.Meta) -> Decoder:
-    if any(getattr(bounds, name) is not None for name in _BOUNDS_NOT_KNOWN):
-        raise TypeError(f"no strict decoder for {bounds!r}")
-
-    def bounded(value: object) -> object:
-        decoded = inner(value)
-        if bounds.ge is not None and decoded < bounds.ge:
-            raise InvalidParams(f"must be at least {bounds.ge}")
-        if bounds.gt is not None and decoded <= bounds.gt:
-            raise InvalidParams(f"must be greater than {bounds.gt}")
-        if bounds.le is not None and decoded > bounds.le:
-            raise InvalidParams(f"must be at most {bounds.le}")
-        if bounds.min_length is not None and len(decoded) < bounds.min_length:
-            raise InvalidParams(bounds.description or "must not be empty")
-        return decoded
-
-    return bounded
-
-
-def _union(members: tuple[Any, ...]) -> Decoder:
-    wanted = [member for member in members if member is not NoneType]
-    decoders = [decoder_of(member) for member in wanted]
-    names = "a string or an integer" if wanted == [str, int] else None
-    optional = NoneType in members
-
-    def union(value: object) -> object:
-        if value is None and optional:
-            return None
-        for decoder in decoders[:-1]:
-            try:
-                return decoder(value)
-            except InvalidParams:
-                continue
-        try:
-            return decoders[-1](value)
-        except InvalidParams:
-            if names is None:
-                raise
-            raise InvalidParams(f"must be {names}, not {_kind(value)}") from None
-
-    return union
-
-
-def _array(item: Decoder, make: type[list[object] | tuple[object, ...]]) -> Decoder:
-    def array(value: object) -> Sequence[object]:
-        if not isinstance(value, list):
-            raise InvalidParams(f"must be an array, not {_kind(value)}")
-        decoded: list[object] = []
-        for index, element in enumerate(cast("list[object]", value)):
-            try:
-                decoded.append(item(element))
-            except InvalidParams as fault:
-                raise fault.below(f"[{index}]") from None
-        return make(decoded)
-
-    return array
-
-
-def _struct(wanted: type[msgspec.Struct]) -> Decoder:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(wanted)}
-    decoders = {key: (field.name, decoder_of(field.type), field.required) for key, field in fields.items()}
-    required = [key for key, field in fields.items() if field.required]
-    is_open = not wanted.__struct_config__.forbid_unknown_fields
-
-    def struct(value: object) -> object:
-        if not isinstance(value, dict):
-            raise InvalidParams(f"must be an object, not {_kind(value)}")
-        decoded: dict[str, object] = {}
-        for key, member in cast("dict[str, object]", value).items():
-            field = decoders.get(key)
-            if field is None and is_open:
-                continue
-            if field is None:
-                raise InvalidParams(unknown_key(decoders), _segment(key))
-            name, decoder, is_required = field
-            if member is None and not is_required:
-                continue
-            try:
-                decoded[name] = decoder(member)
-            except InvalidParams as fault:
-                raise fault.below(_segment(key)) from None
-        for key in required:
-            if key not in value:
-                raise InvalidParams("is missing", _segment(key))
-        return wanted(**decoded)
-
-    return struct
 
 
 def unknown_key(keys: Iterable[str]) -> str:

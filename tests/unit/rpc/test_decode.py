@@ -2,12 +2,12 @@
 
 # ruff: noqa: E501 - tables are read by the line
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pytest
 
-from fileops.rpc.decode import InvalidParams, decode, decoder_of
+from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire import types as wire
 from fileops.wire.commands import BashParams
 
@@ -28,6 +28,7 @@ TAKEN: list[tuple[str, dict[str, Any], type[msgspec.Struct], dict[str, Any]]] = 
     ("a key named jsonrpc inside a text", {**EDIT, "new_string": '{"jsonrpc": "2.0"}'}, wire.EditParams, {}),
 ]
 KEYS_OF_READ = "unknown key; there are: session_id, file_path, offset, limit, raw"
+MODES = 'must be one of "default", "auto_edit", "yolo"'
 REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("missing key", {}, wire.ReadParams, "$.file_path", "is missing"),
     ("null for a required key", {"file_path": None}, wire.ReadParams, "$.file_path", "must be a string, not null"),
@@ -54,6 +55,14 @@ REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("a timeout in milliseconds", {"command": "true", "timeout_s": 3_600_000}, BashParams, "$.timeout_s", "must be at most 86400"),
     ("a timeout of nothing", {"command": "true", "timeout_s": 0}, BashParams, "$.timeout_s", "must be greater than 0"),
     ("session of null", {"session_id": None}, wire.CloseSessionParams, "$.session_id", "must be a string, not null"),
+    ("a text that is no Unicode for an object", "\udce9", wire.ReadParams, "$", "must be an object, not a string"),
+    ("a text that is no Unicode for a step", {**MULTI, "edits": ["\udce9"]}, wire.MultiEditParams, "$.edits[0]", "must be an object, not a string"),
+    ("a text that is no Unicode for a choice", {"mode": "\udce9"}, wire.SetApprovalModeParams, "$.mode", MODES),
+    ("a text that looks like a place for a choice", {"mode": "a` - at `$.b`"}, wire.SetApprovalModeParams, "$.mode", MODES),
+    ("unknown key that looks like a place", {**READ, "a` - at `$.b": 1}, wire.ReadParams, "$['a` - at `$.b']", KEYS_OF_READ),
+    ("a number for a choice", {"mode": 1}, wire.SetApprovalModeParams, "$.mode", MODES),
+    ("no text", {"command": ""}, BashParams, "$.command", "must not be empty"),
+    ("a timeout beyond numbers", {"command": "true", "timeout_s": 10**400}, BashParams, "$.timeout_s", "must be a number that is not that large"),
     ("a token that is a list", {**READ, "workDoneToken": []}, wire.ReadParams, "$.workDoneToken", "must be a string or an integer, not an array"),
 ]  # fmt: skip
 
@@ -74,11 +83,6 @@ def test_invalid_params_are_refused(value: object, into: type[msgspec.Struct], p
     with pytest.raises(InvalidParams) as caught:
         decode(value, into)
     assert (caught.value.path, caught.value.reason) == (path, reason)
-
-
-def test_unsupported_bound_is_refused_when_the_decoder_is_made() -> None:
-    with pytest.raises(TypeError):
-        decoder_of(Annotated[int, msgspec.Meta(lt=5)])
 
 
 def test_path_of_a_huge_key_stays_short() -> None:
