@@ -37,8 +37,10 @@ class StatRuleFiles:
             is_there = self._fs.stat(self._fs.resolve(path)) is not None
         except ConnectionFailed:
             raise
-        except (FileOpsError, PathMoved):  # a folder, or not to be reached: reading it says which
-            is_there = True
+        except (FileOpsError, PathMoved):
+            # It is no regular file, or cannot be reached, or a folder above it is being replaced. Reading it shows
+            # which. This is not kept: it may be over at the next request, which would still be refused.
+            return True
         if self._kept_ns:
             self._known[path] = now, is_there
         return is_there

@@ -8,6 +8,8 @@ from fileops.core.ignore import FILE_NAME
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.rule_files import RoutedRuleFiles, StatRuleFiles
 from fileops.model.errors import NotPermitted
+from fileops.model.files import Stamp
+from fileops.model.internal_errors import PathMoved
 from fileops.service.client.unreadable import RuleBook
 from support.in_process import SystemClock, Workbench
 
@@ -70,3 +72,25 @@ def test_rules_of_a_mapped_folder_are_looked_up_every_five_seconds() -> None:
     (rules,) = book.above("/far/a.txt")
     assert rules.refusal("/far/a.txt") is None
     assert not book.has_none_above("/far/a.txt")  # a host would have to be asked
+
+
+class MovedHost(MemoryFileSystem):
+    """A host on which another process exchanges a folder with a link while `is_moving`."""
+
+    is_moving = False
+
+    def stat(self, path: str) -> Stamp | None:
+        if self.is_moving:
+            raise PathMoved(path=path)
+        return super().stat(path)
+
+
+def test_folder_that_was_being_replaced_is_looked_up_again_at_once() -> None:
+    clock = Hands()
+    host = MovedHost(clock.time_ns)
+    host.put("/far/a.txt", b"x")
+    book = RuleBook(host, StatRuleFiles(host, FILE_NAME, clock, kept_ns=5_000_000_000))
+    host.is_moving = True
+    assert all(rules.fault for rules in book.above("/far/a.txt"))
+    host.is_moving = False
+    assert book.above("/far/a.txt") == ()
