@@ -103,7 +103,8 @@ class Attempts:
     __slots__ = ("_n_left", "_token")
 
     def __init__(self, token: CancelToken) -> None:
-        self._token, self._n_left = token, MAX_TRIES
+        self._token = token
+        self._n_left = MAX_TRIES
 
     def next(self) -> Self:
         """Raises: Cancelled, IoFailure (the file keeps changing)."""

@@ -215,7 +215,7 @@ class SharedWorkers:
     def of_client(self, place: str = "") -> "SharedWorkers":
         """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once.
 
-        Args: place: what a client keeps when it connects again, "" if nothing. The threads that still wait for a mount
+        place: what a client keeps when it connects again, "" if nothing. The threads that still wait for a mount
         on behalf of one that has left are then counted with its own.
         """
         if not self._has_many_clients:

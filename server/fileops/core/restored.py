@@ -30,7 +30,9 @@ class Restored:
     def __init__(
         self, wanted: Sequence[Splice], typed: Sequence[Typed], target: bytes, present: bytes, fmt: TextFormat
     ) -> None:
-        self._typed, self._present, self._fmt = typed, present, fmt
+        self._typed = typed
+        self._present = present
+        self._fmt = fmt
         self._typed_ends = [place.end for place in typed]
         self._differences = splices_between(target, present, fmt)
         self._ends = [change.end for change in self._differences]

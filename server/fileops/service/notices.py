@@ -49,7 +49,9 @@ class NoticeBoard:
     """
 
     def __init__(self, freshness: Freshness, in_flight: RequestsInFlight, *, moves_base: bool) -> None:
-        self._freshness, self._in_flight, self._moves_base = freshness, in_flight, moves_base
+        self._freshness = freshness
+        self._in_flight = in_flight
+        self._moves_base = moves_base
         self._reported: dict[str, _Reported] = {}
 
     def find(

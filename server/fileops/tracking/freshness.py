@@ -223,7 +223,7 @@ class Freshness:
     ) -> Base | None:
         """What the session knows of the file, if it does not know all of the snapshot; None if it does.
 
-        Args: as of `require_fresh`. Raises: FileMissing, NotRead, Stale, as it does.
+        The arguments are those of `require_fresh`. Raises: FileMissing, NotRead, Stale, as that does.
         """
         path = snapshot.path
         record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)

@@ -137,7 +137,9 @@ class _InotifyCallbacks:
     __slots__ = ("_owner", "descriptor", "folder", "identity")
 
     def __init__(self, owner: InotifyWatch, folder: str, identity: Identity) -> None:
-        self._owner, self.folder, self.identity = owner, folder, identity
+        self._owner = owner
+        self.folder = folder
+        self.identity = identity
         self.descriptor: WatchDescriptor | None = None
 
     def on_event(self, event: "InotifyEvent") -> None:

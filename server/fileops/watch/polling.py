@@ -19,7 +19,9 @@ class Poller:
     def __init__(
         self, stat: Callable[[str], Stamp | None], on_changed: Callable[[str], None], *, poll_s: float = POLL_S
     ) -> None:
-        self._stat, self._on_changed, self._poll_s = stat, on_changed, poll_s
+        self._stat = stat
+        self._on_changed = on_changed
+        self._poll_s = poll_s
         self._wake = threading.Condition()
         # Guarded by _wake:
         self._wanted: dict[str, tuple[Stamp | None, float]] = {}

@@ -135,7 +135,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
 
 
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
-    """Translate the result of an edit. Args: file_path: as the caller gave it."""
+    """Translate the result of an edit of `file_path`, which is as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):

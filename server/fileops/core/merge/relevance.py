@@ -102,7 +102,8 @@ class _Comparison:
     """What others changed between two contents, by lines."""
 
     def __init__(self, old: bytes, shown: bytes, present: bytes) -> None:
-        self.old, self._present = old, present
+        self.old = old
+        self._present = present
         self._fmt = fmt = detect_format(old)
         self._lines, lines = split_lines(old, fmt), split_lines(present, fmt)
         self._foreign = foreign = changed_ranges(self._lines, lines)

@@ -75,7 +75,9 @@ class _Conflict(Exception):
 
     def __init__(self, reason: str, content: bytes | None, places: Sequence[Span] = ()) -> None:
         super().__init__(reason)
-        self.reason, self.content, self.places = reason, content, places
+        self.reason = reason
+        self.content = content
+        self.places = places
 
 
 _Step = tuple[bytes | None, tuple[Splice, ...]]
