@@ -1,19 +1,17 @@
 """Glob patterns of paths, with the syntax of LSP 3.17 ("Pattern"): `*` `?` `**` `{a,b}` `[a-z]` `[!a-z]`.
 
-A pattern that does not begin with `/` or `**` matches at any depth, as if it began with `**/`. A glob is matched by a
-set of positions in it, as Thompson described, so the time is at most the length of the path times that of the glob.
+A pattern that does not begin with `/` or `**` matches at any depth, as if it began with `**/`. The patterns are the
+user's, and the paths an agent's: see `_linear` for the time that a path can take.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 _TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
 
+MAX_CHOICES = 1_000  # people write fewer than ten
 MAX_VERDICTS = 10_000  # pairs of a glob and a path, of `is_below`
-
-_Test = Callable[[str], bool]  # of one character
 
 
 class Glob:
@@ -22,89 +20,74 @@ class Glob:
     def __init__(self, glob: str) -> None:
         if not glob:
             raise ValueError("must not be empty")
-        self._moves: list[list[tuple[_Test, int]]] = []  # by position: where a character leads
-        self._jumps: list[list[int]] = []  # by position: where one also is, without a character
-        self._end = self._add(glob if glob.startswith(("/", "**")) else f"**/{glob}", self._new_position())
+        choices = _choices(glob if glob.startswith(("/", "**")) else f"**/{glob}")
+        self._regex = re.compile("|".join(map(_linear, choices)), re.DOTALL)
 
     def fullmatch(self, path: str) -> bool:
         """Return whether the whole path matches."""
-        positions = self._reached([0])
-        for char in path:
-            positions = self._reached(to for at in positions for test, to in self._moves[at] if test(char))
-        return self._end in positions
-
-    def _reached(self, positions: Iterable[int]) -> set[int]:
-        """Return the positions, and those that they jump to."""
-        reached = set[int]()
-        pending = list(positions)
-        while pending:
-            if (at := pending.pop()) not in reached:
-                reached.add(at)
-                pending += self._jumps[at]
-        return reached
-
-    # --- construction ------------------------------------------------------------------------------------------
-
-    def _new_position(self, *jumps_from: int) -> int:
-        position = len(self._moves)
-        self._moves.append([])
-        self._jumps.append([])
-        for origin in jumps_from:
-            self._jumps[origin].append(position)
-        return position
-
-    def _add(self, glob: str, at: int) -> int:
-        """Add a pattern that begins at a position; returns the position at its end."""
-        for found in _TOKENS.finditer(glob):
-            at = self._add_token(found.group(), at)
-        return at
-
-    def _add_token(self, token: str, at: int) -> int:
-        match token:
-            case "**/":
-                inside = self._add_repeated(_is_any, at)
-                end = self._new_position(at)
-                self._moves[inside].append(("/".__eq__, end))
-                return end
-            case "**":
-                return self._add_repeated(_is_any, at)
-            case "*":
-                return self._add_repeated(_is_in_name, at)
-            case _ if token[0] == "{" and len(token) > 1:
-                return self._new_position(
-                    *[self._add(choice, self._new_position(at)) for choice in token[1:-1].split(",")]
-                )
-            case _:
-                end = self._new_position()
-                self._moves[at].append((_test_of(token), end))
-                return end
-
-    def _add_repeated(self, test: _Test, at: int) -> int:
-        end = self._new_position(at)
-        self._moves[end].append((test, end))
-        return end
+        return self._regex.fullmatch(path) is not None
 
 
-def _is_any(_: str) -> bool:
-    return True
+def _choices(glob: str) -> list[list[str]]:
+    """Return the sequences of tokens that the braces and each `**/`, which may be nothing, leave to choose from."""
+    sequences: list[list[str]] = [[]]
+    for token in _TOKENS.findall(glob):
+        options = [[token]]
+        if token == "**/":
+            options = [[], ["**", "/"]]
+        elif token[0] == "{" and len(token) > 1:
+            options = [tokens for choice in token[1:-1].split(",") for tokens in _choices(choice)]
+        sequences = [[*sequence, *tokens] for sequence in sequences for tokens in options]
+        if len(sequences) > MAX_CHOICES:
+            raise ValueError(f"has more than {MAX_CHOICES:,} combinations of choices in {{}} and **/")
+    return sequences
 
 
-def _is_in_name(char: str) -> bool:
-    return char != "/"
+def _linear(tokens: list[str]) -> str:
+    """Return a regular expression that `re` matches without repeated backtracking.
+
+    For `a*b*c`, the plain `a[^/]*b[^/]*c`, `re` tries each place of the first b with each place of the second: the
+    time grows with the power of the number of stars, and the path is an agent's. The first place where the part after
+    a star fits is always enough, because the next star covers what lies between it and any later place: the parts
+    have fixed lengths, and two places of one part have no slash between them unless the part begins with `**`, which
+    covers slashes too. So each part is searched once, in an atomic group (as `fnmatch.translate` does); only the last
+    star and the last `**` are tried again, since the end of the path decides where they end. Their product bounds the
+    time by the square of the path's length, and paths have at most 4,096 bytes (PATH_MAX); in globs whose `**` are
+    beside slashes, as people write them, the time grows with the length.
+    """
+    parts = [[""]]  # between `**`; each consists of the texts between `*`
+    for token in tokens:
+        if token == "**":
+            parts.append([""])
+        elif token == "*":
+            parts[-1].append("")
+        else:
+            parts[-1][-1] += _character(token)
+    *searched, last = parts
+    if not searched:
+        return _name(last, is_last=True)
+    first, *others = [_name(part, is_last=False) for part in searched]
+    return first + "".join(f"(?>.*?{other})" for other in others) + ".*" + _name(last, is_last=True)
 
 
-def _test_of(token: str) -> _Test:
-    """Return the test of a token for one character."""
+def _name(part: list[str], *, is_last: bool) -> str:
+    first, *others = part
+    last = others.pop() if is_last and others else None
+    return first + "".join(f"(?>[^/]*?{other})" for other in others) + ("" if last is None else f"[^/]*{last}")
+
+
+def _character(token: str) -> str:
+    """Return the regular expression of a token for one character."""
     if token == "?":
-        return _is_in_name
+        return "[^/]"
     if token[0] == "[" and len(token) > 1:
-        return _class_test(token[1:-1])
+        return _class(token[1:-1])
     if token in "{}[":
         raise ValueError(f"has a {token} that is not closed or not opened, or is nested")
-    return token.__eq__
+    return re.escape(token)
 
 
-def _class_test(members: str) -> _Test:
+def _class(members: str) -> str:
     is_negated = members[0] == "!" and len(members) > 1
     ranges = [
         (found["first"], found["last"] or found["first"])
@@ -112,7 +95,8 @@ def _class_test(members: str) -> _Test:
     ]
     if backwards := [f"{first}-{last}" for first, last in ranges if first > last]:
         raise ValueError(f"has a range that ends before it begins: {backwards[0]}")
-    return lambda char: char != "/" and any(first <= char <= last for first, last in ranges) != is_negated
+    inside = "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)
+    return f"(?!/)[{'^' if is_negated else ''}{inside}]"
 
 
 # --- globs of unreadable files ---------------------------------------------------------------------------------

@@ -25,6 +25,11 @@ from fileops.core.globs import Glob
         ("[a-]]", ["/a]", "/-]"], ["/b]", "/a"]),
         ("[!]", ["/!"], ["/a"]),
         ("{a,}.x", ["/a.x", "/p/.x"], ["/b.x"]),
+        ("[.-0]", ["/.", "/0"], ["/a", "//"]),
+        ("/a**b", ["/ab", "/a/q/b"], ["/ab/", "/q/ab"]),
+        ("/x*a**/b", ["/xaab", "/xa/b", "/xa/q/b"], ["/xacb", "/xb"]),
+        ("/*{abc,b}*c", ["/abc", "/bc", "/abcc"], ["/ab", "/ac"]),
+        ("/*a{/b,}/*c", ["/xa/b/c", "/a/xc"], ["/xa/b/d/c"]),
         ("{*a,b*}c", ["/xac", "/bxc"], ["/xc", "/xbc"]),
     ],
 )
@@ -34,7 +39,7 @@ def test_pattern_matches_as_specified_by_lsp(glob: str, matching: list[str], oth
     assert [path for path in other if pattern.fullmatch(path)] == []
 
 
-@pytest.mark.parametrize("glob", ["", "{a", "a}", "[", "{a,{b}}", "[z-a]"])
+@pytest.mark.parametrize("glob", ["", "{a", "a}", "[", "{a,{b}}", "[z-a]", "{a,b}" * 10, "**/a/" * 10])
 def test_malformed_pattern_is_refused(glob: str) -> None:
     with pytest.raises(ValueError, match=r"must|has|is"):
         Glob(glob)

@@ -231,6 +231,7 @@ CASES: dict[str, tuple[int, Case]] = {
     # a glob
     "glob: many stars before what is missing": (2_000, lambda n: matched("*a" * 6 + "*b", "/" + "a" * n)),
     "glob: choices of stars before what is missing": (2_000, lambda n: matched("{*a,a*}{a*,**}{**/a*,*}b", "/a" * (n // 2))),
+    "glob: folders and stars before what is missing": (2_000, lambda n: matched("**/a*a/**/a*a*b/**/c", "/aaaa" * (n // 5))),
     # an editor's edits
     "editor: one huge line": (
         200_000, lambda n: for_an_editor("abcdefgh" * (n // 8), lambda data: inserted(data, 8)),
@@ -294,8 +295,8 @@ def is_constant(pattern: Any) -> bool:
             return False
 
 
-# It compiles patterns in a form without repeated backtracking; test_ignore.py holds that.
-WITH_LINEAR_FORM = {"ignore.py"}
+# They compile patterns in a form without repeated backtracking; test_ignore.py and the cases above hold that.
+WITH_LINEAR_FORM = {"globs.py", "ignore.py"}
 
 
 @pytest.mark.parametrize(
