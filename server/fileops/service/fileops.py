@@ -127,8 +127,8 @@ class FileOps:
 
     async def record_read(self, request: ReadRequest) -> ReadResult:
         """Record that the agent has seen the whole present file by other means."""
-        fs, freshness = self._workspace.fs, self._workspace.freshness
-        return await self._read(request, partial(read_unshown, fs, freshness))
+        guarded = self._reader.fs  # an unreadable file does not count as read, and its size is not told
+        return await self._read(request, partial(read_unshown, guarded, self._workspace.freshness))
 
     async def _read(
         self, request: ReadRequest, read: Callable[[ReadRequest, Roots | None, CancelToken], ReadResult]
