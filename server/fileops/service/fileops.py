@@ -127,7 +127,7 @@ class FileOps:
 
     async def record_read(self, request: ReadRequest) -> ReadResult:
         """Record that the agent has seen the whole present file by other means."""
-        guarded = self._reader.fs  # an unreadable file does not count as read, and its size is not told
+        guarded = self._reader.fs  # an unreadable file does not count as read, and its size is not returned
         return await self._read(request, partial(read_unshown, guarded, self._workspace.freshness))
 
     async def _read(
