@@ -28,6 +28,7 @@ FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name th
 # What `mcp` does without its options; the daemon is sent only what differs.
 MCP_DEFAULTS = {
     "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
+    "show_diff": "on",
 }  # fmt: skip
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -168,6 +169,10 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
         "--notices", choices=("on", "off"), default=MCP_DEFAULTS["notices"],
         help="report to the agent what changed in files that it has read (default: on)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--show-diff", choices=("on", "off"), default=MCP_DEFAULTS["show_diff"],
+        help="show the first lines of the diff of each applied edit (default: on)",
     )  # fmt: skip
     mcp.add_argument(
         "--max-read-bytes", metavar="N", type=int,

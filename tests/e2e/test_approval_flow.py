@@ -50,8 +50,8 @@ async def test_question_shows_the_proposed_content(tmp_path: Path, file: Path):
         assert file.read_text().startswith("ONE")
 
 
-NO_CLEAR_YES: list[Any] = [
-    {"outcome": "cancel"}, {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
+NO_DECISION: list[Any] = [
+    {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
     {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "hunk_ids": []},
     {"outcome": "proceed_once", "hunk_ids": ["no such hunk"]}, {"outcome": "proceed_once", "hunk_ids": "all"},
     {"outcome": [], "hunk_ids": []}, {"outcome": {}, "hunk_ids": ["1"]}, {"outcome": "proceed_once", "text": []},
@@ -59,26 +59,26 @@ NO_CLEAR_YES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", NO_CLEAR_YES, ids=str)
+@pytest.mark.parametrize("reply", NO_DECISION, ids=str)
 async def test_unclear_answer_writes_nothing(tmp_path: Path, file: Path, reply: Any):
-    """R-APPROVE-5."""
+    """R-APPROVE-5: it is no decision."""
     before = file.stat()
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = answer(reply)
         result = await edit(editor, file)
-        assert result.error.code == "rejected"
+        assert result.error.code == "undecided"
         assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
         editor.confirm = answer({"outcome": "proceed_once"})
         assert (await editor.client.edit(file, "one", "ONE")).ok  # the refusal has not made the file unread
 
 
-async def test_error_as_answer_is_a_rejection(tmp_path: Path, file: Path):
+async def test_error_as_answer_decides_nothing(tmp_path: Path, file: Path):
     async def fails(params: Any) -> Any:
         raise RuntimeError("no window")
 
     async with editor_client(tmp_path, CONFIRM) as editor:
         editor.confirm = fails
-        assert (await edit(editor, file)).error.code == "rejected"
+        assert (await edit(editor, file)).error.code == "undecided"
 
 
 async def test_question_that_times_out_is_withdrawn_and_writes_nothing(tmp_path: Path, file: Path):
@@ -216,21 +216,44 @@ async def test_always_for_an_undo_of_a_closed_session_does_not_affect_the_next_o
         assert await editor.client.tracked(session_id="s") == ()
 
 
-async def test_edit_of_a_file_changed_during_the_question_is_modified_externally(tmp_path: Path, file: Path):
-    """R-APPROVE-2."""
+async def test_file_that_changed_near_the_edit_is_asked_about_again(tmp_path: Path, file: Path):
+    """R-REV-8: the decision held for what was shown."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
         call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         await within(held.asked.wait())
         file.write_text("moved one\n")
+        editor.confirm = again = Held(answer({"outcome": "cancel"}))
         held.unlock_and_close_later.set()
-        assert (await within(call))["error"]["code"] == "modified_externally"
+        await within(again.asked.wait())
+        assert editor.questions[-1]["proposed_text"] == "moved 1\n"
+        again.unlock_and_close_later.set()
+        assert (await within(call))["error"]["code"] == "rejected"
         assert file.read_text() == "moved one\n"
 
 
-async def test_edit_of_a_file_touched_during_the_question_follows_the_freshness_rule(tmp_path: Path, file: Path):
-    """R-APPROVE-2, under `freshness: "mtime"`."""
+async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp_path: Path, file: Path):
+    """R-REV-8, under `freshness: "mtime"`: both changes are in the file, and the session has to read the other."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        file.write_text(file.read_text() + "theirs\n")
+        held.unlock_and_close_later.set()
+        result = await within(call)
+        assert result["error"] is None
+        assert result["details"]["rebased"]["changed_by"] == "external"
+        assert "Read the file before you edit it again." in result["output"]
+        assert file.read_text() == f"1\n{FILLER}two\ntheirs\n"
+        assert (await editor.client.edit(file, "two", "2")).error.code == "modified_externally"
+        await editor.client.read(file)
+        assert (await editor.client.edit(file, "two", "2")).ok
+
+
+async def test_file_touched_during_the_question_is_written_as_decided(tmp_path: Path, file: Path):
+    """R-REV-8: its content is what was shown."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
         await editor.client.read(file)
@@ -238,8 +261,8 @@ async def test_edit_of_a_file_touched_during_the_question_follows_the_freshness_
         await within(held.asked.wait())
         os.utime(file, ns=(1, 1))
         held.unlock_and_close_later.set()
-        assert (await within(call))["error"]["code"] == "modified_externally"
-        assert file.read_text().startswith("one")
+        assert (await within(call))["error"] is None
+        assert file.read_text().startswith("1\n")
 
 
 async def test_file_deleted_during_the_question_is_not_created_again(tmp_path: Path, file: Path):
@@ -361,7 +384,8 @@ async def test_edit_of_an_unsaved_document_requires_approval(tmp_path: Path, fil
         assert editor.text(file) == f"uno\n{FILLER}deux\n"
 
 
-async def test_edit_of_a_document_typed_into_during_the_question_is_modified_externally(tmp_path: Path, file: Path):
+async def test_decision_is_merged_with_what_was_typed_into_the_document_meanwhile(tmp_path: Path, file: Path):
+    """R-REV-8."""
     async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
         editor.open(file)
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
@@ -371,8 +395,8 @@ async def test_edit_of_a_document_typed_into_during_the_question_is_modified_ext
         editor.type(file, "two", "deux")
         held.unlock_and_close_later.set()
         result = await within(call)
-        assert (result["error"]["code"], result["details"]["changed_by"]) == ("modified_externally", "buffer")
-        assert editor.text(file) == f"one\n{FILLER}deux\n"
+        assert (result["error"], result["details"]["rebased"]["changed_by"]) == (None, "buffer")
+        assert editor.text(file) == f"1\n{FILLER}deux\n"
 
 
 # --- modes ------------------------------------------------------------------------------------------------------

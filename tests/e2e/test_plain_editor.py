@@ -30,7 +30,12 @@ def file(tmp_path: Path) -> Path:
 def editor(here: Place, file: Path) -> Iterator[RawClient]:
     with attached(here, "--shared", "--host", "helix") as client:
         folder = {"uri": file.parent.as_uri(), "name": "p"}
-        client.initialize(CAPABILITIES, workspaceFolders=[folder], clientInfo={"name": "helix"})
+        client.initialize(
+            CAPABILITIES,
+            workspaceFolders=[folder],
+            clientInfo={"name": "helix"},
+            initializationOptions={"review_grace_s": 0},
+        )
         yield client
 
 
@@ -122,18 +127,12 @@ def test_agent_reads_and_edits_unsaved_text(editor: RawClient, agent: McpClient,
     assert file.read_text() == "one\ntwo\nthree\n"  # it is the editor's to save
 
 
-def test_question_of_a_killed_editor_goes_to_the_next_in_the_table(
-    editor: RawClient, agent: McpClient, file: Path
-) -> None:
-    """R-ROUTE-3: without an editor an unprotected edit is applied, a protected one refused."""
-    protected = file.parent / ".env"
-    protected.write_text("A=1\n")
-    agent.tool("Read", file_path=str(protected))
-    calls = [start_edit(agent, file, "two", "2"), start_edit(agent, protected, "1", "2")]
-    for _ in calls:
-        editor.question("window/showMessageRequest")
+def test_killed_editor_decides_nothing(editor: RawClient, agent: McpClient, file: Path) -> None:
+    """R-REV-6: of a person who was asked and has gone, nothing is known."""
+    call = start_edit(agent, file, "two", "2")
+    editor.question("window/showMessageRequest")
     editor.process.kill()
-    unprotected, refused = (agent.answer(call)["result"] for call in calls)
-    assert not unprotected["isError"]
-    assert refused["isError"]
-    assert (file.read_text(), protected.read_text()) == ("one\n2\nthree\n", "A=1\n")
+    refused = agent.answer(call)["result"]
+    assert refused["_meta"]["fileops/result"]["code"] == "undecided"
+    assert "Do not retry" not in refused["content"][0]["text"]
+    assert file.read_text() == "one\ntwo\nthree\n"

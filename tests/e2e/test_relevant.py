@@ -254,7 +254,7 @@ def test_agent_needs_no_second_read_after_a_formatter(relevant: McpClient, file:
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 2\n", "line  2\n")
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
-    output, notice = texts_of(edited)
+    output, _diff, notice = texts_of(edited)
     assert output.startswith(f"The file {file} has been updated.")
     assert notice == (
         f"Other lines of {file} changed since you last read it; your edit was applied to the file as it is now. "
@@ -279,7 +279,7 @@ def test_change_that_was_shown_in_part_stays_relevant(relevant: McpClient, file:
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 2\n", "theirs\n" * 60)
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
-    assert texts_of(edited)[1].endswith("more lines; Read the file.")
+    assert texts_of(edited)[2].endswith("more lines; Read the file.")
     refused = relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")
     assert texts_of(refused)[0] == ORDERED
     relevant.tool("Read", file_path=str(file))

@@ -30,7 +30,7 @@ from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
 from support.events import EventRecorder
-from support.in_process import Person, SystemClock, rules_in
+from support.in_process import Person, SystemClock, asker_of, rules_in
 
 NEVER_S = 3600.0
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
@@ -74,7 +74,7 @@ class ServiceMachine(RuleBasedStateMachine):
             fs, events, clock, changed_paths=stat_scan.changed_paths, debounce_s=NEVER_S, sweep_s=NEVER_S
         )
         workspace = Workspace(fs=fs, freshness=self.freshness, history=History(), clock=clock, rules=rules_in(fs))
-        client = ClientAdapters(approver=Person(), events=events, on_closed=workspace.close)
+        client = ClientAdapters(asker=asker_of(Person()), events=events, on_closed=workspace.close)
         self.service = FileOps(workspace, client, Settings(), [str(self.root)])
         self.runner = asyncio.Runner()
         self.seen: dict[tuple[str, str], Sight] = {}

@@ -21,7 +21,7 @@ from fileops.wire.options import decode_options
 from fileops_client import FileOpsClient, Notification, Options, ResponseError
 from scenarios.stage import Door, Refused, Stage
 from scenarios.story import Story, filled, stories_of
-from support.in_process import Person, service_over
+from support.in_process import Person, asker_of, service_over
 
 FOLDER = pathlib.Path(__file__).parent
 STORIES = [story for path in sorted(FOLDER.glob("*.txt")) for story in stories_of(path)]
@@ -58,7 +58,7 @@ class ServiceDoor:
         self._loop = asyncio.get_running_loop()
         self._requests = {request.method: request for request in REQUESTS}
         settings_of_client = decode_options(dict(settings)).settings
-        self.service = service_over(LocalFileSystem(), self, Person(), settings_of_client, folders)
+        self.service = service_over(LocalFileSystem(), self, asker_of(Person()), settings_of_client, folders)
 
     def publish(self, event: Event) -> None:
         """See ports.Events."""

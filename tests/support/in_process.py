@@ -3,16 +3,20 @@
 import time
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from fileops.compose.files import build_workspace
 from fileops.core.ignore import FILE_NAME
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.fs.rule_files import StatRuleFiles
 from fileops.history.journal import History
-from fileops.model.approval import ApprovalRequest, Decision, Once
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once
 from fileops.model.edits import Edit
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.review import Person as ReviewingPerson
+from fileops.model.review import SessionInfo
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
@@ -20,6 +24,9 @@ from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.fileops import FileOps
 from fileops.service.hub.names import SessionNames
+from fileops.service.review.client import NoHost, PersonReviews, ReviewAsker
+from fileops.service.review.queue import HostApprover, Review, ReviewQueue
+from fileops.service.review.views import AskingView
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
@@ -51,10 +58,33 @@ class Person:
         return self.answer(question)
 
 
+def asker_of(approver: Approver) -> ReviewAsker:
+    """Asks this person about every edit, through a queue of reviews."""
+    queue = ReviewQueue()
+    reviews = PersonReviews(
+        queue=queue, person=ReviewingPerson("the test"), concerns=lambda _review: True,
+        always_for=lambda _review: Always(),
+    )  # fmt: skip
+
+    async def ask(review: Review) -> Decision | None:
+        return await approver.decide(review.asked)
+
+    queue.connect("", AskingView(queue, "", reviews, 0.0, ask))
+    return replace(asker_of_host(NoHost(), queue), can_ask=lambda: approver.can_ask)
+
+
+def asker_of_host(host: HostApprover, queue: ReviewQueue | None = None) -> ReviewAsker:
+    """Asks an agent's host, if no view of the queue is left."""
+    return ReviewAsker(
+        queue=queue or ReviewQueue(), info_of=lambda name: SessionInfo(session_id=name, host="test", label="Test"),
+        host=host, can_ask=lambda: True, timeout_s=600.0,
+    )  # fmt: skip
+
+
 def service_over(
     disk: FileSystem,
     events: EventSink,
-    approver: Approver,
+    asker: ReviewAsker,
     settings: Settings,
     folders: Iterable[str] = (),
     *,
@@ -64,9 +94,8 @@ def service_over(
     files = OverlayFileSystem(disk)
     workspace = build_workspace(files, events, History(), freshness_mode=settings.freshness, saved=disk)
     client = ClientAdapters(
-        approver=approver, events=events, on_closed=workspace.close, names=agent or SessionNames(),
-        is_agent=agent is not None,
-    )  # fmt: skip
+        asker=asker, events=events, on_closed=workspace.close, names=agent or SessionNames(), is_agent=agent is not None
+    )
     return FileOps(workspace, client, settings, folders)
 
 
@@ -91,7 +120,7 @@ class Workbench:
         workspace = Workspace(
             fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock(), rules=rules_in(self.disk)
         )
-        client = ClientAdapters(approver=self.person, events=self.events, on_closed=workspace.close)
+        client = ClientAdapters(asker=asker_of(self.person), events=self.events, on_closed=workspace.close)
         self.service = FileOps(workspace, client, settings or Settings(), ["/w"])
 
     def close(self) -> None:

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from fileops.compose.client_adapters import NoEvents
 from fileops.fs.memory import MemoryFileSystem
 from fileops.lsp.server import ClientContext, LspServer
+from fileops.mcp.elicitation import McpApprover
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
 from fileops.model.files import Stamp
-from fileops.ports import Approver
 from fileops.service.fileops import FileOps
-from support.in_process import Person, service_over
+from support.in_process import Person, asker_of, asker_of_host, service_over
 from support.patience import PATIENCE_S
 
 Message = dict[str, Any]
@@ -130,7 +130,8 @@ async def lsp_wire(disk: MemoryFileSystem, person: Person | None = None, **optio
     disk.make_folder("/w")
 
     def build(context: ClientContext) -> FileOps:
-        return service_over(disk, context.events, person or Person(), context.settings, context.folders)
+        asker = asker_of(person or Person())
+        return service_over(disk, context.events, asker, context.settings, context.folders)
 
     async with _closing(Wire(disk, LspServer(build))) as wire:
         folders = [{"uri": "file:///w", "name": "w"}]
@@ -146,8 +147,8 @@ async def mcp_wire(disk: MemoryFileSystem, options: McpOptions | None = None) ->
     disk.make_folder("/w")
     used = options or McpOptions(roots=["/w"], further_tools=("Write", "Undo"))
 
-    def build(approver: Approver, names: HostSessions) -> FileOps:
-        return service_over(disk, NoEvents(), approver, used.settings, agent=names)
+    def build(approver: McpApprover, names: HostSessions) -> FileOps:
+        return service_over(disk, NoEvents(), asker_of_host(approver), used.settings, agent=names)
 
     async with _closing(Wire(disk, McpServer(build, used, {}))) as wire:
         info = {"name": "probe", "version": "1"}

@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from fileops.api import sessions, views
+from fileops.api import reviews, sessions, views
 from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
 from fileops.wire.events import EVENT_METHODS
+from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.views import DescribeParams, RenderParams
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from fileops.model.statistics import StatsResult
     from fileops.service.fileops import FileOps
 
-Need = Literal["bash", "editor"]  # the option `bash`; an editor of a shared daemon
+# The option `bash`; an editor of a shared daemon; a client whose user decides: any but an agent of a shared daemon.
+Need = Literal["bash", "editor", "user"]
 P = TypeVar("P", bound=wire.Params)
 
 
@@ -158,6 +160,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
     Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
+    Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
+    Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
+    Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user"),
     Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())

@@ -42,7 +42,7 @@ def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
     """None if the client does not ask for commands."""
     if not context.options.bash:
         return None
-    from fileops.lsp.approver import LspCommandApprover
+    from fileops.lsp.prompts import LspCommandApprover
 
     return LspCommandApprover(
         context.client, timeout_s=context.settings.approval_timeout_s,

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fileops.attach.handshake import Attachment
-    from fileops.ports import Approver, EventSink
+    from fileops.ports import EventSink
     from fileops.service.fileops import FileOps
-    from fileops.service.hub.approvals import Approve, RoutedApprover
-    from fileops.service.workspace import Workspace
+    from fileops.service.review.client import ReviewAsker
+    from fileops.service.review.queue import HostApprover
 
 MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice what stops its requests
 
@@ -94,26 +94,20 @@ class ClientConnection:
 
         return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program))
 
-    def _routed(
-        self,
-        hub: Hub,
-        workspace: "Workspace",
-        own: "Approver",
-        *,
-        approve: "Approve",
-        timeout_s: float,
-        on_wait: "Callable[[str], None]" = lambda _where: None,
-    ) -> "RoutedApprover":
-        from fileops.service.hub.approvals import RoutedApprover, SessionInfo
+    def _asker(self, host: "HostApprover", can_ask: "Callable[[], bool]", timeout_s: float) -> "ReviewAsker":
+        """What asks about the edits of this client's sessions. Args: host: who is asked if no view is left."""
+        from fileops.model.review import SessionInfo
+        from fileops.service.review.client import ReviewAsker
 
-        def info_of(session_id: str) -> SessionInfo:
-            session = hub.sessions.meet(session_id, self._name, self.host, self.program)
-            return SessionInfo(session_id=session_id, host=session.host, label=session.label)
+        hub = self._state.hub
 
-        return RoutedApprover(
-            hub.editors, approve=approve, modes=workspace.modes, own=own, timeout_s=timeout_s,
-            questions=hub.questions, on_wait=on_wait, info_of=info_of,
-        )  # fmt: skip
+        def info_of(full_name: str) -> SessionInfo:
+            if hub is None:
+                return SessionInfo(session_id=full_name, host=self.host, label=self.program)
+            session = hub.sessions.meet(full_name, self._name, self.host, self.program)
+            return SessionInfo(session_id=full_name, host=session.host, label=session.label)
+
+        return ReviewAsker(queue=self._state.reviews, info_of=info_of, host=host, can_ask=can_ask, timeout_s=timeout_s)
 
     @property
     def _place(self) -> str:

@@ -14,15 +14,19 @@ from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.state import Hub, SharedParts
 
 if TYPE_CHECKING:
+    from fileops.lsp.reviews import ReviewingClient
     from fileops.lsp.server import ClientContext
-    from fileops.ports import Approver
     from fileops.rpc.session import StreamSession
     from fileops.service.client.adapters import ClientAdapters
     from fileops.service.fileops import FileOps
     from fileops.service.hub.names import SessionNames
+    from fileops.service.review.client import PersonReviews
+    from fileops.service.review.queue import Review
 
 
 class LspConnection(ClientConnection):
+    _view: "ReviewingClient | None" = None
+
     def serve(
         self, for_reading: int, for_writing: int, *, notice: str | None = None, is_embedded: bool = False
     ) -> "StreamSession":
@@ -50,7 +54,8 @@ class LspConnection(ClientConnection):
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
         from fileops.service.client.adapters import ClientAdapters, ignore
         from fileops.service.fileops import FileOps
-        from fileops.service.hub.approvals import UnaskedApprover
+        from fileops.service.hub.approvals import AgentRouting
+        from fileops.service.review.client import NoHost
 
         state, hub, settings, options = self._state, self._state.hub, context.settings, context.options
         if (own := state.own) is not None:
@@ -62,7 +67,8 @@ class LspConnection(ClientConnection):
         else:
             shared = state.parts(options, warn, "mtime", hub.router)
         adapters = ClientAdapters(
-            approver=UnaskedApprover(), events=context.events if hub is None else self._events(hub),
+            asker=self._asker(NoHost(), lambda: True, settings.approval_timeout_s),
+            events=context.events if hub is None else self._events(hub),
             corrector=client_adapters.corrector_of(context), on_closed=self._leave, names=self._names(hub, context),
             is_agent=not self.is_editor, is_editor=self.is_editor and hub is not None, sinks=shared.sinks,
             place=self._place, warn=warn if state.is_on_disk else ignore,
@@ -75,10 +81,8 @@ class LspConnection(ClientConnection):
             adapters = self._with_editor(adapters, context, shared)
         elif hub is not None:
             self._ignore_documents(context)
-            routed = self._routed(
-                hub, shared.workspace, adapters.approver, approve="person", timeout_s=settings.approval_timeout_s
-            )
-            adapters = replace(adapters, approver=routed, routed=routed, globs_at=hub.editor_globs.at)
+            routing = AgentRouting(hub.editors, approve="person", modes=shared.workspace.modes)
+            adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
         if hub is not None:
             self._join(hub, context, adapters.names, shared)
@@ -86,6 +90,9 @@ class LspConnection(ClientConnection):
         state.recover(service.folders)
         if self.is_editor:
             self._add_undo_actions(service, context)
+        if self._view is not None:
+            grace_s = 0.0 if hub is None else settings.review_grace_s  # in a private daemon no other view can come
+            self._show_reviews(service, self._view, grace_s)
         return service
 
     def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
@@ -116,50 +123,79 @@ class LspConnection(ClientConnection):
     ) -> "ClientAdapters":
         """Connect the client as an editor: its documents, its user, and its commands."""
         from fileops.lsp.client import is_editor
+        from fileops.lsp.reviews import ReviewingClient
         from fileops.lsp.text_sync import DocumentSync
         from fileops.lsp.workspace_edit import LspEditor
+        from fileops.service.review.client import NoHost
 
         client, own = context.client, self._state.own
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
-        DocumentSync(documents).register(context.add_standard)
+        DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.add_standard)
         if is_editor(client.capabilities):
             shared.files.load()
-        if self._state.hub is not None:
-            self._ask_about_agents(self._state.hub, context, shared)
+        view = ReviewingClient(client, context.options, adapters.names, None if own is None else own.approver)
+        if (hub := self._state.hub) is not None:
+            self._concern_agents(hub, context, shared, view)
+        self._view = view
         commands = client_adapters.command_approver_of(context)
         executor = None if own is None else own.executor
+        asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
         return replace(
-            adapters, approver=self._own_approver(context), command_approver=commands,
+            adapters, asker=asker, reviews=self._reviews(context, view), command_approver=commands,
             executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
         )  # fmt: skip
 
-    def _own_approver(self, context: "ClientContext") -> "Approver":
-        """What asks the client's user about edits by this client's sessions."""
-        from fileops.lsp.approver import LspApprover
-
-        own, settings, options = self._state.own, context.settings, context.options
-        if own is not None and own.approver is not None:
-            return own.approver
-        return LspApprover(
-            context.client, timeout_s=settings.approval_timeout_s,
-            use_message_fallback=options.approval_fallback == "message",
-        )  # fmt: skip
-
-    def _ask_about_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts) -> None:
-        from fileops.lsp.approver import AgentApprover
+    def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
+        """Let the edits of agents in this editor's folders and documents be decided here."""
         from fileops.service.hub.approvals import AskedEditor
-        from fileops.service.hub.names import program_name
 
-        settings, options = context.settings, context.options
+        settings = context.settings
         asked = AskedEditor(
-            name=program_name(context.client_name or self._attachment.host),
-            approver=AgentApprover(context.client, use_message_fallback=options.approval_fallback != "none"),
-            stated_mode=settings.agents_approval, folders=self._folders,
+            can_ask=view.can_ask(is_own=False), stated_mode=settings.agents_approval, folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),
         )  # fmt: skip
         hub.editors.connect(self._name, asked)
         hub.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
+
+    def _reviews(self, context: "ClientContext", view: "ReviewingClient") -> "PersonReviews":
+        """What this client's user decides about: edits of its sessions, and of others in its folders and documents."""
+        from fileops.model.approval import Always
+        from fileops.model.review import Person
+        from fileops.service.hub.names import program_name
+        from fileops.service.review.client import PersonReviews
+
+        hub, name = self._state.hub, self._name
+
+        def concerns(review: "Review") -> bool:
+            if view.is_own(review):
+                return view.can_ask(is_own=True)
+            return hub is not None and hub.editors.is_asked(name, review.asked.path)
+
+        def always_for(review: "Review") -> Always:
+            return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, review.asked.path)
+
+        person = Person(program_name(context.client_name or self._attachment.host) or "the client")
+        return PersonReviews(
+            queue=self._state.reviews,
+            person=person,
+            concerns=concerns,
+            always_for=always_for,
+        )
+
+    def _show_reviews(self, service: "FileOps", view: "ReviewingClient", grace_s: float) -> None:
+        """Make this client a view of the reviews, once its `initialize` has been answered."""
+        queue, reviews = self._state.reviews, service.reviews
+        if reviews is None:
+            return
+        shown = view.view(queue, self._name, reviews, grace_s)
+
+        def connect() -> None:
+            queue.connect(self._name, shown)
+            queue.update_all()  # an editor that wants no questions is asked only where all say so
+
+        asyncio.get_running_loop().call_soon(connect)
+        service.when_folders_change(queue.update_all)
 
     def _join(self, hub: Hub, context: "ClientContext", names: "SessionNames", shared: SharedParts) -> None:
         """Send the client the events that concern it, and no others."""

@@ -69,6 +69,7 @@ class McpConnection(ClientConnection):
     def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
         from fileops.service.client.adapters import ClientAdapters
         from fileops.service.fileops import FileOps
+        from fileops.service.hub.approvals import AgentRouting
 
         hub, common, no_events = self._state.hub, _common_options(options), client_adapters.NoEvents()
         if hub is None:
@@ -76,15 +77,13 @@ class McpConnection(ClientConnection):
         else:
             shared = self._state.parts(common, log.warning, "mtime", hub.router)
         adapters = ClientAdapters(
-            approver=approver, events=no_events if hub is None else self._events(hub), on_closed=self._leave,
-            names=names, is_agent=True, sinks=shared.sinks, place=self._place,
+            asker=self._asker(approver, lambda: True, options.settings.approval_timeout_s),
+            events=no_events if hub is None else self._events(hub), on_closed=self._leave, names=names, is_agent=True,
+            sinks=shared.sinks, place=self._place,
         )  # fmt: skip
         if hub is not None:
-            routed = self._routed(
-                hub, shared.workspace, approver, approve=options.approve,
-                timeout_s=options.settings.approval_timeout_s, on_wait=approver.wait_elsewhere,
-            )  # fmt: skip
-            adapters = replace(adapters, approver=routed, routed=routed, globs_at=hub.editor_globs.at)
+            routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
+            adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
         self._service = FileOps(shared.workspace, adapters, options.settings)
         return self._service
 

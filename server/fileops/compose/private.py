@@ -19,7 +19,7 @@ OF_A_SERVICE = (
     "fileops.watch.factory",
 )
 OF_AN_LSP_CLIENT = (
-    "fileops.lsp.approver",
+    "fileops.lsp.prompts",
     "fileops.lsp.text_sync",
     "fileops.lsp.undo_actions",
     "fileops.lsp.workspace_edit",

@@ -6,6 +6,7 @@ Imports are deferred until they are needed.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from fileops.compose import files
@@ -50,8 +51,11 @@ class DaemonState:
     def __init__(self, own: "OwnParts | None" = None) -> None:
         """Args: own: parts of the program that the server is embedded in, in place of the server's."""
         from fileops.fs.local.filesystem import LocalFileSystem
+        from fileops.service.review.queue import ReviewQueue
 
         self.own = own
+        self.reviews = ReviewQueue()
+        self._loop = asyncio.get_running_loop()
         self.local = LocalFileSystem()
         self.disk: FileSystem = self.local if own is None or own.filesystem is None else own.filesystem
         self._parts: SharedParts | None = None
@@ -78,11 +82,17 @@ class DaemonState:
 
     def leave(self, name: str) -> None:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
+        with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
+            self._loop.call_soon_threadsafe(self._forget_view, name)
         if self.hub is not None:
             self.hub.leave(name)
         if self._parts is not None:
             self._parts.files.disconnect(name)
             self._parts.workspace.workers.end_share(shares.of_editor(name))
+
+    def _forget_view(self, name: str) -> None:
+        self.reviews.disconnect(name)
+        self.reviews.update_all()
 
     def end_session(self, session_id: str) -> None:
         if self._parts is not None:
@@ -106,13 +116,12 @@ class Hub:
     def __init__(self, socket: str, end_session: "Callable[[str], None]") -> None:
         """Args: socket: where the daemon listens."""
         from fileops.service.client.unreadable import EditorGlobs
-        from fileops.service.hub.approvals import AskedEditors, OpenQuestions
+        from fileops.service.hub.approvals import AskedEditors
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
         self.router, self.editors = EventRouter(), AskedEditors()
         self.editor_globs = EditorGlobs()
-        self.questions = OpenQuestions()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
         self.sessions.on_change = Throttle(self._notify_sessions).request

@@ -2,9 +2,10 @@
 
 from fileops.core import text
 from fileops.core.ignore import FILE_NAME
+from fileops.core.review.changes import changes_of
 from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
-from fileops.model.approval import Decision, Modify, Once, SomeHunks
+from fileops.model.approval import Decision, Modify, Once, SomeChanges, SomeHunks
 from fileops.model.edits import Plan
 from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
@@ -88,13 +89,15 @@ def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def simplified(decision: Decision, plan: Plan) -> Decision:
-    """Return Once if the user's text or choice of hunks equals the proposal, else the decision."""
+    """Return Once if the user's text or choice of parts equals the proposal, else the decision."""
     match decision:
         case Modify(user_text):
             proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)
             is_whole = _as_read(user_text) == _as_read(proposed)
         case SomeHunks(hunk_ids):
             is_whole = not plan.change.truncated and set(hunk_ids) == {hunk.id for hunk in plan.change.hunks}
+        case SomeChanges(change_ids):
+            is_whole = set(change_ids) == {change.id for change in changes_of(plan)}
         case _:
             is_whole = False
     return Once() if is_whole else decision

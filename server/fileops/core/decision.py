@@ -15,11 +15,24 @@ from fileops.core.diff.contents import Line, line_spans
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
+from fileops.core.review.changes import changes_of
 from fileops.core.splices import apply
 from fileops.core.whole_text import splices_to_text
-from fileops.model.approval import Always, Decision, Modify, Once, Reject, SomeHunks, TimedOut
+from fileops.model.approval import (
+    Always,
+    Decision,
+    Modify,
+    NoConsent,
+    Once,
+    Reject,
+    SomeChanges,
+    SomeHunks,
+    TimedOut,
+    TooMany,
+    Undecided,
+)
 from fileops.model.edits import Plan, Splice
-from fileops.model.errors import ApprovalTimedOut, Rejected
+from fileops.model.errors import ApprovalTimedOut, ConsentUnavailable, NobodyDecided, Rejected, TooManyReviews
 from fileops.model.files import Text, TextFormat
 from fileops.model.settings import Limits
 
@@ -28,17 +41,23 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
     """The plan that the decision leaves: `plan` itself if it was approved as proposed.
 
     A plan that removes its file (`removes`) can only be approved or rejected as a whole.
-    Raises: Rejected, ApprovalTimedOut, NotEncodable.
+    Raises: Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews, ApprovalTimedOut, NotEncodable.
     """
     decision = simplified(decision, plan)
     match decision:
         case Once() | Always():
             return plan
-        case Reject():
-            raise Rejected
+        case Reject(reason=reason, by=by):
+            raise Rejected(reason=reason, by=by)
+        case Undecided():
+            raise NobodyDecided
+        case NoConsent(rule=rule):
+            raise ConsentUnavailable(rule=rule)
+        case TooMany(limit=limit):
+            raise TooManyReviews(n_waiting=limit)
         case TimedOut(timeout_s):
             raise ApprovalTimedOut(timeout_s=timeout_s)
-        case Modify() | SomeHunks() if removes:
+        case Modify() | SomeHunks() | SomeChanges() if removes:
             raise Rejected
         case Modify(modified_text):
             content = Text(data=plan.snapshot.data, format=plan.format)
@@ -46,6 +65,8 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
             require_encodable(content, wanted, plan.snapshot.encoding)
         case SomeHunks(hunk_ids):
             wanted = hunk_splices(plan, hunk_ids)
+        case SomeChanges(change_ids):
+            wanted = tuple(change.splice for change in changes_of(plan) if change.id in change_ids)
         case _:
             assert_never(decision)
     if not wanted and not plan.creates:
@@ -57,6 +78,28 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
         file_path=file_path, operation="create" if plan.creates else "modify", limits=limits,
     )  # fmt: skip
     return replace(plan, splices=wanted, change=change)
+
+
+def always_of(decision: Decision) -> Always | None:
+    """What the decision says about later edits, None if nothing."""
+    match decision:
+        case Always():
+            return decision
+        case SomeHunks(always=always) | SomeChanges(always=always):
+            return always
+        case _:
+            return None
+
+
+def with_always(decision: Decision, always: Always) -> Decision:
+    """The decision, with this in place of what it says about later edits, if it says something."""
+    match decision:
+        case Always():
+            return always
+        case SomeHunks(always=Always()) | SomeChanges(always=Always()):
+            return replace(decision, always=always)
+        case _:
+            return decision
 
 
 def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:

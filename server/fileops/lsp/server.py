@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from fileops import __version__
 from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS, Need, Request, load_deferred
+from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.api.sessions import sessions_result
 from fileops.lsp import methods
 from fileops.lsp.capabilities import SERVER_NAME, Feature, server_capabilities
@@ -215,7 +216,11 @@ class LspServer:
         block: FileopsCapabilities = {
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
-            "notifications": [*NOTIFICATIONS, DID_CHANGE_SESSIONS] if self._lists_sessions else list(NOTIFICATIONS),
+            "notifications": [
+                *NOTIFICATIONS,
+                *([DID_CHANGE_SESSIONS] if self._has("editor") else ()),
+                *([DID_CHANGE_REVIEWS] if self._has("user") else ()),
+            ],
             "strategies": strategy_names(),
             "processors": processor_names(),
             "validators": validator_names(),
@@ -224,9 +229,14 @@ class LspServer:
         return {"fileops": block}
 
     def _has(self, need: Need) -> bool:
-        if need == "bash":
-            return self._ready().bash is not None
-        return self._lists_sessions
+        service = self._ready()
+        match need:
+            case "bash":
+                return service.bash is not None
+            case "editor":
+                return self._lists_sessions
+            case "user":
+                return service.reviews is not None
 
     @property
     def _lists_sessions(self) -> bool:

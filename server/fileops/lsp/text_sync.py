@@ -22,10 +22,16 @@ CLASSIFY_EVERY_S = 0.1  # reads the file, so not for every key that a user types
 
 
 class DocumentSync:
-    """Belongs to the event loop."""
+    """Belongs to the event loop. on_opened: called after documents were opened, found on the disk, or closed."""
 
-    def __init__(self, documents: DocumentSink, *, classify_every_s: float = CLASSIFY_EVERY_S) -> None:
-        self._documents, self._classify_every_s = documents, classify_every_s
+    def __init__(
+        self,
+        documents: DocumentSink,
+        on_opened: Callable[[], None] = lambda: None,
+        *,
+        classify_every_s: float = CLASSIFY_EVERY_S,
+    ) -> None:
+        self._documents, self._on_opened, self._classify_every_s = documents, on_opened, classify_every_s
         self._is_classifying = False
 
     def register(self, add_standard: Callable[..., None]) -> None:
@@ -40,6 +46,7 @@ class DocumentSync:
         if path is None:
             return
         self._documents.opened(document.uri, path, document.version, document.text)
+        self._on_opened()
         self._classify_soon()
 
     def did_change(self, params: DidChangeParams) -> None:
@@ -55,6 +62,7 @@ class DocumentSync:
 
     def did_close(self, params: DidCloseParams) -> None:
         self._documents.closed(params.text_document.uri)
+        self._on_opened()
 
     # --- what could not be decoded -----------------------------------------------------------------------------
 
@@ -94,6 +102,7 @@ class DocumentSync:
                 loop.call_soon_threadsafe(self._classified)
 
     def _classified(self) -> None:
+        self._on_opened()
         asyncio.get_running_loop().call_later(self._classify_every_s, self._classify_again)
 
     def _classify_again(self) -> None:

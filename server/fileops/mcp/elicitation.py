@@ -4,7 +4,7 @@ Hosts ask by themselves before a tool is called. So by default a person is asked
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Literal, Protocol, cast
 
@@ -12,10 +12,12 @@ from fileops.core.presentation.diffs import changed_lines, cut_diff
 from fileops.mcp.progress import Progress
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
-from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut, Undecided
 from fileops.model.digest import content_digest
 from fileops.model.errors import ModifiedExternally
+from fileops.model.review import Person
 from fileops.rpc.outgoing import ClientGone, ClientRefused
+from fileops.service.hub.names import program_name
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +29,6 @@ APPLY, APPLY_ALL, REJECT = "apply", "apply and stop asking", "reject"
 SWITCH_HOST = "opencode"  # it is shown one switch instead of three choices
 
 Approve = Literal["person", "ask", "host", "never"]
-
-
-class ConsentUnavailable(Exception):
-    """A person has to consent to the edit, and the client asks none."""
 
 
 class InputRequired(Exception):
@@ -46,20 +44,8 @@ class Dialogue(Protocol):
     """The way in which one call reaches the user."""
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """See ports.Approver. Raises: ConsentUnavailable, InputRequired."""
+        """See queue.HostApprover. Raises: InputRequired."""
         ...
-
-
-class NoDialogue:
-    """The client cannot ask. allows: whether edits of protected files are applied then."""
-
-    def __init__(self, *, allows: bool) -> None:
-        self._allows = allows
-
-    async def decide(self, question: ApprovalRequest) -> Decision:
-        if self._allows:
-            return Once()
-        raise ConsentUnavailable
 
 
 Ask = Callable[[str, object, float], Awaitable[object]]
@@ -79,7 +65,7 @@ class LegacyDialogue:
             return TimedOut(APPROVAL_TIMEOUT_S)
         except (ClientGone, ClientRefused) as fault:
             log.info("the client did not ask the person: %s", fault)
-            return Reject()
+            return Undecided()
         return decision_of(answer, self._host)
 
 
@@ -116,26 +102,35 @@ class ModernDialogue:
 
 
 class McpApprover:
-    """See ports.Approver. Asks through the dialogue of the call in which the question arises."""
+    """See queue.HostApprover: asks through the dialogue of the call in which the question arises."""
 
-    can_ask = True  # what cannot be asked is refused, which only an Approver can do
-
-    def __init__(self) -> None:
-        self._dialogue: ContextVar[Dialogue] = ContextVar("dialogue")
+    def __init__(self, host: Callable[[], str], *, allows_unasked: bool) -> None:
+        """Args: host: its name. allows_unasked: whether edits of protected files are applied if it cannot ask."""
+        self._host, self.allows_unasked = host, allows_unasked
+        self._dialogue: ContextVar[Dialogue | None] = ContextVar("dialogue", default=None)
         self._progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
-    def begin(self, dialogue: Dialogue, progress: Progress | None) -> None:
-        """Use the dialogue and the reports in the present task."""
+    def begin(self, dialogue: Dialogue | None, progress: Progress | None) -> None:
+        """Use the dialogue and the reports in the present task. Args: dialogue: None if the client cannot ask."""
         self._dialogue.set(dialogue)
         self._progress.set(progress)
 
-    def wait_elsewhere(self, where: str) -> None:
-        """Report that the present call waits for a person who is asked in this place, not through the host."""
+    @property
+    def person(self) -> Person:
+        return Person(program_name(self._host()))
+
+    @property
+    def can_ask_now(self) -> bool:
+        return self._dialogue.get() is not None
+
+    def note_asked(self, persons: Sequence[Person]) -> None:
+        """Report that the present call waits for a person who is asked there, not through the host."""
         if (progress := self._progress.get()) is not None:
-            progress.wait_for_person(where)
+            progress.wait_for_person(persons[0].client if len(persons) == 1 else "your editor")
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        return await self._dialogue.get().decide(question)
+        dialogue = self._dialogue.get()
+        return Undecided() if dialogue is None else await dialogue.decide(question)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------------
@@ -168,23 +163,30 @@ def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObje
 
 
 def decision_of(answer: object, host: str) -> Decision:
-    """Return what the answer to the form of this host decides.
+    """Return what the answer to the form of this host decides; Undecided if it decides nothing.
 
-    Only an accepted form with its one field and a known value is a yes. A further field makes the content another form
-    than the one that was shown, and may contradict it.
+    Only an accepted form with its one field and a known value is a decision, or a form that was declined. A further
+    field makes the content another form than the one that was shown, and may contradict it.
     """
-    if not isinstance(answer, dict):
+    given = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+    if given.get("action") == "decline":
         return Reject()
-    given = cast("JsonObject", answer)
     content = given.get("content")
-    if given.get("action") != "accept" or not isinstance(content, dict):
-        return Reject()
-    values = cast("JsonObject", content)
-    if host == SWITCH_HOST:
-        return Once() if values.keys() == {"apply"} and values["apply"] is True else Reject()
-    if values == {"decision": APPLY}:
-        return Once()
-    return Always() if values == {"decision": APPLY_ALL} else Reject()
+    values = cast("JsonObject", content) if isinstance(content, dict) else {}
+    decision: Decision | None = None
+    if given.get("action") == "accept":
+        if host == SWITCH_HOST and values.keys() == {"apply"} and isinstance(values["apply"], bool):
+            decision = Once() if values["apply"] else Reject()
+        elif host != SWITCH_HOST and values.keys() == {"decision"}:
+            chosen = values["decision"]
+            decision = _BY_CHOICE.get(chosen) if isinstance(chosen, str) else None
+    if decision is None:
+        log.warning("a host's answer to a question is no decision")
+        return Undecided()
+    return decision
+
+
+_BY_CHOICE: Mapping[str, Decision] = {APPLY: Once(), APPLY_ALL: Always(), REJECT: Reject()}
 
 
 def question_digest(question: ApprovalRequest) -> str:

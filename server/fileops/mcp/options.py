@@ -28,6 +28,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     confine: Literal["edits", "all"] = "edits"
     further_tools: Sequence[str] = ()
     notices: Literal["on", "off"] = "on"
+    show_diff: Literal["on", "off"] = "on"
     max_read_bytes: int | None = None
     encodings: Sequence[EncodingRule] = ()
     unreadable: Sequence[str] = ()

@@ -16,6 +16,8 @@ from fileops.rpc.decode import decode
 from fileops.wire.types import ToolResult
 
 MAX_META_BYTES = 4000
+MAX_SHOWN_LINES = 10  # of the diff of an applied edit, the line that counts the rest included
+MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
 
 
@@ -40,12 +42,26 @@ def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) 
 
 
 def failed_result(text: str, code: str, more: Sequence[str] = ()) -> JsonObject:
-    """A call that never reached the service, or was ended by the approver."""
+    """A call that never reached the service."""
     return {
         "content": [_text_item(text), *map(_text_item, more)],
         "isError": True,
         "_meta": {_META_KEY: {"code": code}},
     }
+
+
+def has_change(result: ToolResult) -> bool:
+    """Whether it is the result of an edit that has changed something."""
+    return result.status == "success" and result.ui_extra is not None and bool(result.ui_extra.diff)
+
+
+def shown_diff(result: ToolResult) -> str:
+    """The first lines of an edit's diff, as hosts show them to people: MAX_SHOWN_LINES at most, without file names."""
+    diff = "" if result.ui_extra is None else hunks_of(result.ui_extra.diff)
+    is_long = diff.count("\n") > MAX_SHOWN_LINES
+    return cut_diff(
+        diff, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
+    )
 
 
 def hint_of(result: ToolResult) -> str | None:

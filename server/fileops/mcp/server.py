@@ -14,12 +14,10 @@ from fileops.api.notices import notices_for, was_rebased, was_refused
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
-    ConsentUnavailable,
     Dialogue,
     InputRequired,
     LegacyDialogue,
     McpApprover,
-    NoDialogue,
     input_required,
     modern_dialogue,
 )
@@ -67,8 +65,8 @@ class McpServer:
         notice: str | None = None,
     ) -> None:
         self.connection = Connection(self, answers.withdrawal)
-        self._approver = McpApprover()
         self._names = HostSessions(options.session, environ, unnamed_session)
+        self._approver = McpApprover(lambda: self._names.host, allows_unasked=options.allows_unasked)
         self.service = build(self._approver, self._names)
         self._options = options
         self._notice = notice
@@ -226,8 +224,6 @@ class McpServer:
                 state = self._seal.seal(call, question.asked)
                 log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
                 return input_required(question.question, self._names.host, state)
-            except ConsentUnavailable:
-                return results.failed_result(texts.NO_CONSENT, "rejected")
 
     async def _run(self, tool: Tool, arguments: Arguments, session_id: str) -> JsonObject:
         path = arguments.file_path
@@ -252,7 +248,8 @@ class McpServer:
         if self._options.notices == "on":
             about = path if is_rebased or was_refused(result) else None
             told = await notices_for(self.service, session_id, about, without=outcome.shown_path)
-        more = [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(session_id)]
+        more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
+        more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(session_id)]
         if (hint := results.hint_of(result)) is not None:
             more.append(hint)
         if result.error is not None and result.error.code == "outside_roots":
@@ -261,9 +258,10 @@ class McpServer:
             more.append(rebased_text(told.about) if is_rebased else notice_text(told.about))
         return [*more, *map(notice_text, told.others)]
 
-    def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue:
+    def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue | None:
+        """The way to the user of this call; None if the client has none."""
         if not peer.can_elicit:
-            return NoDialogue(allows=self._options.allows_unasked)
+            return None
         if peer.is_modern:
             call = _bound_to(session_id, params)
             return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self._names.host)

@@ -12,7 +12,6 @@ INSTRUCTIONS = (
     "the old text back unless you are asked to. Changing files by shell commands works, but is only seen afterwards, "
     "and cannot be undone from here."
 )
-NO_CONSENT = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
 _DIFFERENCES = {
     "tabs": "tabs and spaces",
     "indentation": "indentation",

@@ -6,6 +6,7 @@ A user approves or rejects a plan. The client's model corrects an `old_string` t
 from msgspec import Struct
 
 from fileops.model.edits import Change, Nearest, Rebased
+from fileops.model.review import ConsentRule, Person, PreviousDecision, ReviewChange
 
 # --- approval by the user -------------------------------------------------------------------------------------
 
@@ -24,7 +25,10 @@ class Always(Struct, frozen=True):
 
 
 class Reject(Struct, frozen=True):
-    """Write nothing."""
+    """Write nothing. reason: what the person wants the model to know, "" if they said nothing. by: see `Person`."""
+
+    reason: str = ""
+    by: Person | None = None
 
 
 class TimedOut(Struct, frozen=True):
@@ -46,7 +50,30 @@ class SomeHunks(Struct, frozen=True):
     always: Always | None = None
 
 
-Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks
+class SomeChanges(Struct, frozen=True):
+    """Apply only the changes with these ids. always: this also approves later edits of the session."""
+
+    change_ids: tuple[str, ...]
+    always: Always | None = None
+
+
+class Undecided(Struct, frozen=True):
+    """Nobody decided, because the editor that was asked has gone. Write nothing."""
+
+
+class NoConsent(Struct, frozen=True):
+    """A person has to consent, and nobody can be asked. Write nothing. rule: which demands it."""
+
+    rule: ConsentRule
+
+
+class TooMany(Struct, frozen=True):
+    """More edits of this session wait for a decision than a person will look at. Write nothing."""
+
+    limit: int
+
+
+Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | Undecided | NoConsent | TooMany
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
@@ -55,7 +82,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     `original_digest` is the digest of the content that the plan was made for. rebased: if that is not what the session
     had read.
     `original_digest` is the digest of the content that the plan was made for. `path` is canonical. `is_protected`: a
-    user is asked about this file in mode `auto_edit`, too.
+    user is asked about this file in mode `auto_edit`, too. changes: what can be decided apart. previous: what was
+    decided before the file changed; None in the first round.
     """
 
     title: str
@@ -69,6 +97,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     rebased: Rebased | None = None
     path: str = ""
     is_protected: bool = False
+    changes: tuple[ReviewChange, ...] = ()
+    previous: PreviousDecision | None = None
 
 
 # --- correction by the client's model -------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Nearest, Relevance
+    from fileops.model.review import ConsentRule, Person
 
 
 # Why an undo was not made: the session has no edit to undo; no such edit is known; it was undone before; the file or
@@ -231,10 +232,38 @@ class ValidationFailed(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class Rejected(FileOpsError):
-    """The user rejected it. `what` is "edit" or "command"."""
+    """The user rejected it. what: "edit" or "command". reason: their own words, "" if they gave none.
+
+    by: the person who decided, if they did so in a review.
+    """
 
     code: ClassVar[str] = "rejected"
     what: str = "edit"
+    reason: str = ""
+    by: "Person | None" = None
+
+
+@dataclass(eq=False, kw_only=True)
+class NobodyDecided(FileOpsError):
+    """A person was asked, and the editor in which they were asked has gone."""
+
+    code: ClassVar[str] = "undecided"
+
+
+@dataclass(eq=False, kw_only=True)
+class ConsentUnavailable(FileOpsError):
+    """A person has to consent to the edit, and nobody can be asked. rule: what demands it, see model.approval."""
+
+    code: ClassVar[str] = "consent_unavailable"
+    rule: "ConsentRule"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyReviews(FileOpsError):
+    """`n_waiting` edits of the session wait for a decision, as many as may."""
+
+    code: ClassVar[str] = "too_many_reviews"
+    n_waiting: int
 
 
 @dataclass(eq=False, kw_only=True)
@@ -316,6 +345,6 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, NotPermitted, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ProcessingFailed,
-    ValidationFailed, Rejected, ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure,
-    ConnectionFailed, CommandTimedOut, CommandNotStarted,
+    ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews, ApprovalTimedOut, DocumentUnknown,
+    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip

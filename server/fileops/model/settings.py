@@ -44,6 +44,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_mode: ApprovalMode = "default"
     approval_timeout_s: float = 600.0
     agents_approval: ApprovalMode | None = None
+    review_grace_s: float = 30.0
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"
     images: Literal["attach", "refuse"] = "attach"

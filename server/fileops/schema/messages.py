@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from fileops.api.requests import DID_CHANGE_SESSIONS, REQUESTS, Request
+from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp import methods
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
 from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
-from fileops.wire import commands, details, sessions
+from fileops.wire import commands, details, reviews, sessions
 from fileops.wire import types as wire
 from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.events import EVENT_METHODS
@@ -51,6 +52,7 @@ NEEDS = {
     None: "",
     "bash": "the option `bash`",
     "editor": "a shared daemon and the role `editor`",
+    "user": "not the role `agent` of a shared daemon",
 }
 _RESULTS_LOADED_LATER = {"StatsResult": StatsResult}  # their annotations are strings
 
@@ -160,4 +162,8 @@ def _events() -> list[Message]:
         method=DID_CHANGE_SESSIONS, sender="server", kind="notification", params=sessions.SessionsResult,
         needs=NEEDS["editor"],
     )  # fmt: skip
-    return [*told, changed]
+    reviews_changed = Message(
+        method=DID_CHANGE_REVIEWS, sender="server", kind="notification", params=reviews.DidChangeReviewsParams,
+        needs="the capability `experimental.fileops.reviews`",
+    )  # fmt: skip
+    return [*told, changed, reviews_changed]

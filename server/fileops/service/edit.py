@@ -22,9 +22,10 @@ from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
+from fileops.core.review.merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
-from fileops.model.approval import ApprovalRequest, Decision
-from fileops.model.edits import Plan, Rebased, Relevance
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges, SomeHunks
+from fileops.model.edits import Plan, Rebased, Relevance, Span, Splice
 from fileops.model.errors import (
     AlreadyExists,
     BinaryFile,
@@ -33,6 +34,7 @@ from fileops.model.errors import (
     IoFailure,
     NoMatch,
     NotebookFile,
+    Rejected,
 )
 from fileops.model.files import Base, CommitReport, Committed, Snapshot
 from fileops.model.requests import EditRequest
@@ -50,10 +52,14 @@ if TYPE_CHECKING:
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A plan that waits for a decision. Nothing is locked until then."""
+    """A plan that waits for a decision. Nothing is locked until then.
+
+    dropped: places of the plan's snapshot where the user dropped a change in an earlier round of the same review.
+    """
 
     plan: Plan
     question: ApprovalRequest
+    dropped: tuple[Span, ...] = ()
 
 
 EditStep = EditResult | Proposal | NeedsCorrection
@@ -80,7 +86,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                     if not has_effect:
                         return _result_of(request, plan, None)
                     if needs_approval:
-                        return _proposal_of(request, plan, policy)
+                        return _proposal_of(request, plan, policy, token)
                     return self._commit(request, plan, token)
         except FileOpsError as error:
             return self._step_after(error, request, policy)
@@ -94,10 +100,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         attempts, asked = Attempts(token), proposal.plan
         try:
+            if proposal.question.previous is not None and not proposal.question.changes:
+                _require_own_text(decision)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
             while True:
                 with attempts.next():
-                    return self._commit_decided(request, policy, token, asked, decided)
+                    return self._commit_decided(request, policy, token, proposal, decision, decided)
         except FileOpsError as error:
             return self._step_after(error, request, policy)
 
@@ -242,24 +250,80 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     # --- decide --------------------------------------------------------------------------------------------
 
     def _commit_decided(
-        self, request: EditRequest, policy: Policy, token: CancelToken, asked: Plan, decided: Plan
+        self,
+        request: EditRequest,
+        policy: Policy,
+        token: CancelToken,
+        proposal: Proposal,
+        decision: Decision,
+        decided: Plan,
     ) -> EditResult | Proposal:
-        """Read the file again first: a change that another program made during the question is refused there.
+        """Write what the user decided: a decision holds for what was shown.
 
-        Only this session's own other edits pass. If the request then changes the same lines, the decision is valid
-        for it too. Otherwise the user is asked again.
+        The file is read again, and there are four cases. It is as it was shown: the decided plan is written. Only this
+        session has changed it since, and the request still changes the same lines: that is written. Others have
+        changed it, and their changes can be merged with the decision: the merged text is written. Otherwise the user
+        is asked again, about the present file.
         """
-        snapshot, base = self._read_for_edit(request, policy.roots)
-        if (snapshot.path, snapshot.exists, snapshot.data) == (
-            asked.snapshot.path, asked.snapshot.exists, asked.snapshot.data,
-        ):  # fmt: skip
-            plan = replace(decided, snapshot=snapshot, rebased=None if base is None else decided.rebased)
-            return self._commit(request, plan, token, modified_by_user=decided is not asked)
-        replanned = self._plan(request, snapshot, base, token)
-        is_same_file = snapshot.path == asked.snapshot.path  # a link may lead to another one by now
-        if decided is asked and is_same_file and _changed_lines(replanned) == _changed_lines(asked):
-            return self._commit(request, replanned, token)
-        return _proposal_of(request, replanned, policy)
+        asked, by_user = proposal.plan, decided is not proposal.plan
+        snapshot = self.fs.read(canonical_path(self.fs, request.file_path, policy.roots))
+        was, is_known = asked.snapshot, self.freshness.knows(request.session_id, snapshot)
+        if (snapshot.path, snapshot.exists, snapshot.data) == (was.path, was.exists, was.data):
+            plan = replace(decided, snapshot=snapshot, rebased=None if is_known else decided.rebased)
+            return self._commit(request, plan, token, modified_by_user=by_user)
+        if is_known and not by_user and snapshot.path == was.path:
+            replanned = self._plan(request, snapshot, None, token)
+            if _changed_lines(replanned) == _changed_lines(asked):
+                return self._commit(request, replanned, token)
+        outcome = merge(
+            Decided(
+                asked=asked, splices=decided.splices, dropped=proposal.dropped,
+                change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
+            ),
+            snapshot, lambda: self._plan_on(request, snapshot, token), token.check,
+        )  # fmt: skip
+        plan = self._with_splices(request, snapshot, outcome.splices, decided, token)
+        validation.require_valid(self.settings.validators, plan)
+        if isinstance(outcome, Reopened):
+            again = _proposal_of(request, plan, policy, token)
+            changes = again.question.changes if outcome.splices else ()
+            question = replace(again.question, previous=outcome.previous, changes=changes)
+            return replace(again, question=question, dropped=outcome.dropped)
+        plan = replace(plan, rebased=self._merged_over(request, snapshot, asked))
+        if not plan.splices:  # others have made the same change
+            return _result_of(request, plan, None, modified_by_user=by_user)
+        return self._commit(request, plan, token, modified_by_user=by_user)
+
+    def _with_splices(
+        self, request: EditRequest, snapshot: Snapshot, wanted: tuple[Splice, ...], decided: Plan, token: CancelToken
+    ) -> Plan:
+        """The decided plan with these splices over the present file."""
+        fmt = text.detect_format(snapshot.data)
+        if snapshot.exists and text.is_binary(snapshot.data, fmt):
+            raise BinaryFile
+        change = change_of(
+            snapshot.data, fmt, wanted, file_path=request.file_path,
+            operation="modify" if snapshot.exists else "create", limits=self.settings.limits, check=token.check,
+        )  # fmt: skip
+        return replace(
+            decided, snapshot=snapshot, format=fmt, splices=wanted, change=change, creates=not snapshot.exists,
+            rebased=None,
+        )  # fmt: skip
+
+    def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
+        """What others have changed since the session was shown the file, of which it knows nothing yet."""
+        from fileops.core.merge.relevance import foreign_ranges
+        from fileops.tracking.content_cache import diff_between
+
+        shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
+        is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)
+        return Rebased(
+            changed_by=self.freshness.changed_by(request.session_id, snapshot) if is_tracked else "external",
+            ranges=foreign_ranges(shown, snapshot.data),
+            diff=diff_between(shown, snapshot.data, request.file_path),
+            shown=shown,
+            is_reviewed=True,
+        )
 
     def _commit(
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
@@ -278,6 +342,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 request.session_id, request.file_path, committed,
                 is_known_whole=is_known_whole, shown=shown, changed_by=changed_by,
             )  # fmt: skip
+            if shown is not None and self.settings.freshness != "relevant":
+                self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
@@ -285,8 +351,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return _result_of(request, plan, edit, modified_by_user=modified_by_user)
 
 
-def _proposal_of(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
-    """Return the question whether the plan may be committed."""
+def _require_own_text(decision: Decision) -> None:
+    """Refuse to approve a plan of which nothing is left: only a text of the user can be written. Raises: Rejected."""
+    if isinstance(decision, Once | Always | SomeChanges | SomeHunks):
+        raise Rejected
+
+
+def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:
+    """Return the question whether the plan may be committed. Raises: Cancelled."""
     question = question_about(
         plan,
         splices.apply(plan.snapshot.data, plan.splices),
@@ -294,6 +366,7 @@ def _proposal_of(request: EditRequest, plan: Plan, policy: Policy) -> Proposal:
         file_path=request.file_path,
         session_id=request.session_id,
         policy=policy,
+        check=token.check,
     )
     return Proposal(plan=plan, question=question)
 
@@ -348,6 +421,8 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
     output = outputs.with_corrections(output, plan.matches)
     if plan.processed_by and not modified_by_user:
         output = outputs.with_processing(output, plan.processed_by, plan.change.unified)
+    if plan.rebased is not None and plan.rebased.is_reviewed:
+        output = outputs.with_merge(output)
     if request.dry_run:
         output = outputs.with_dry_run(output)
     return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output

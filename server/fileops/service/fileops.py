@@ -20,7 +20,7 @@ from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters, nothing
-from fileops.service.client.approval import ClientApproval
+from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
@@ -28,6 +28,7 @@ from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
 from fileops.service.session_files import SessionFiles, read_unshown
+from fileops.service.sessions import OpenSession
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 
 class FileOps:
-    """One client's view of a workspace: its settings, folders, approval modes, approver, corrector and events.
+    """One client's view of a workspace: its settings, folders, approval modes, corrector and events.
 
     All methods belong to the event loop. Failures of a tool are results; only cancellation is raised.
     """
@@ -56,6 +57,7 @@ class FileOps:
     ) -> None:
         self.settings = settings
         self.names = client.names
+        self.reviews = client.reviews
         if settings.freshness == "relevant":
             workspace.freshness.keep_bases()
         self._notices: NoticeBoard | None = None
@@ -173,7 +175,21 @@ class FileOps:
             return self._with_local_names(await self._edit(request))
 
     async def _edit(self, request: EditRequest) -> EditResult:
-        token, session = CancelToken(), self._sessions.get(request.session_id)
+        session = self._sessions.get(request.session_id)
+        with self._approval.asking(request.session_id, session) as asking:
+            result = await self._edited(request, session, asking)
+            asking.settle(result.error)
+        note_outcome(result)
+        if session.is_closed:
+            self.files.drop_record(request.session_id, request.file_path)
+        else:
+            self.files.note_edit(request, result, self._workspace.now())
+        if result.did_edit is not None:
+            self._client.events.publish(result.did_edit)
+        return result
+
+    async def _edited(self, request: EditRequest, session: OpenSession, asking: Asking) -> EditResult:
+        token = CancelToken()
         step = partial(self._editor.start, request)
         while True:
             async with self._path_locks.acquire(request.file_path, shared=False):
@@ -185,25 +201,16 @@ class FileOps:
                     self.files.note_commit(request, result)
             match result:
                 case Proposal():
-                    decision = await self._approval.ask(result.question, request.session_id, session)
+                    decision = await asking.decide(result.question)
                     step = partial(self._editor.resume, request, proposal=result, decision=decision)
                 case NeedsCorrection():
                     corrected = await self._corrected(request, result)
                     if corrected is None:
-                        result = self._editor.failed(request, result.error)
-                        break
+                        return self._editor.failed(request, result.error)
                     request = corrected
                     step = partial(self._editor.start, request)
                 case EditResult():
-                    break
-        note_outcome(result)
-        if session.is_closed:
-            self.files.drop_record(request.session_id, request.file_path)
-        else:
-            self.files.note_edit(request, result, self._workspace.now())
-        if result.did_edit is not None:
-            self._client.events.publish(result.did_edit)
-        return result
+                    return result
 
     def _with_local_names(self, result: EditResult) -> EditResult:
         error, rebased = result.error, result.rebased
@@ -323,6 +330,10 @@ class FileOps:
     def n_waiting_for_others(self) -> int:
         """See Workspace.n_waiting_for_others."""
         return self._workspace.n_waiting_for_others
+
+    def when_folders_change(self, call: Callable[[], None]) -> None:
+        """Call `call` each time the folders have changed, or it has been found where one leads."""
+        self._folders.on_change = call
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
         """Call `call` each time `n_waiting_for_others` has become larger."""

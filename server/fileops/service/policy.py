@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.approval import is_rule_file, needs_decision
+from fileops.core.pausing import Check
+from fileops.core.review.changes import MAX_SHOWN_BYTES, changes_of
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Plan
@@ -13,8 +15,6 @@ from fileops.model.errors import NotPermitted
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.results import EditTexts
 from fileops.model.settings import ApprovalMode
-
-MAX_SHOWN_BYTES = 1_000_000  # of a text in a question or a result, as docs/PROTOCOL.md says
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -52,9 +52,19 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 def question_about(
-    plan: Plan, proposed: bytes, texts: tuple[str, str], *, file_path: str, session_id: str, policy: Policy
+    plan: Plan,
+    proposed: bytes,
+    texts: tuple[str, str],
+    *,
+    file_path: str,
+    session_id: str,
+    policy: Policy,
+    check: Check,
 ) -> ApprovalRequest:
-    """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description."""
+    """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description.
+
+    Raises: the errors of `check`.
+    """
     title, description = texts
     shown = texts_of(plan, proposed)
     return ApprovalRequest(
@@ -69,6 +79,7 @@ def question_about(
         rebased=plan.rebased,
         path=plan.snapshot.path,
         is_protected=policy.is_protected(plan.snapshot),
+        changes=changes_of(plan, check),
     )
 
 

@@ -190,7 +190,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         if request.dry_run:
             return _result(request, [to_result(file) for file in files], needs_approval=waiting is not None)
         if waiting is not None:
-            return PendingUndo(files=files, waiting=waiting, question=_question(request, files[waiting], policy))
+            return PendingUndo(files=files, waiting=waiting, question=_question(request, files[waiting], policy, token))
         writer = ChangeSetCommitter(
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
             by_session=request.by_session, plan=lambda edits: self._plan(edits, policy),
@@ -198,7 +198,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         return _result(request, writer.write(files, token))
 
 
-def _question(request: UndoRequest, file: FileChange, policy: Policy) -> ApprovalRequest:
+def _question(request: UndoRequest, file: FileChange, policy: Policy, token: CancelToken) -> ApprovalRequest:
     return question_about(
         file.plan,
         file.undone.content or b"",
@@ -206,6 +206,7 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy) -> Approva
         file_path=file.file_path,
         session_id=request.by_session or request.session_id or "",
         policy=policy,
+        check=token.check,
     )
 
 

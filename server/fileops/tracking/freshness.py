@@ -181,6 +181,17 @@ class Freshness:
         record = self._registry.record_of(session_id, path)
         return record is not None and record.shown is not None
 
+    def knows(self, session_id: str, snapshot: Snapshot) -> bool:
+        """Whether the session has been shown all of the snapshot: it has read it, or changed it by its own edits."""
+        record = self._registry.record_of(session_id, snapshot.path)
+        return record is not None and record.shown is None and self._knows(record, snapshot)
+
+    def mark_unshown(self, session_id: str, path: str) -> None:
+        """Make the file stale for the session, whose own edit was merged with changes that it has not been shown."""
+        record = self._registry.record_of(session_id, path)
+        if record is not None:
+            self._registry.mark_stale(session_id, path, "modified", record.stale_source)
+
     def require_tracked(self, session_id: str, path: str) -> ReadRecord:
         """Raises: NotRead."""
         record = self._registry.record_of(session_id, path)
@@ -208,10 +219,10 @@ class Freshness:
         path = snapshot.path
         record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
         is_known = self._knows if same_bytes_suffice else self._checker.matches
-        if not is_known(record, snapshot):
+        if record.shown is not None or not is_known(record, snapshot):
             with self._fs.lock(path):  # our own write is recorded before it unlocks
                 record = self.require_tracked(session_id, path)
-                if not is_known(record, snapshot):
+                if record.shown is not None or not is_known(record, snapshot):
                     if self._checker.is_outdated(record, snapshot):
                         raise Stale(path=path)
                     raise self._refusals.refusal(session_id, record, snapshot, dry_run=dry_run)

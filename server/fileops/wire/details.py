@@ -4,7 +4,7 @@ Every key may be absent: which are there depends on the request and on its outco
 and R-EDIT-3, R-UNDO-2, R-BASH-2).
 """
 
-from typing import Literal, TypedDict
+from typing import Literal, Required, TypedDict
 
 from fileops.model.edits import LineRange, Nearest, RelevanceReason
 from fileops.wire.types import UiExtra
@@ -63,6 +63,14 @@ class RebasedDetails(RebasedEntry):
     diff: str | None
 
 
+class DecidedByDetails(TypedDict, total=False):
+    """Who decided: a person, in the program `client`, or a policy, by its `rule`."""
+
+    kind: Required[Literal["person", "policy"]]
+    client: str
+    rule: str
+
+
 class FailureDetails(TypedDict, total=False):
     edit_index: int
     nearest: Nearest | None
@@ -75,6 +83,7 @@ class FailureDetails(TypedDict, total=False):
     validator: str
     reason: str
     ranges: list[LineRange]
+    decided_by: DecidedByDetails
 
 
 class StepDetails(TypedDict, total=False):

@@ -33,6 +33,10 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
                 details["relevance"] = {"reason": relevance.reason, "ranges": ranges_of(relevance.ranges)}
         case errors.ProcessingFailed(processor=processor, reason=reason):
             details["processor"], details["reason"] = processor, reason
+        case errors.Rejected(by=by) if by is not None:
+            details["decided_by"] = {"kind": "person", "client": by.client}
+        case errors.ConsentUnavailable(rule=rule):
+            details["decided_by"] = {"kind": "policy", "rule": rule}
         case errors.ValidationFailed(validator=validator, reason=reason):
             details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):

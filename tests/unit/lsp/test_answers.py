@@ -1,4 +1,4 @@
-"""What a client's answer to a question means: what is no clear yes is a no, whatever JSON it is."""
+"""What a client's answer to a question means: what is no clear decision is none, whatever JSON it is."""
 
 import asyncio
 import json
@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.lsp.approver import LspCommandApprover, decision_of
 from fileops.lsp.client import Client
 from fileops.lsp.corrector import correction_of
 from fileops.lsp.dialect import withdrawal
-from fileops.lsp.user_prompt import UserPrompt
+from fileops.lsp.prompts import LspCommandApprover, UserPrompt, edit_decision_of
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
+from unit.core.review.plans import question_of
 
-HUNKS = ["1-a", "2-b"]
+QUESTION = question_of(b"".join(b"%d\n" % n for n in range(30)), b"x\n" + b"".join(b"%d\n" % n for n in range(29)))
+HUNKS = [hunk.id for hunk in QUESTION.change.hunks]
 ODD: list[Any] = [0, 1.5, True, [], [[]], {}, {"a": []}, ["proceed_once"], {"title": "Apply"}]  # null means absent
 YES = ["proceed_once", "proceed_always", "modify"]
 
@@ -28,30 +29,30 @@ anything = st.recursive(
 
 
 @pytest.mark.parametrize("answer", [None, "proceed_once", *ODD], ids=json.dumps)
-def test_answer_other_than_an_object_is_a_rejection(answer: Any) -> None:
-    assert decision_of(answer, HUNKS) == Reject()
+def test_answer_other_than_an_object_is_no_decision(answer: Any) -> None:
+    assert edit_decision_of(answer, QUESTION) is None
     assert correction_of(answer) is None
 
 
 @pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
 @pytest.mark.parametrize("rest", [{}, {"hunk_ids": []}, {"hunk_ids": HUNKS}, {"text": "x"}], ids=json.dumps)
-def test_unknown_outcome_is_a_rejection(odd: Any, rest: dict[str, Any]) -> None:
-    assert decision_of({"outcome": odd, **rest}, HUNKS) == Reject()
+def test_unknown_outcome_is_no_decision(odd: Any, rest: dict[str, Any]) -> None:
+    assert edit_decision_of({"outcome": odd, **rest}, QUESTION) is None
 
 
 @pytest.mark.parametrize("outcome", YES)
 @pytest.mark.parametrize(
-    "odd", ["1-a", *ODD, ["1-a", []], ["1-a", {}], ["1-a", 1], ["1-a", None], [None]], ids=json.dumps
+    "odd", [HUNKS[0], *ODD, [HUNKS[0], []], [HUNKS[0], {}], [HUNKS[0], 1], [HUNKS[0], None], [None]], ids=json.dumps
 )
-def test_malformed_hunk_ids_are_a_rejection(outcome: str, odd: Any) -> None:
-    assert decision_of({"outcome": outcome, "hunk_ids": odd}, HUNKS) == Reject()
+def test_malformed_hunk_ids_are_no_decision(outcome: str, odd: Any) -> None:
+    assert edit_decision_of({"outcome": outcome, "hunk_ids": odd}, QUESTION) is None
 
 
 @pytest.mark.parametrize("outcome", YES)
 @pytest.mark.parametrize("rest", [{}, {"hunk_ids": HUNKS}, {"hunk_ids": None}], ids=json.dumps)
 @pytest.mark.parametrize("odd", ODD, ids=json.dumps)
-def test_malformed_text_is_a_rejection(outcome: str, rest: dict[str, Any], odd: Any) -> None:
-    assert decision_of({"outcome": outcome, "text": odd, **rest}, HUNKS) == Reject()
+def test_malformed_text_is_no_decision(outcome: str, rest: dict[str, Any], odd: Any) -> None:
+    assert edit_decision_of({"outcome": outcome, "text": odd, **rest}, QUESTION) is None
 
 
 @pytest.mark.parametrize(
@@ -61,16 +62,16 @@ def test_malformed_text_is_a_rejection(outcome: str, rest: dict[str, Any], odd: 
         ({"outcome": "proceed_once", "text": None, "hunk_ids": None}, Once()),
         ({"outcome": "proceed_always", "remark": []}, Always()),
         ({"outcome": "modify", "text": ""}, Modify("")),
-        ({"outcome": "modify", "hunk_ids": ["2-b", "1-a", "2-b"]}, SomeHunks(("1-a", "2-b"))),
-        ({"outcome": "proceed_always", "hunk_ids": ["2-b"]}, SomeHunks(("2-b",), Always())),
-        ({"outcome": "proceed_once", "hunk_ids": ["2-b", "3-c"]}, Reject()),
-        ({"outcome": "proceed_once", "hunk_ids": ["1-a"], "text": "x"}, Reject()),
-        ({"outcome": "cancel", "hunk_ids": ["1-a"]}, Reject()),
+        ({"outcome": "modify", "hunk_ids": [HUNKS[1], HUNKS[0], HUNKS[1]]}, SomeHunks(tuple(HUNKS))),
+        ({"outcome": "proceed_always", "hunk_ids": HUNKS[1:]}, SomeHunks((HUNKS[1],), Always())),
+        ({"outcome": "proceed_once", "hunk_ids": [HUNKS[1], "3-c"]}, None),
+        ({"outcome": "proceed_once", "hunk_ids": HUNKS[:1], "text": "x"}, None),
+        ({"outcome": "cancel", "hunk_ids": HUNKS[:1]}, Reject()),
     ],
     ids=str,
 )
 def test_valid_answer_is_its_decision(answer: Any, decision: Any) -> None:
-    assert decision_of(answer, HUNKS) == decision
+    assert edit_decision_of(answer, QUESTION) == decision
 
 
 @given(
@@ -78,10 +79,9 @@ def test_valid_answer_is_its_decision(answer: Any, decision: Any) -> None:
         {}, optional={"outcome": anything | st.sampled_from(YES), "text": anything, "hunk_ids": anything}
     )
 )
-def test_any_json_answer_is_a_decision(answer: dict[str, Any]) -> None:
-    decision = decision_of(answer, HUNKS)
-    if not isinstance(decision, Reject):
-        assert answer["outcome"] in YES
+def test_answer_decides_only_with_a_known_outcome(answer: dict[str, Any]) -> None:
+    if edit_decision_of(answer, QUESTION) is not None:
+        assert answer["outcome"] in (*YES, "cancel")
 
 
 @pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
@@ -115,9 +115,9 @@ async def test_malformed_answer_about_a_command_is_a_rejection(answer: Any, *, c
 
 
 @pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)
-async def test_malformed_answer_to_a_message_is_a_rejection(answer: Any) -> None:
-    prompt = UserPrompt(Answering(answer, confirms=False), "confirm_edit", timeout_s=10, use_message_fallback=True)
-    assert await prompt.ask_by_message("Apply?", yes="Apply") == Reject()
+async def test_malformed_answer_to_a_message_is_no_decision(answer: Any) -> None:
+    prompt = UserPrompt(Answering(answer, confirms=False), "confirm_edit", use_message_fallback=True)
+    assert await prompt.ask_by_message("Apply?", "Apply", None) is None
 
 
 def nested(depth: int) -> Any:

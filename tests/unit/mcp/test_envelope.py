@@ -12,14 +12,14 @@ import pytest
 
 from fileops.compose.client_adapters import NoEvents
 from fileops.fs.memory import MemoryFileSystem
+from fileops.mcp.elicitation import McpApprover
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
 from fileops.mcp.texts import INSTRUCTIONS
 from fileops.model.files import Committed, Snapshot
-from fileops.ports import Approver
 from fileops.service.fileops import FileOps
-from support.in_process import service_over
+from support.in_process import asker_of_host, service_over
 from support.mcp_client import META_CAPABILITIES, META_VERSION, modern_meta
 from support.patience import PATIENCE_S
 
@@ -33,8 +33,8 @@ class Peer:
     n_pending_bytes = 0
 
     def __init__(self, disk: MemoryFileSystem, options: McpOptions, environ: Mapping[str, str]) -> None:
-        def build(approver: Approver, names: HostSessions) -> FileOps:
-            return service_over(disk, NoEvents(), approver, options.settings, agent=names)
+        def build(approver: McpApprover, names: HostSessions) -> FileOps:
+            return service_over(disk, NoEvents(), asker_of_host(approver), options.settings, agent=names)
 
         self.sent: list[Message] = []
         self._changed = asyncio.Event()

@@ -7,7 +7,7 @@ import pytest
 
 from fileops.fs.memory import MemoryFileSystem
 from fileops.history.journal import History
-from fileops.model.approval import ApprovalRequest, Decision, Reject
+from fileops.model.approval import Reject
 from fileops.model.edits import Edit
 from fileops.model.errors import ModifiedExternally, Rejected
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidEdit, DidRead
@@ -19,23 +19,9 @@ from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
-from support.in_process import Person, SystemClock, rules_in
+from support.in_process import Person, SystemClock, asker_of, rules_in
 
 FILE = "/w/f"
-
-
-class RoutedApprover:
-    """An Approver of one client that hands each question to the approver of another."""
-
-    def __init__(self, other: Person) -> None:
-        self.other = other
-
-    @property
-    def can_ask(self) -> bool:
-        return self.other.can_ask
-
-    async def decide(self, question: ApprovalRequest) -> Decision:
-        return await self.other.decide(question)
 
 
 @dataclass
@@ -71,12 +57,14 @@ def clients() -> Generator[TwoClients]:
     workspace = Workspace(fs=disk, freshness=freshness, history=History(), clock=clock, rules=rules_in(disk))
     person = Person()
 
-    def client(approver: Person | RoutedApprover) -> Client:
+    asker = asker_of(person)
+
+    def client() -> Client:
         events = EventRecorder()
-        ops = FileOps(workspace, ClientAdapters(approver=approver, events=events), Settings(), ["/w"])
+        ops = FileOps(workspace, ClientAdapters(asker=asker, events=events), Settings(), ["/w"])
         return Client(ops, events, person)
 
-    editor, agent = client(person), client(RoutedApprover(person))
+    editor, agent = client(), client()
     yield TwoClients(disk, shared_events, editor, agent)
     editor.ops.close()
     agent.ops.close()

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'command_failed'
   | 'command_timeout'
   | 'connection_lost'
+  | 'consent_unavailable'
   | 'count_mismatch'
   | 'disk_full'
   | 'image_unreadable'
@@ -24,17 +25,19 @@ export type ErrorCode =
   | 'not_absolute'
   | 'not_encodable'
   | 'not_found'
+  | 'not_permitted'
   | 'not_read'
   | 'not_regular_file'
   | 'notebook'
   | 'outside_roots'
-  | 'not_permitted'
   | 'permission_denied'
   | 'processing_failed'
   | 'rejected'
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
+  | 'too_many_reviews'
+  | 'undecided'
   | 'undo_conflict'
   | 'validation_failed';
 
@@ -116,6 +119,12 @@ export interface CloseSessionParams {
   workDoneToken?: string | number | null;
   partialResultToken?: string | number | null;
   session_id: string;
+}
+export interface ClosedReview {
+  review_id: string;
+  state: 'decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn';
+  outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  by: DecidedBy | null;
 }
 export interface CodeAction {
   command: Command;
@@ -232,6 +241,51 @@ export interface Correction {
   /** Must occur in the file exactly. */
   old_string: string;
 }
+export interface DecideReviewParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  review_id: string;
+  outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
+  text?: string | null;
+  change_ids?: [string, ...string[]] | null;
+  reason?: string | null;
+  revision?: number | null;
+}
+export interface DecideReviewResult {
+  review_id: string;
+  state: ('decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn') | null;
+  outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  by: DecidedBy | null;
+  reason: ('already_decided' | 'reopened' | 'review_changed' | 'unknown_review') | null;
+  error: ToolError | null;
+}
+export interface DecideReviewsParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  outcome: 'cancel' | 'proceed_always' | 'proceed_once';
+  session_id?: string | null;
+  file_path?: string | null;
+  review_ids?: string[] | null;
+  reason?: string | null;
+}
+export interface DecideReviewsResult {
+  decided: DecidedReview[];
+  left: LeftReview[];
+}
+export interface DecidedBy {
+  kind: 'person' | 'policy';
+  client?: string;
+  rule?: string;
+}
+export interface DecidedByDetails {
+  client?: string;
+  kind: 'person' | 'policy';
+  rule?: string;
+}
+export interface DecidedReview {
+  review_id: string;
+  error: ToolError | null;
+}
 export interface DescribeParams {
   workDoneToken?: string | number | null;
   partialResultToken?: string | number | null;
@@ -256,6 +310,10 @@ export interface DidBecomeStaleParams {
 export interface DidChangeParams {
   textDocument: VersionedDocument;
   contentChanges: ContentChange[];
+}
+export interface DidChangeReviewsParams {
+  opened: Review[];
+  closed: ClosedReview[];
 }
 export interface DidChangeWorkspaceFoldersParams {
   event: FoldersEvent;
@@ -322,6 +380,7 @@ export interface EditDetails {
   /** What was matched and written in place of what was given. */
   corrected?: CorrectedStep[];
   created?: boolean;
+  decided_by?: DecidedByDetails;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
   dry_run?: boolean;
@@ -507,6 +566,7 @@ export interface InitializationOptions {
   approval_fallback?: ('message' | 'none') | null;
   /** In a shared daemon: for agents' sessions in files of this editor. */
   agents_approval?: ('auto_edit' | 'default' | 'yolo') | null;
+  review_grace_s?: number | null;
   history?: ('memory' | 'persistent') | null;
   code_lens?: boolean | null;
   filesystems?: FilesystemOptions[] | null;
@@ -539,6 +599,10 @@ export interface Latency {
   p90: number;
   p99: number;
   max: number;
+}
+export interface LeftReview {
+  review_id: string;
+  reason: 'already_decided' | 'reopened' | 'review_changed' | 'unknown_review';
 }
 export interface LimitOptions {
   max_lines?: number | null;
@@ -616,6 +680,14 @@ export interface OpenedDocument {
 export interface Position {
   line: number;
   character: number;
+}
+export interface PreviousDecision {
+  text: string | null;
+  change_ids: string[] | null;
+  reason:
+    | ('count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
+    | ('another_file' | 'created' | 'deleted');
+  ranges: LineRange[];
 }
 export interface ProgressCancelParams {
   token: string | number;
@@ -722,6 +794,44 @@ export interface RenderResult {
   more: string;
   /** A line about the result as a whole, or empty. */
   summary: string;
+}
+export interface Review {
+  review_id: string;
+  session: AskingSession;
+  asked_at: number;
+  expires_at: number;
+  title: string;
+  description: string;
+  operation: 'create' | 'modify';
+  file_path: string;
+  is_protected: boolean;
+  diff: string;
+  changes: ReviewChange[];
+  original_text: string | null;
+  proposed_text: string | null;
+  rebased: {
+    [k: string]: unknown;
+  } | null;
+  previous: PreviousDecision | null;
+  revision: number;
+  n_editors: number;
+}
+export interface ReviewChange {
+  id: string;
+  old_start: number;
+  old_lines: number;
+  new_start: number;
+  new_lines: number;
+  diff: string;
+}
+export interface ReviewsParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  review_ids?: string[] | null;
+  include_texts?: boolean | null;
+}
+export interface ReviewsResult {
+  reviews: Review[];
 }
 export interface ServerCapabilities {
   codeActionProvider?:
@@ -933,6 +1043,7 @@ export interface UndoDetails {
   also_changed_by?: string;
   applied_to?: 'buffer' | 'disk';
   changed_by?: string;
+  decided_by?: DecidedByDetails;
   diff_since_read?: string | null;
   dry_run?: boolean;
   /** Of the undo itself, which can be undone, too. Null for several files, and if nothing was written. */
@@ -1121,6 +1232,18 @@ export interface Requests {
     params: BashParams;
     result: BashResult;
   };
+  'fileops/reviews': {
+    params: ReviewsParams;
+    result: ReviewsResult;
+  };
+  'fileops/decideReview': {
+    params: DecideReviewParams;
+    result: DecideReviewResult;
+  };
+  'fileops/decideReviews': {
+    params: DecideReviewsParams;
+    result: DecideReviewsResult;
+  };
   'fileops/sessions': {
     params: SessionsParams;
     result: SessionsResult;
@@ -1150,4 +1273,5 @@ export interface Notifications {
   'fileops/watcherHealth': WatcherHealthParams;
   'fileops/approvalMode': ApprovalModeParams;
   'fileops/didChangeSessions': SessionsResult;
+  'fileops/didChangeReviews': DidChangeReviewsParams;
 }

@@ -257,7 +257,7 @@ def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False
     name = diff_name(file_path)
     pieces = [f"--- {'/dev/null' if creates else name}\n+++ {'/dev/null' if removes else name}\n"]
     for hunk in hunks:
-        old, new = _range(hunk.old_start, hunk.old_lines), _range(hunk.new_start, hunk.new_lines)
+        old, new = range_of_hunk(hunk.old_start, hunk.old_lines), range_of_hunk(hunk.new_start, hunk.new_lines)
         pieces.append(f"@@ -{old} +{new} @@\n")
         for line in hunk.lines:
             pieces += (line.kind, line.text, "\n")
@@ -277,7 +277,7 @@ def diff_name(path: str) -> str:
     return f'"{quoted}"'
 
 
-def _range(start: int, n_lines: int) -> str:
+def range_of_hunk(start: int, n_lines: int) -> str:
     return str(start) if n_lines == 1 else f"{start},{n_lines}"
 
 

@@ -74,6 +74,14 @@ def carry(
     return compared if isinstance(compared, Relevance) else compared.carry(splices, margin_lines)
 
 
+def foreign_ranges(shown: bytes, present: bytes) -> tuple[LineRange, ...]:
+    """The lines of the present content that differ from what a session was shown, one range for each change."""
+    fmt = detect_format(present)
+    lines = split_lines(present, fmt)
+    changed = changed_ranges(split_lines(shown, fmt), lines)
+    return tuple(_line_range(start, stop, len(lines)) for _, _, start, stop in changed)
+
+
 def shown_after(shown: bytes, present: bytes, splices: Sequence[Splice]) -> bytes:
     """Return what a session has been shown of a file after its own edit, the splices over the present content."""
     if shown == present:

@@ -22,6 +22,10 @@ SPECIFIED = Texts()
 # Advice for a failure of the operating system without a hint.
 _ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
 _FREE_SPACE = "Free some space, then try again."
+_CONSENT = (
+    "The user can open the file's folder in an editor with fileops, run `fileops-server review` in a terminal, or "
+    "start the agent's server with `--protected allow`."
+)
 _CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
 
 
@@ -110,12 +114,20 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Use another strategy, or the exact text."
         case errors.Rejected(what="command"):
             return "It was not run. Do not retry the same command; ask the user what they want instead."
+        case errors.Rejected(reason=reason) if reason:
+            return "Nothing was written."
         case errors.Rejected():
             return "Nothing was written. Do not retry the same edit; ask the user what they want instead."
         case errors.ApprovalTimedOut(what="command"):
             return "It was not run. Try again when the user is available."
+        case errors.NobodyDecided():
+            return "Nothing was written. You may ask the user, or send it again."
+        case errors.ConsentUnavailable():
+            return f"Nothing was written. {_CONSENT}"
+        case errors.TooManyReviews():
+            return "Nothing was written. Wait for them."
         case errors.ApprovalTimedOut():
-            return "Nothing was written. Try again when the user is available."
+            return "Nothing was written. You may send it again."
         case errors.ApplyRefused():
             return "Read the file again before you retry, or ask the user to save it."
         case errors.DocumentUnknown():
@@ -191,12 +203,22 @@ def failure_message(error: FileOpsError) -> str:
             return f"The processor {processor} failed: {' '.join(reason.split()).rstrip('.')}."
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
+        case errors.Rejected(what="edit", reason=reason) if reason:
+            return f"The proposed edit was rejected: {reason}"
+        case errors.NobodyDecided():
+            return "Nobody decided about this edit: the editor that was asked has gone."
+        case errors.ConsentUnavailable():
+            return "This edit needs a person's consent, and this host cannot ask for it."
+        case errors.TooManyReviews(n_waiting=n):
+            return f"{n} edits of this session wait for a decision."
         case errors.Rejected(what=what):
             return f"The proposed {what} was rejected."
         case errors.CommandTimedOut(timeout_s=timeout_s):
             return f"The command and its child processes were terminated after {timeout_s:g} seconds."
         case errors.CommandNotStarted(reason=reason):
             return f"The command could not be started: {reason}."
+        case errors.ApprovalTimedOut(timeout_s=timeout_s, what="edit"):
+            return f"Nobody decided about this edit within {timeout_s:g} seconds."
         case errors.ApprovalTimedOut(timeout_s=timeout_s, what=what):
             return f"The proposed {what} was not answered within {timeout_s:g} seconds."
         case errors.ApplyRefused(reason=reason):

@@ -92,6 +92,14 @@ def with_processing(output: str, processed_by: Sequence[str], unified_diff: str)
     return f"{output}\n{named} changed the text. The whole change:\n{unified_diff}"
 
 
+def with_merge(output: str) -> str:
+    """Return `output` and a note that the file changed while the user decided."""
+    return (
+        f"{output}\nNote: others changed other lines of the file while this edit was reviewed; both changes are in it. "
+        "Read the file before you edit it again."
+    )
+
+
 def with_user_change(output: str, unified_diff: str) -> str:
     """Return `output` and the diff of the text as the user changed it."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.ports import Approver, CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
+from fileops.ports import CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
 from fileops.service.images import ContentDetector
+from fileops.service.review.client import PersonReviews, ReviewAsker
 from fileops.telemetry.calls import Sink
 
 if TYPE_CHECKING:
-    from fileops.service.hub.approvals import RoutedApprover
+    from fileops.service.hub.approvals import AgentRouting
     from fileops.service.hub.sessions import SessionRecord
 
 
@@ -26,9 +27,13 @@ def ignore(_sentence: str) -> None: ...
 
 
 class ClientAdapters(Struct, frozen=True, kw_only=True):
-    """The adapters of one client. on_closed: called once the client's part has been closed."""
+    """The adapters of one client. on_closed: called once the client's part has been closed.
 
-    approver: Approver
+    asker: asks about its edits. reviews: what its user decides about, None of an agent.
+    """
+
+    asker: ReviewAsker
+    reviews: PersonReviews | None = None
     events: EventSink
     corrector: Corrector | None = None
     sinks: tuple[Sink, ...] = ()  # of measured calls
@@ -39,7 +44,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     warn: Callable[[str], None] = ignore  # shows the user a sentence; called on any thread
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
-    routed: "RoutedApprover | None" = None  # the approver of an agent in a shared daemon, else None
+    routing: "AgentRouting | None" = None  # of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
     is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
     globs_at: Callable[[str], Iterable[str]] = no_globs  # see Unreadable

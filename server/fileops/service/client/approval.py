@@ -5,16 +5,20 @@ Belongs to the event loop. Sessions are named by their full names.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
+from fileops.core.decision import always_of
 from fileops.core.roots import Roots
-from fileops.model.approval import Always, ApprovalRequest, Decision, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once
+from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
 from fileops.service.hub.modes import STRICTNESS, SessionModes
-from fileops.service.hub.names import SessionNames
 from fileops.service.policy import Policy
+from fileops.service.review.client import ReviewAsker
+from fileops.service.review.queue import Review
 from fileops.service.sessions import OpenSession
 from fileops.telemetry.calls import excluded
 
@@ -34,8 +38,8 @@ class ClientApproval:
     def mode(self, full_name: str) -> ApprovalMode:
         """The mode of a session in this client's folders."""
         client, settings, folders = self._client, self._settings, self._folders.shown
-        if client.routed is not None:
-            return client.routed.mode_in(full_name, folders)
+        if client.routing is not None:
+            return client.routing.mode_in(full_name, folders)
         decided = self._modes.of(full_name)
         if client.names.is_own(full_name):
             return decided.in_place_of(settings.approval_mode, is_approved=decided.is_approved_by_own_user)
@@ -58,23 +62,23 @@ class ClientApproval:
 
     def policy(self, full_name: str, session: OpenSession) -> Policy:
         """What holds for the next step of a request of this session."""
-        corrector, routed = self._client.corrector, self._client.routed
-        is_own_mode = routed is None and not session.is_closed
+        corrector, routing = self._client.corrector, self._client.routing
+        is_own_mode = routing is None and not session.is_closed
         return Policy(
-            mode_at=None if routed is None else partial(routed.mode_at, full_name),
+            mode_at=None if routing is None else partial(routing.mode_at, full_name),
             opened_at=self._opened_at,
             is_agent=not self._client.is_editor,
             roots=self.edit_roots,
             mode=self.mode(full_name) if is_own_mode else self._settings.approval_mode,
-            can_ask=self._client.approver.can_ask,
+            can_ask=self._client.asker.can_ask(),
             can_correct=self._settings.correction and corrector is not None and corrector.can_ask,
         )
 
     @property
     def _opened_at(self) -> Callable[[str], Roots | None] | None:
         """See Policy. An agent names its folders itself, so they do not count."""
-        if self._client.routed is not None:
-            return self._client.routed.opened_at
+        if self._client.routing is not None:
+            return self._client.routing.opened_at
         return (lambda _path: None) if self._client.is_agent else None
 
     @property
@@ -82,25 +86,60 @@ class ClientApproval:
         """Inside which folders the client may edit; None if nothing is confined."""
         return None if self._settings.confine == "off" else self._folders.roots
 
-    async def ask(self, question: ApprovalRequest, full_name: str | None, session: OpenSession) -> Decision:
-        """Return the user's decision. If it approves the rest too, the session is asked no more."""
-        names = self._client.names if self._client.routed is None else SessionNames()  # editors know the full names
-        with excluded():
-            decision = await self._client.approver.decide(names.shown_question(question))
+    def asking(self, full_name: str | None, session: OpenSession) -> "Asking":
+        """What asks about one request of this session; None: of the client's user, about no session."""
+        return Asking(self, self._client.asker, full_name, session)
+
+    def is_settled(self, question: ApprovalRequest, full_name: str | None, session: OpenSession) -> bool:
+        """Whether a question needs no person any more: "always" may have been said since the edit was planned."""
+        mode_at = None if full_name is None else self.policy(full_name, session).mode_at
+        mode = "default" if mode_at is None else mode_at(question.path)
+        return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
+
+    def note_decision(self, decision: Decision, full_name: str | None, session: OpenSession) -> None:
+        """If it approves the rest too, the session is asked no more."""
         always = always_of(decision)
         if always is not None and full_name is not None and not session.is_closed:
             self._stop_asking(full_name, always)
-        return decision
 
     def _stop_asking(self, full_name: str, always: Always) -> None:
-        if self._client.routed is None and self.mode(full_name) != "default":
+        if self._client.routing is None and self.mode(full_name) != "default":
             return  # the question was about a protected file
         if self._modes.approve_rest(full_name, always.folders):
             self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=self.mode(full_name)))
 
 
-def always_of(decision: Decision) -> Always | None:
-    """What the decision says about later edits, None if nothing."""
-    if isinstance(decision, SomeHunks):
-        return decision.always
-    return decision if isinstance(decision, Always) else None
+class Asking:
+    """The review of one request, if a person has to be asked about it. Its end as a context ends the review."""
+
+    def __init__(
+        self, approval: ClientApproval, asker: ReviewAsker, full_name: str | None, session: OpenSession
+    ) -> None:
+        self._approval, self._asker = approval, asker
+        self._full_name, self._session = full_name, session
+        self._review: Review | None = None
+        self._error: FileOpsError | None = None
+
+    async def decide(self, question: ApprovalRequest) -> Decision:
+        """Return the decision. A second question of the request reopens its review."""
+        if self._approval.is_settled(question, self._full_name, self._session):
+            return Once()
+        if self._review is None:
+            self._review = self._asker.open(self._full_name or question.session_id)
+        with excluded():
+            decision = await self._review.decide(question)
+        self._approval.note_decision(decision, self._full_name, self._session)
+        return decision
+
+    def settle(self, error: FileOpsError | None) -> None:
+        """Take how the request ended: it was written, or `error` says why not."""
+        self._error = error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, fault: object, trace: object) -> None:
+        if self._review is not None and fault is None:
+            self._review.close(self._error)
+        elif self._review is not None:
+            self._review.withdraw()

@@ -3,6 +3,7 @@
 Belongs to the event loop; worker threads do the work.
 """
 
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
+from fileops.core.decision import always_of
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
@@ -19,7 +21,7 @@ from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
 from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters
-from fileops.service.client.approval import ClientApproval, always_of
+from fileops.service.client.approval import ClientApproval
 from fileops.service.session_files import SessionFiles
 from fileops.service.undo import PendingUndo, UndoOperation
 from fileops.service.workspace import Workspace
@@ -85,16 +87,23 @@ class ClientEdits:
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self._undoer
         step, is_rest_approved = partial(undoer.start, request), False
-        while True:
-            policy = self._approval.policy(by_session or "", session)
-            if is_rest_approved and policy.mode == "default":
-                policy = replace(policy, mode="auto_edit")
-            result = await self._workers.run_apart(token, partial(step, policy, token))
-            if not isinstance(result, PendingUndo):
-                break
-            decision = await self._approval.ask(result.question, by_session, session)
-            is_rest_approved = is_rest_approved or always_of(decision) is not None
-            step = partial(undoer.resume, request, pending=result, decision=decision)
+        asking, waiting = self._approval.asking(by_session, session), 0
+        with ExitStack() as reviews:
+            while True:
+                policy = self._approval.policy(by_session or "", session)
+                if is_rest_approved and policy.mode == "default":
+                    policy = replace(policy, mode="auto_edit")
+                result = await self._workers.run_apart(token, partial(step, policy, token))
+                if not isinstance(result, PendingUndo):
+                    asking.settle(result.error)
+                    break
+                if result.waiting != waiting:  # each file has its review, which ends when the next one's begins
+                    reviews.close()
+                    asking, waiting = self._approval.asking(by_session, session), result.waiting
+                reviews.enter_context(asking)
+                decision = await asking.decide(result.question)
+                is_rest_approved = is_rest_approved or always_of(decision) is not None
+                step = partial(undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
         if by_session is not None:
             self._files.note_undo(by_session, result)

@@ -22,6 +22,7 @@ class WorkspaceFolders:
         warn: is given a sentence about each folder that does not exist; called on any thread.
         """
         self._fs, self._workers, self._warn, self._may_wait = fs, workers, warn, may_wait
+        self.on_change: Callable[[], None] = lambda: None
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()
         # As given -> canonical, of the folders that are open; None while a disk or host is asked where one leads.
@@ -62,6 +63,7 @@ class WorkspaceFolders:
         if self._canonical or self.roots is not None:
             self.roots = Roots.of(canonical)
         self.shown = tuple(dict.fromkeys((*self._canonical, *canonical)))
+        self.on_change()
 
     def _canonical_at_once(self, folder: str) -> str | None:
         """None if the disk may have to be waited for, or a mapped host has to be asked."""

@@ -11,10 +11,10 @@ import pytest
 
 from fileops.mcp import elicitation
 from fileops.mcp import options as mcp_options
-from fileops.service.hub import approvals
+from fileops.service.review import queue
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, editor_capabilities
 
-NO_CONSENT = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
+NO_CONSENT = "This edit needs a person's consent, and this host cannot ask for it. Nothing was written."
 CONFIRM = "fileops/confirmEdit"
 FORM = "elicitation/create"
 
@@ -39,6 +39,7 @@ def edit_of(file: Path, old: str = "two", new: str = "2") -> dict[str, str]:
 
 
 async def asked_editor(daemon: SharedDaemon, file: Path, answer: Any, **options: Any) -> LspClient:
+    options.setdefault("review_grace_s", 0)
     editor = await daemon.editor(file.parent, confirms=True, **options)
     editor.answers[CONFIRM] = answer
     return editor
@@ -57,14 +58,14 @@ ROUTES = [
     ("person", False, "elicitation", None, None),
     ("person", True, "elicitation", "host", None),
     ("person", False, "nobody", None, None),
-    ("person", True, "nobody", None, "rejected"),
+    ("person", True, "nobody", None, "consent_unavailable"),
     ("ask", False, "editor", "editor", None),
     ("ask", False, "elicitation", "host", None),
-    ("ask", False, "nobody", None, "rejected"),
+    ("ask", False, "nobody", None, "consent_unavailable"),
     ("host", False, "editor", None, None),
     ("host", True, "editor", "editor", None),
     ("host", True, "elicitation", "host", None),
-    ("host", True, "nobody", None, "rejected"),
+    ("host", True, "nobody", None, "consent_unavailable"),
     ("never", True, "editor", None, None),
     ("never", True, "nobody", None, None),
 ]
@@ -83,7 +84,7 @@ async def test_route_of_an_mcp_edit_matches_the_table(
     result = await host.tool("Edit", **edit_of(path))
     assert code_of(result) == code
     if code is not None:
-        assert result["content"][-1]["text"] == NO_CONSENT
+        assert NO_CONSENT in result["content"][-1]["text"]
     assert ("2" in path.read_text()) == (code is None)
     assert [len(client.asked) if client else 0 for client in (editor, host)] == [
         asked == "editor", asked == "host",
@@ -125,19 +126,19 @@ async def test_first_decision_counts_and_the_other_question_is_withdrawn(daemon:
 
 
 @pytest.mark.parametrize("malformed", [{}, {"outcome": "yes"}, {"outcome": "proceed_once", "hunk_ids": ["no"]}, None])
-async def test_malformed_decision_excludes_its_editor_and_is_a_rejection_if_alone(
+async def test_malformed_decision_excludes_its_editor_and_decides_nothing(
     daemon: SharedDaemon, file: Path, malformed: object
 ) -> None:
     await asked_editor(daemon, file, answers(malformed))
     agent = await daemon.agent(file.parent)
     await agent.read(file)
-    assert code_of(await agent.edit(file, "two", "2")) == "rejected"
+    assert code_of(await agent.edit(file, "two", "2")) == "undecided"
     await asked_editor(daemon, file, once)
     assert code_of(await agent.edit(file, "two", "2")) is None
 
 
 @pytest.mark.parametrize(("is_protected", "elicits", "code"), [
-    (False, False, None), (True, True, None), (True, False, "rejected"),
+    (False, False, "undecided"), (False, True, None), (True, True, None), (True, False, "undecided"),
 ])  # fmt: skip
 async def test_question_of_an_editor_that_disconnects_goes_to_the_next(
     daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, elicits: bool, code: str | None
@@ -151,10 +152,10 @@ async def test_question_of_an_editor_that_disconnects_goes_to_the_next(
     await editor.question()
     await editor.hang_up()
     assert code_of(await editing) == code
-    assert len(host.asked) == (is_protected and elicits)
+    assert len(host.asked) == elicits
 
 
-@pytest.mark.parametrize(("is_protected", "code"), [(False, None), (True, "rejected")])
+@pytest.mark.parametrize(("is_protected", "code"), [(False, None), (True, "consent_unavailable")])
 async def test_lsp_agent_without_an_editor_edits_unprotected_files_only(
     daemon: SharedDaemon, file: Path, protected: Path, is_protected: bool, code: str | None
 ) -> None:
@@ -198,7 +199,7 @@ async def test_folder_of_an_agent_lifts_no_protection(daemon: SharedDaemon, git_
         host = await daemon.host(git_folder)
         await host.tool("Read", file_path=str(path))
         refused = await host.tool("Edit", **edit_of(path))
-    assert code_of(refused) == "rejected"
+    assert code_of(refused) == "consent_unavailable"
     assert "2" not in path.read_text()
 
 
@@ -224,12 +225,12 @@ async def test_protection_counts_below_the_folders_of_the_editors_concerned(
             await editor.question()
         editing.cancel()
     else:
-        assert code_of(await editing) == ("rejected" if opened == ["elsewhere"] else None)
+        assert code_of(await editing) == ("consent_unavailable" if opened == ["elsewhere"] else None)
     assert sum(len(editor.asked) for editor in editors) == n_asked
 
 
 async def test_whole_path_counts_once_the_editor_of_its_folder_has_left(daemon: SharedDaemon, git_folder: Path) -> None:
-    editor = await daemon.editor(git_folder, confirms=True)
+    editor = await daemon.editor(git_folder, confirms=True, review_grace_s=0)
     editor.answers[CONFIRM] = never
     agent = await daemon.agent(git_folder)
     path = git_folder / "config"
@@ -237,7 +238,7 @@ async def test_whole_path_counts_once_the_editor_of_its_folder_has_left(daemon: 
     editing = agent.start_edit(path, "two", "2")
     await editor.question()
     await editor.hang_up()
-    assert code_of(await editing) == "rejected"
+    assert code_of(await editing) == "undecided"
 
 
 # whether the editor can be asked, its agents_approval, the agent's --approve -> how often it is asked, and the outcome
@@ -246,9 +247,9 @@ LIFTS = [
     (True, "auto_edit", "person", 1, "rejected"),
     (True, "yolo", "host", 1, "rejected"),
     (True, "yolo", "ask", 1, "rejected"),
-    (False, "yolo", "person", 0, "rejected"),
-    (False, "yolo", "host", 0, "rejected"),
-    (False, "yolo", "ask", 0, "rejected"),
+    (False, "yolo", "person", 0, "consent_unavailable"),
+    (False, "yolo", "host", 0, "consent_unavailable"),
+    (False, "yolo", "ask", 0, "consent_unavailable"),
 ]
 
 
@@ -270,7 +271,7 @@ async def test_agent_with_yolo_in_its_own_options_lifts_no_protection(
 ) -> None:
     agent = await daemon.agent(file.parent, agents_approval="yolo", approval_mode="yolo")
     await agent.read(protected)
-    assert code_of(await agent.edit(protected, "two", "2")) == "rejected"
+    assert code_of(await agent.edit(protected, "two", "2")) == "consent_unavailable"
 
 
 async def mode_of(client: LspClient) -> str:
@@ -295,7 +296,7 @@ async def test_agent_cannot_loosen_its_mode_by_its_options(
     assert await mode_of(agent) == "auto_edit"
     assert await set_mode(agent, "yolo") == -32602
     await agent.read(protected)
-    assert code_of(await agent.edit(protected, "two", "2")) == "rejected"
+    assert code_of(await agent.edit(protected, "two", "2")) == "consent_unavailable"
     editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}))
     assert await mode_of(agent) == "default"
     assert await set_mode(agent, "auto_edit") == -32602
@@ -429,14 +430,14 @@ async def test_editor_of_another_folder_is_asked_about_its_open_documents_only(
 
 async def test_editor_without_the_plugin_is_asked_by_a_message(daemon: SharedDaemon, file: Path) -> None:
     editor = await daemon.lsp("editor", "helix")
-    await editor.initialize(file.parent)
+    await editor.initialize(file.parent, options={"review_grace_s": 0})
     editor.answers["window/showMessageRequest"] = answers({"title": "Apply"})
     host = await daemon.host(file.parent)
     await host.tool("Read", file_path=str(file))
     assert code_of(await host.tool("Edit", **edit_of(file))) is None
     assert (await editor.question())["message"].startswith("Codex: ")
     editor.answers["window/showMessageRequest"] = answers(None)
-    assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "rejected"
+    assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "undecided"
 
 
 @pytest.mark.parametrize(("editors", "elicits", "told"), [
@@ -474,11 +475,11 @@ async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file
     assert "two" in file.read_text()
 
 
-async def test_question_over_the_limit_is_rejected_even_after_a_reconnect(
+async def test_question_over_the_limit_is_refused_even_after_a_reconnect(
     daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Section "Shared daemon", R-ROUTE-4: 32 questions of a session at once. Fewer here."""
-    monkeypatch.setattr(approvals, "MAX_QUESTIONS", 2)
+    monkeypatch.setattr(queue, "MAX_WAITING", 2)
     editor = await asked_editor(daemon, file, never)
     files = [file.parent / f"{n}.txt" for n in range(3)]
     for path in files:
@@ -488,9 +489,9 @@ async def test_question_over_the_limit_is_rejected_even_after_a_reconnect(
         await first.read(path)
     waiting = [first.start_edit(path, "two", "2") for path in files[:2]]
     await editor.question(2)
-    assert code_of(await first.edit(files[2], "two", "2")) == "rejected"
+    assert code_of(await first.edit(files[2], "two", "2")) == "too_many_reviews"
     again = await daemon.agent(file.parent, session="s")  # the same session, over another connection
-    assert code_of(await again.edit(files[2], "two", "2")) == "rejected"
+    assert code_of(await again.edit(files[2], "two", "2")) == "too_many_reviews"
     other = await daemon.agent(file.parent, session="t")
     await other.read(files[2])
     asked = other.start_edit(files[2], "two", "2")

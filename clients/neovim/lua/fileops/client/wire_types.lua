@@ -48,6 +48,12 @@
 ---@class (exact) fileops.wire.CloseSessionParams
 ---@field session_id string
 
+---@class (exact) fileops.wire.ClosedReview
+---@field review_id string
+---@field state 'decided'|'timed_out'|'undecided'|'waiting'|'withdrawn'
+---@field outcome? 'cancel'|'modify'|'proceed_always'|'proceed_once'
+---@field by? fileops.wire.DecidedBy
+
 ---@class (exact) fileops.wire.CommitDetails How a change was written.
 ---@field durability string
 ---@field method string
@@ -113,6 +119,47 @@
 ---@field new_string string
 ---@field old_string string Must occur in the file exactly.
 
+---@class (exact) fileops.wire.DecideReviewParams
+---@field review_id string
+---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once'
+---@field text? string
+---@field change_ids? string[]
+---@field reason? string
+---@field revision? integer
+
+---@class (exact) fileops.wire.DecideReviewResult
+---@field review_id string
+---@field state? 'decided'|'timed_out'|'undecided'|'waiting'|'withdrawn'
+---@field outcome? 'cancel'|'modify'|'proceed_always'|'proceed_once'
+---@field by? fileops.wire.DecidedBy
+---@field reason? 'already_decided'|'reopened'|'review_changed'|'unknown_review'
+---@field error? fileops.wire.ToolError
+
+---@class (exact) fileops.wire.DecideReviewsParams
+---@field outcome 'cancel'|'proceed_always'|'proceed_once'
+---@field session_id? string
+---@field file_path? string
+---@field review_ids? string[]
+---@field reason? string
+
+---@class (exact) fileops.wire.DecideReviewsResult
+---@field decided fileops.wire.DecidedReview[]
+---@field left fileops.wire.LeftReview[]
+
+---@class (exact) fileops.wire.DecidedBy
+---@field kind 'person'|'policy'
+---@field client? string
+---@field rule? string
+
+---@class (exact) fileops.wire.DecidedByDetails
+---@field client? string
+---@field kind 'person'|'policy'
+---@field rule? string
+
+---@class (exact) fileops.wire.DecidedReview
+---@field review_id string
+---@field error? fileops.wire.ToolError
+
 ---@class (exact) fileops.wire.DescribeParams
 ---@field method string
 ---@field arguments? table<string, any> As far as they have arrived.
@@ -127,6 +174,10 @@
 ---@field reason 'deleted'|'modified'|'replaced'
 ---@field source string `external`, `buffer` or `session:ID`.
 ---@field timestamp number
+
+---@class (exact) fileops.wire.DidChangeReviewsParams
+---@field opened fileops.wire.Review[]
+---@field closed fileops.wire.ClosedReview[]
 
 ---@class (exact) fileops.wire.DidConflictParams
 ---@field file_path string
@@ -173,6 +224,7 @@
 ---@field commit? fileops.wire.CommitDetails
 ---@field corrected? fileops.wire.CorrectedStep[] What was matched and written in place of what was given.
 ---@field created? boolean
+---@field decided_by? fileops.wire.DecidedByDetails
 ---@field diff_since_read? string Null if the content that was read is not known any more.
 ---@field dry_run? boolean
 ---@field edit_id? string Null if nothing was written.
@@ -231,7 +283,7 @@
 ---@field glob string
 ---@field encoding string
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
@@ -318,6 +370,7 @@
 ---@field texts? fileops.wire.TextOptions
 ---@field approval_fallback? 'message'|'none'
 ---@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
+---@field review_grace_s? number
 ---@field history? 'memory'|'persistent'
 ---@field code_lens? boolean
 ---@field filesystems? fileops.wire.FilesystemOptions[]
@@ -331,6 +384,10 @@
 ---@field p90 number
 ---@field p99 number
 ---@field max number
+
+---@class (exact) fileops.wire.LeftReview
+---@field review_id string
+---@field reason 'already_decided'|'reopened'|'review_changed'|'unknown_review'
 
 ---@class (exact) fileops.wire.LimitOptions
 ---@field max_lines? integer
@@ -370,6 +427,12 @@
 ---@field file_path string
 ---@field kind 'edited'|'gone'|'modified'|'unsaved'
 ---@field truncated boolean
+
+---@class (exact) fileops.wire.PreviousDecision
+---@field text? string
+---@field change_ids? string[]
+---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted'
+---@field ranges fileops.wire.LineRange[]
 
 ---@class (exact) fileops.wire.ReadDetails
 ---@field bom? boolean
@@ -441,6 +504,40 @@
 ---@field n_more integer
 ---@field more string
 ---@field summary string A line about the result as a whole, or empty.
+
+---@class (exact) fileops.wire.Review
+---@field review_id string
+---@field session fileops.wire.AskingSession
+---@field asked_at number
+---@field expires_at number
+---@field title string
+---@field description string
+---@field operation 'create'|'modify'
+---@field file_path string
+---@field is_protected boolean
+---@field diff string
+---@field changes fileops.wire.ReviewChange[]
+---@field original_text? string
+---@field proposed_text? string
+---@field rebased? table<string, any>
+---@field previous? fileops.wire.PreviousDecision
+---@field revision integer
+---@field n_editors integer
+
+---@class (exact) fileops.wire.ReviewChange
+---@field id string
+---@field old_start integer
+---@field old_lines integer
+---@field new_start integer
+---@field new_lines integer
+---@field diff string
+
+---@class (exact) fileops.wire.ReviewsParams
+---@field review_ids? string[]
+---@field include_texts? boolean
+
+---@class (exact) fileops.wire.ReviewsResult
+---@field reviews fileops.wire.Review[]
 
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or of another one.
 ---@field session_id string Its full name, unique in the daemon.
@@ -570,6 +667,7 @@
 ---@field also_changed_by? string
 ---@field applied_to? 'buffer'|'disk'
 ---@field changed_by? string
+---@field decided_by? fileops.wire.DecidedByDetails
 ---@field diff_since_read? string
 ---@field dry_run? boolean
 ---@field edit_id? string Of the undo itself, which can be undone, too. Null for several files, and if nothing was written.

@@ -1,0 +1,200 @@
+"""Handlers of the requests about reviews, and the wire shapes of reviews."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fileops.core.presentation.failures import failure_message
+from fileops.model.approval import Decision, Modify, Once, Reject, SomeChanges
+from fileops.model.errors import FileOpsError
+from fileops.model.review import ClosedReview, Person
+from fileops.rpc.decode import InvalidParams
+from fileops.service.hub.names import SessionNames
+from fileops.service.review.client import PersonReviews
+from fileops.service.review.queue import DecisionResult, Review
+from fileops.wire import reviews as wire
+from fileops.wire.failures import rebased_details
+from fileops.wire.types import AskingSession, ErrorInfo
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+MAX_REASON_CHARS = 1000
+MAX_TEXTS_CHARS = 16_000_000  # of all texts in one answer; those of further reviews are left out
+DID_CHANGE_REVIEWS = "fileops/didChangeReviews"  # to clients with the capability `reviews`
+
+
+def _reviews(service: "FileOps") -> PersonReviews:
+    if service.reviews is None:
+        raise RuntimeError("this client has no user who decides")
+    return service.reviews
+
+
+async def list_reviews(service: "FileOps", params: wire.ReviewsParams) -> wire.ReviewsResult:
+    reviews = list(_reviews(service).concerning())
+    if params.review_ids is not None:
+        wanted = set(params.review_ids)
+        reviews = [review for review in reviews if review.review_id in wanted]
+    return wire.ReviewsResult(reviews=reviews_of(reviews, service.names, with_texts=params.include_texts is not False))
+
+
+async def decide_review(service: "FileOps", params: wire.DecideReviewParams) -> wire.DecideReviewResult:
+    """Raises: InvalidParams, and then nothing is decided."""
+    reviews = _reviews(service)
+    review = reviews.queue.get(params.review_id)
+    decision: Decision = Once()
+    if review is not None and params.revision in {None, review.revision}:
+        decision = _decision(params, review, reviews)
+    result = await reviews.queue.decide(params.review_id, decision, reviews.person, revision=params.revision)
+    return wire.DecideReviewResult(
+        review_id=result.review_id, state=result.state, outcome=result.outcome, by=_decided_by(result.by),
+        reason=result.reason, error=_error(result.error),
+    )  # fmt: skip
+
+
+async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -> wire.DecideReviewsResult:
+    """Raises: InvalidParams, and then nothing is decided."""
+    reviews = _reviews(service)
+    if params.review_ids is None:
+        chosen, results = list(reviews.concerning()), list[DecisionResult]()
+    else:
+        found = [(review_id, reviews.queue.get(review_id)) for review_id in dict.fromkeys(params.review_ids)]
+        chosen = [review for _, review in found if review is not None]
+        results = [
+            await reviews.queue.decide(review_id, Reject(), reviews.person)  # too late, or unknown
+            for review_id, review in found
+            if review is None
+        ]
+    chosen = [review for review in chosen if _matches(review, params, service)]
+    if params.outcome != "cancel":  # without a change there is nothing to approve: the person has to look
+        results += [_not_approved(review) for review in chosen if not review.asked.changes]
+        chosen = [review for review in chosen if review.asked.changes]
+    decisions = [(review, _bulk_decision(params, review, reviews)) for review in chosen]
+    results += await reviews.queue.decide_all(decisions, reviews.person)
+    return wire.DecideReviewsResult(
+        decided=[
+            wire.DecidedReview(review_id=result.review_id, error=_error(result.error))
+            for result in results
+            if result.reason is None
+        ],
+        left=[
+            wire.LeftReview(review_id=result.review_id, reason=result.reason)
+            for result in results
+            if result.reason is not None
+        ],
+    )
+
+
+def _bulk_decision(params: wire.DecideReviewsParams, review: Review, reviews: PersonReviews) -> Decision:
+    match params.outcome:
+        case "cancel":
+            return Reject(cleaned_reason(params.reason))
+        case "proceed_always":
+            return reviews.always_for(review)
+        case "proceed_once":
+            return Once()
+
+
+def _not_approved(review: Review) -> DecisionResult:
+    return DecisionResult(review_id=review.review_id, state="waiting", reason="review_changed")
+
+
+def _matches(review: Review, params: wire.DecideReviewsParams, service: "FileOps") -> bool:
+    if params.session_id is not None and review.session.session_id != service.names.resolve(params.session_id):
+        return False
+    return params.file_path is None or params.file_path in {review.asked.file_path, review.asked.path}
+
+
+def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
+    """Raises: InvalidParams, if the decision does not fit the review."""
+    text, change_ids = params.text, params.change_ids
+    if text is not None and change_ids is not None:
+        raise InvalidParams("cannot be combined with text", ".change_ids")
+    if params.outcome == "modify":
+        if text is None:
+            raise InvalidParams("is required for the outcome modify", ".text")
+        return Modify(text)
+    if text is not None:
+        raise InvalidParams("goes with the outcome modify only", ".text")
+    if params.outcome == "cancel":
+        if change_ids is not None:
+            raise InvalidParams("does not go with the outcome cancel, which drops all changes", ".change_ids")
+        return Reject(cleaned_reason(params.reason))
+    known = [change.id for change in review.asked.changes]
+    if not known:
+        raise InvalidParams("must be modify or cancel: this edit has no change that could be approved", ".outcome")
+    always = reviews.always_for(review) if params.outcome == "proceed_always" else None
+    if change_ids is None:
+        return always or Once()
+    for index, change_id in enumerate(change_ids):
+        if change_id not in known:
+            raise InvalidParams("is no change of this review", f".change_ids[{index}]")
+    return SomeChanges(tuple(change_id for change_id in known if change_id in change_ids), always)
+
+
+def cleaned_reason(reason: str | None) -> str:
+    """A person's reason as the model reads it: without control characters but newlines; "" if it is blank."""
+    kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
+    return kept[:MAX_REASON_CHARS] if kept.strip() else ""
+
+
+# --- shapes on the wire ------------------------------------------------------------------------------------------
+
+
+def reviews_of(reviews: Iterable[Review], names: SessionNames, *, with_texts: bool) -> list[wire.Review]:
+    """The texts of later reviews are left out where those before them fill an answer."""
+    left = MAX_TEXTS_CHARS if with_texts else 0
+    listed: list[wire.Review] = []
+    for review in reviews:
+        question = review.asked
+        left -= len(question.original_text or "") + len(question.proposed_text or "")
+        listed.append(review_of(review, names, with_texts=left >= 0))
+    return listed
+
+
+def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
+    question = names.shown_question(review.asked)
+    previous = question.previous
+    return wire.Review(
+        review_id=review.review_id,
+        session=AskingSession(
+            session_id=names.local(review.session.session_id), host=review.session.host, label=review.session.label
+        ),
+        asked_at=review.asked_at,
+        expires_at=review.expires_at,
+        title=question.title,
+        description=question.description,
+        operation=question.change.operation,
+        file_path=question.file_path,
+        is_protected=question.is_protected,
+        diff=question.change.unified,
+        changes=msgspec.convert(question.changes, list[wire.ReviewChange], from_attributes=True),
+        original_text=question.original_text if with_texts else None,
+        proposed_text=question.proposed_text if with_texts else None,
+        rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
+        previous=None if previous is None else msgspec.convert(previous, wire.PreviousDecision, from_attributes=True),
+        revision=review.revision,
+        n_editors=review.n_views,
+    )
+
+
+def did_change_params(
+    opened: Sequence[Review], closed: Sequence[ClosedReview], names: SessionNames
+) -> wire.DidChangeReviewsParams:
+    return wire.DidChangeReviewsParams(
+        opened=[review_of(review, names) for review in opened],
+        closed=[
+            wire.ClosedReview(review_id=end.review_id, state=end.state, outcome=end.outcome, by=_decided_by(end.by))
+            for end in closed
+        ],
+    )
+
+
+def _decided_by(person: Person | None) -> wire.DecidedBy | None:
+    return None if person is None else wire.DecidedBy(kind="person", client=person.client)
+
+
+def _error(error: FileOpsError | None) -> ErrorInfo | None:
+    return None if error is None else ErrorInfo(code=error.code, message=failure_message(error))

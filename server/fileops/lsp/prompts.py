@@ -1,0 +1,194 @@
+"""Asks the user of an LSP client for decisions: by a `fileops/*` request, or by a message if the client knows only LSP.
+
+Only an explicit answer is a decision. An error response, a lost client, a dismissed message and an answer of an unknown
+shape are none.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import msgspec
+
+from fileops.core.presentation.diffs import cut_diff
+from fileops.lsp import methods
+from fileops.lsp.client import Client, ClientGone, ClientRefused
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks, TimedOut
+from fileops.model.requests import CommandRequest
+from fileops.service.hub.names import SessionNames
+from fileops.service.review.queue import Review
+from fileops.wire.commands import ConfirmCommandParams
+from fileops.wire.convert import confirm_params
+from fileops.wire.types import AskingSession
+
+log = logging.getLogger(__name__)
+
+APPLY, RUN, ALWAYS, REJECT = "Apply", "Run", "Always", "Reject"
+MAX_MESSAGE_DIFF_LINES = 20  # of a diff in a message, which editors show in a small box
+MAX_MESSAGE_DIFF_CHARS = 4000
+
+Decode = Callable[[object], Decision | None]
+
+
+class UserPrompt:
+    """One kind of question.
+
+    capability: below `experimental.fileops`. Without it the user is asked by message, if at all.
+    """
+
+    def __init__(self, client: Client, capability: str, *, use_message_fallback: bool) -> None:
+        self._client, self._capability = client, f"experimental.fileops.{capability}"
+        self._use_message_fallback = use_message_fallback
+
+    @property
+    def can_ask(self) -> bool:
+        return self.confirms or self._use_message_fallback
+
+    @property
+    def confirms(self) -> bool:
+        """Whether the client handles the `fileops/*` request."""
+        return self._client.capability(self._capability) is True
+
+    async def ask(self, method: str, params: object, decode: Decode, timeout_s: float | None) -> Decision | None:
+        """Send a request; None if the answer is no decision, or none comes. Raises: TimeoutError."""
+        try:
+            answer = await self._client.ask(method, params, timeout_s=timeout_s)
+        except ClientGone:
+            return None
+        except ClientRefused as refusal:
+            log.warning("a client answered %s with error %s, which decides nothing", method, refusal.code)
+            return None
+        decision = decode(answer)
+        if decision is None:
+            log.warning("a client's answer to %s is no decision", method)
+        return decision
+
+    async def ask_by_message(self, message: str, yes: str, timeout_s: float | None) -> Decision | None:
+        """Ask by `window/showMessageRequest`. yes: the title of the button that approves. Raises: TimeoutError."""
+        actions = [{"title": title} for title in (yes, ALWAYS, REJECT)]
+        params = {"type": methods.INFO, "message": message, "actions": actions}
+        buttons = {yes: Once(), ALWAYS: Always(), REJECT: Reject()}
+
+        def decode(answer: object) -> Decision | None:
+            title = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
+            return buttons.get(title) if isinstance(title, str) else None
+
+        return await self.ask(methods.WINDOW_SHOW_MESSAGE_REQUEST, params, decode, timeout_s)
+
+
+# --- edits -------------------------------------------------------------------------------------------------------
+
+
+class EditPrompt:
+    """Asks about a review by `fileops/confirmEdit`, or by a message, for clients that keep no list of reviews."""
+
+    def __init__(self, client: Client, names: SessionNames) -> None:
+        self._prompt, self._names = UserPrompt(client, "confirm_edit", use_message_fallback=True), names
+
+    @property
+    def confirms(self) -> bool:
+        """Whether the client handles `fileops/confirmEdit`."""
+        return self._prompt.confirms
+
+    async def ask(self, review: Review) -> Decision | None:
+        """The user's decision; None if there is none. Cancelling the call withdraws the question."""
+        question, session = self._names.shown_question(review.asked), review.session
+        is_own = self._names.is_own(session.session_id)
+        if not self._prompt.confirms:
+            return await self._prompt.ask_by_message(_message(review, is_own=is_own), APPLY, None)
+        about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
+        params = confirm_params(question, msgspec.UNSET if is_own else about)
+        return await self._prompt.ask(
+            methods.CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None
+        )
+
+
+def _message(review: Review, *, is_own: bool) -> str:
+    question = review.asked
+    diff = cut_diff(
+        question.change.unified, max_lines=MAX_MESSAGE_DIFF_LINES, max_chars=MAX_MESSAGE_DIFF_CHARS,
+        cut_line=lambda n: f"… {n} more {'line' if n == 1 else 'lines'}",
+    )  # fmt: skip
+    title = question.title if is_own else f"{review.session.label}: {question.title}"
+    return f"{title}\n{question.description}\n{diff}"
+
+
+def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:
+    """Decode an answer to confirmEdit, see docs/PROTOCOL.md, "Approval"; None if it is no decision."""
+    if not isinstance(answer, dict):
+        return None
+    fields = cast("dict[str, object]", answer)
+    outcome, text, hunk_ids = fields.get("outcome"), fields.get("text"), fields.get("hunk_ids")
+    if not isinstance(text, str | None) or (text is not None and hunk_ids is not None):
+        return None
+    if outcome == "cancel":
+        return Reject()
+    if hunk_ids is not None:
+        always = Always() if outcome == "proceed_always" else None
+        is_approval = outcome in {"proceed_once", "proceed_always", "modify"} if isinstance(outcome, str) else False
+        return _some_hunks(hunk_ids, [hunk.id for hunk in question.change.hunks], always) if is_approval else None
+    if outcome == "modify":
+        return None if text is None else Modify(text)
+    if question.previous is not None and not question.changes:  # of this edit nothing is left that could be approved
+        return None
+    return _simple_decision(outcome)
+
+
+def _simple_decision(outcome: object) -> Decision | None:
+    match outcome:
+        case "proceed_once":
+            return Once()
+        case "proceed_always":
+            return Always()
+        case "cancel":
+            return Reject()
+        case _:
+            return None
+
+
+def _some_hunks(selected: object, hunk_ids: Sequence[str], always: Always | None) -> Decision | None:
+    """Return the selected hunks in the order of the proposal; None for a selection that names any other or none."""
+    if not isinstance(selected, list):
+        return None
+    ids = cast("list[object]", selected)
+    unique_ids = {hunk_id for hunk_id in ids if isinstance(hunk_id, str)}
+    accepted = tuple(hunk_id for hunk_id in hunk_ids if hunk_id in unique_ids)
+    if not accepted or len(accepted) != len(unique_ids) or not all(isinstance(hunk_id, str) for hunk_id in ids):
+        return None
+    return SomeHunks(accepted, always)
+
+
+# --- commands ----------------------------------------------------------------------------------------------------
+
+
+class LspCommandApprover:
+    """See ports.CommandApprover. What is no decision is a rejection: a command runs only if the user says so."""
+
+    def __init__(self, client: Client, *, timeout_s: float, use_message_fallback: bool) -> None:
+        self._prompt = UserPrompt(client, "confirm_command", use_message_fallback=use_message_fallback)
+        self._timeout_s = timeout_s
+
+    @property
+    def can_ask(self) -> bool:
+        return self._prompt.can_ask
+
+    async def decide(self, request: CommandRequest, cwd: str) -> Decision:
+        try:
+            decision = await self._ask(request, cwd)
+        except TimeoutError:
+            return TimedOut(self._timeout_s)
+        return Reject() if decision is None else decision
+
+    async def _ask(self, request: CommandRequest, cwd: str) -> Decision | None:
+        if not self._prompt.confirms:
+            description = f"\n{request.description}" if request.description else ""
+            message = f"Run a command for {request.session_id}?\n{request.command}\nin {cwd}{description}"
+            return await self._prompt.ask_by_message(message, RUN, self._timeout_s)
+        params = ConfirmCommandParams(
+            command=request.command, cwd=cwd, session_id=request.session_id, description=request.description
+        )
+        return await self._prompt.ask(methods.CONFIRM_COMMAND, params, _command_decision_of, self._timeout_s)
+
+
+def _command_decision_of(answer: object) -> Decision | None:
+    return _simple_decision(cast("dict[str, object]", answer).get("outcome")) if isinstance(answer, dict) else None

@@ -1,0 +1,58 @@
+"""An LSP client as a view of the reviews: it keeps a list of them itself, or it is asked about each."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fileops.api.reviews import DID_CHANGE_REVIEWS, did_change_params
+from fileops.lsp.client import Client
+from fileops.lsp.prompts import EditPrompt
+from fileops.model.approval import Decision, TimedOut, Undecided
+from fileops.model.review import ClosedReview
+from fileops.ports import Approver
+from fileops.service.hub.names import SessionNames
+from fileops.service.review.client import PersonReviews
+from fileops.service.review.queue import Review, ReviewQueue, ReviewView
+from fileops.service.review.views import AskingView, ListView
+
+if TYPE_CHECKING:
+    from fileops.wire.types import Options
+
+
+class ReviewingClient:
+    """What a client can show its user. own_approver: asks about its own edits in place of the client."""
+
+    def __init__(self, client: Client, options: "Options", names: SessionNames, own_approver: Approver | None) -> None:
+        self._client, self._names, self._own_approver = client, names, own_approver
+        self._prompt = EditPrompt(client, names)
+        self._fallback = options.approval_fallback
+
+    def is_own(self, review: Review) -> bool:
+        """Whether the review is about an edit of this client."""
+        return self._names.is_own(review.session.session_id)
+
+    def can_ask(self, *, is_own: bool) -> bool:
+        """Whether the user can be asked about edits of this client, or about those of others."""
+        if is_own and self._own_approver is not None:
+            return self._own_approver.can_ask
+        if self._keeps_list or self._prompt.confirms:
+            return True
+        return self._fallback == "message" if is_own else self._fallback != "none"
+
+    def view(self, queue: ReviewQueue, name: str, reviews: PersonReviews, grace_s: float) -> ReviewView:
+        """The view of this client. Args: name: of its connection."""
+        if self._keeps_list and self._own_approver is None:
+            return ListView(reviews.person, grace_s, reviews.concerns, self._send)
+        return AskingView(queue, name, reviews, grace_s, self._ask)
+
+    @property
+    def _keeps_list(self) -> bool:
+        return self._client.capability("experimental.fileops.reviews") is True
+
+    def _send(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:
+        self._client.notify(DID_CHANGE_REVIEWS, did_change_params(opened, closed, self._names))
+
+    async def _ask(self, review: Review) -> Decision | None:
+        if self._own_approver is not None and self.is_own(review):
+            decision = await self._own_approver.decide(self._names.shown_question(review.asked))
+            return None if isinstance(decision, TimedOut | Undecided) else decision
+        return await self._prompt.ask(review)

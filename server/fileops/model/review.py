@@ -1,0 +1,69 @@
+"""Reviews: questions about one plan each, that the daemon keeps until a person decides, as frozen values."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.edits import LineRange, RelevanceReason, Splice
+
+# Why a decision could not be merged with the file as it is now; "deleted", "created": what became of the file itself.
+ReopenReason = RelevanceReason | Literal["deleted", "created", "another_file"]
+# Why a person has to consent: the file is protected, or the agent's host demands a question for each edit.
+ConsentRule = Literal["protected", "ask"]
+ReviewState = Literal["waiting", "decided", "withdrawn", "undecided", "timed_out"]
+Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
+
+
+class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):
+    """A run of changed lines, the smallest part of a plan that a person can decide about.
+
+    Lines are 1-based; a side of zero lines starts at the line before it. diff: a hunk without context, "" if the diffs
+    of the plan's changes are too long together. splice: whole lines, over the snapshot of the plan.
+    """
+
+    id: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    diff: str
+    splice: Splice
+
+
+class PreviousDecision(Struct, frozen=True, kw_only=True):
+    """What a person had decided about a review before its file changed, and why they have to decide again.
+
+    text: the whole text that they wanted, None over 1 MB. change_ids: those that they accepted, None if they accepted
+    all or wrote a text. ranges: the lines of the present file that others changed meanwhile.
+    """
+
+    text: str | None
+    change_ids: tuple[str, ...] | None
+    reason: ReopenReason
+    ranges: tuple[LineRange, ...]
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """What a person is shown of the session whose edit they are asked about.
+
+    session_id: its full name. host: the agent's program. label: for people.
+    """
+
+    session_id: str
+    host: str
+    label: str
+
+
+class Person(Struct, frozen=True):
+    """A person who decides, by the program in which they do: "Neovim", "VS Code", "terminal", the agent's host."""
+
+    client: str
+
+
+class ClosedReview(Struct, frozen=True, kw_only=True):
+    """What became of a review. outcome, by: of the decision, None if there was none."""
+
+    review_id: str
+    state: ReviewState
+    outcome: Outcome | None = None
+    by: Person | None = None

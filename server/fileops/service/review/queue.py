@@ -1,0 +1,478 @@
+"""The queue of reviews: every question to a person, from the moment it is asked until its edit is written or not.
+
+The daemon owns the questions; editors and terminals are views of them. A view shows the reviews that concern it and
+hands in decisions. It may come and go at any time, and its end decides nothing. docs/PROTOCOL.md has the rules, in its
+section "Reviews". Belongs to the event loop; nothing is locked while a review waits.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from fileops.core.decision import always_of
+from fileops.core.roots import is_inside
+from fileops.model.approval import (
+    ApprovalRequest,
+    Decision,
+    Modify,
+    NoConsent,
+    Once,
+    Reject,
+    TimedOut,
+    TooMany,
+    Undecided,
+)
+from fileops.model.errors import FileOpsError
+from fileops.model.review import ClosedReview, Outcome, Person, ReviewState, SessionInfo
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING = 32  # reviews of one session at once: no person looks at more
+MAX_CLOSED = 1000  # whose ends are remembered, without their texts, to answer late decisions truly
+DEFAULT_GRACE_S = 30.0  # of a view that says nothing else
+
+LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
+
+
+class DecisionResult(Struct, frozen=True, kw_only=True):
+    """The answer to a decision, after the write or its failure.
+
+    state: None for an unknown review. reason: why the decision did not count, None if it did. error: why nothing could
+    be written.
+    """
+
+    review_id: str
+    state: ReviewState | None
+    outcome: Outcome | None = None
+    by: Person | None = None
+    reason: LeftReason | None = None
+    error: FileOpsError | None = None
+
+
+class ReviewView(Protocol):
+    """Something that shows reviews to a person, and through which they decide."""
+
+    @property
+    def person(self) -> Person: ...
+
+    @property
+    def grace_s(self) -> float:
+        """How long a review that this view had waits for another one after the last view has left, in seconds."""
+        ...
+
+    def concerns(self, review: "Review", /) -> bool:
+        """Whether it shows this review: a folder of it contains the file, or the file is open there."""
+        ...
+
+    def show(self, opened: "Sequence[Review]", closed: Sequence[ClosedReview], /) -> None:
+        """Show the opened ones, in place of what was shown under their ids, and the closed ones no longer."""
+        ...
+
+
+class HostApprover(Protocol):
+    """The agent's own host, which is asked if no view is left."""
+
+    @property
+    def person(self) -> Person: ...
+
+    @property
+    def can_ask_now(self) -> bool:
+        """Whether the call that waits reaches a person through the host."""
+        ...
+
+    @property
+    def allows_unasked(self) -> bool:
+        """Whether an edit that needs a person's consent is applied if none can be asked: the user has said so."""
+        ...
+
+    def note_asked(self, persons: Sequence[Person]) -> None:
+        """Take where the question is shown, to report what the call waits for."""
+        ...
+
+    async def decide(self, question: ApprovalRequest) -> Decision:
+        """Ask. Cancelling the call withdraws the question. Returns Undecided if the person did not decide."""
+        ...
+
+
+class Review:
+    """One question, from the first time that it is asked until its edit is written or not.
+
+    If the file changes meanwhile, the review is asked again with another question: `revision` counts these. Between a
+    decision and its write the state is "deciding": the review is not listed, and further decisions come too late.
+    """
+
+    def __init__(
+        self, queue: "ReviewQueue", review_id: str, session: SessionInfo, host: HostApprover, timeout_s: float
+    ) -> None:
+        self.review_id, self.session, self.timeout_s = review_id, session, timeout_s
+        self.state: ReviewState | Literal["deciding"] = "waiting"
+        self.outcome: Outcome | None = None
+        self.by: Person | None = None
+        self.revision = 0
+        self.asked_at = time.time()
+        self.question: ApprovalRequest | None = None  # None before it is asked and after it is closed
+        self._queue, self._host = queue, host
+        self._loop = asyncio.get_running_loop()
+        self._ends_at = self._loop.time() + timeout_s
+        self._decision: asyncio.Future[Decision] = self._loop.create_future()
+        self._alone: asyncio.Future[None] = self._loop.create_future()  # done when the grace is over
+        self._written: asyncio.Future[FileOpsError | None] = self._loop.create_future()
+        self._grace: asyncio.TimerHandle | None = None
+        self._grace_s: float | None = None  # the largest of the views that it had, None if it had none
+
+    @property
+    def asked(self) -> ApprovalRequest:
+        """The question, while the review waits. Raises: RuntimeError."""
+        if self.question is None:
+            raise RuntimeError("the review does not wait")
+        return self.question
+
+    @property
+    def expires_at(self) -> float:
+        """Seconds since the epoch."""
+        return self.asked_at + self.timeout_s
+
+    @property
+    def n_views(self) -> int:
+        return self._queue.n_views(self)
+
+    # --- for the request that asks ---------------------------------------------------------------------------------
+
+    async def decide(self, question: ApprovalRequest) -> Decision:
+        """Ask, and wait for the first decision, for the end of all views, or for the time limit.
+
+        The question is withdrawn when the call is cancelled. Call `close` when the edit has been written or not.
+        """
+        if self.revision == 0 and self._queue.n_waiting(self.session.session_id) >= MAX_WAITING:
+            log.warning("%d edits of %s wait for a decision: a further one is refused", MAX_WAITING, self.session.label)
+            return TooMany(MAX_WAITING)
+        self._begin_round(question)
+        limit = asyncio.timeout_at(self._ends_at)
+        try:
+            async with limit:
+                decision = await self._decided()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            if self._decision.done():  # in the last moment
+                return self._decision.result()
+            self._queue.end(self, "timed_out")
+            return TimedOut(self.timeout_s)
+        except BaseException:
+            self._queue.end(self, "withdrawn")
+            raise
+        if isinstance(decision, Undecided | NoConsent):
+            self._queue.end(self, "undecided")
+        return decision
+
+    def close(self, error: FileOpsError | None = None) -> None:
+        """End the review: its edit was written, or `error` says why not. Without a decision it has ended already."""
+        if self.state == "deciding":
+            self._queue.end(self, "decided", error)
+
+    def withdraw(self) -> None:
+        """End the review: its edit was cancelled after the decision, before it was written."""
+        if self.state == "deciding":
+            self._queue.end(self, "withdrawn")
+
+    def _begin_round(self, question: ApprovalRequest) -> None:
+        if self.revision:  # those who decided learn that they have to look again
+            self._written.set_result(None)
+            self._written = self._loop.create_future()
+            self._decision, self._alone = self._loop.create_future(), self._loop.create_future()
+        self.revision += 1
+        self.question = question
+        self.state, self.outcome, self.by = "waiting", None, None
+        self._queue.begin(self)
+        if persons := self._queue.persons(self):
+            self._host.note_asked(persons)
+
+    async def _decided(self) -> Decision:
+        while True:
+            await asyncio.wait((self._decision, self._alone), return_when=asyncio.FIRST_COMPLETED)
+            if self._decision.done():
+                return self._decision.result()
+            if not self._host.can_ask_now:
+                return self._without_person()
+            decision = await self._asked_through_host()
+            if decision is not None:
+                return decision
+            self._alone = self._loop.create_future()
+            self._queue.look(self)
+
+    def _without_person(self) -> Decision:
+        """What holds if nobody can be asked. Of a person who was asked and has gone, nothing is known."""
+        if self._grace_s is not None:
+            return Undecided()
+        if self._host.allows_unasked:
+            self._queue.take(self, Once(), self._host.person)
+            return Once()
+        return NoConsent("protected" if self.question is not None and self.question.is_protected else "ask")
+
+    async def _asked_through_host(self) -> Decision | None:
+        """Ask the host, while views that come show the review too: the first decision withdraws the other question.
+
+        Returns None if the person did not decide there, and a view has come meanwhile.
+        """
+        if self.question is None:
+            return Undecided()
+        asking = asyncio.ensure_future(self._host.decide(self.question))
+        try:
+            await asyncio.wait((self._decision, asking), return_when=asyncio.FIRST_COMPLETED)
+            if self._decision.done():
+                return self._decision.result()
+            decision = asking.result()
+            if isinstance(decision, Undecided | TimedOut):
+                return None if self.n_views else decision
+            self._queue.take(self, decision, self._host.person, is_of_host=True)
+            return self._decision.result()
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    # --- for the queue ---------------------------------------------------------------------------------------------
+
+    def take(self, decision: Decision, by: Person) -> None:
+        if isinstance(decision, Reject):
+            decision = Reject(decision.reason, by)
+        self.state, self.outcome, self.by = "deciding", outcome_of(decision), by
+        self._decision.set_result(decision)
+
+    def ended(self, state: ReviewState, error: FileOpsError | None) -> None:
+        self.state, self.question = state, None
+        self.stop_grace()
+        if not self._written.done():
+            self._written.set_result(error)
+
+    def seen_by(self, views: Iterable[ReviewView]) -> None:
+        """Begin or end the wait for a view, after views have come or gone."""
+        graces = [view.grace_s for view in views]
+        if graces:
+            self._grace_s = max(*graces, self._grace_s or 0.0)
+            self.stop_grace()
+        elif self._grace is None and not self._alone.done():
+            self._grace = self._loop.call_later(self._grace_s or 0.0, self._set_alone)
+
+    def stop_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+
+    def _set_alone(self) -> None:
+        self._grace = None
+        if not self._alone.done():
+            self._alone.set_result(None)
+
+    async def written(self) -> FileOpsError | None:
+        """Wait until the decided edit has been written or not, or the review is asked again."""
+        return await asyncio.shield(self._written)
+
+    def as_closed(self) -> ClosedReview:
+        state = "decided" if self.state == "deciding" else self.state
+        return ClosedReview(review_id=self.review_id, state=state, outcome=self.outcome, by=self.by)
+
+
+class ReviewQueue:
+    """All reviews of a daemon, and the views of them."""
+
+    def __init__(self) -> None:
+        self._ids = count(1)
+        self._salt = os.urandom(2).hex()  # ids of another daemon's life are unknown, not mistaken for these
+        self._views: dict[str, ReviewView] = {}
+        self._reviews: dict[str, Review] = {}  # waiting and deciding ones, the oldest first
+        self._closed: OrderedDict[str, ClosedReview] = OrderedDict()
+        self._shown: dict[str, dict[str, int]] = {}  # view -> review -> revision
+        self._blind: set[tuple[str, str]] = set()  # (view, review) of views that cannot show a review
+
+    def open(self, session: SessionInfo, host: HostApprover, timeout_s: float) -> Review:
+        """A review that has not been asked yet, and is not listed until then."""
+        return Review(self, f"r-{self._salt}{next(self._ids):x}", session, host, timeout_s)
+
+    # --- views -----------------------------------------------------------------------------------------------------
+
+    def connect(self, name: str, view: ReviewView) -> None:
+        """Show the view what waits. name: of its connection, never used twice."""
+        self._views[name] = view
+        self._shown[name] = {}
+        self.update(name)
+
+    def disconnect(self, name: str) -> None:
+        """Forget a view. What it showed waits for another one."""
+        if self._views.pop(name, None) is None:
+            return
+        shown = self._shown.pop(name)
+        self._blind = {pair for pair in self._blind if pair[0] != name}
+        for review_id in shown:
+            self.look(self._reviews[review_id])
+
+    def update(self, name: str) -> None:
+        """Look again which reviews concern a view, after its folders or open documents have changed."""
+        view, shown = self._views.get(name), self._shown.get(name, {})
+        if view is None:
+            return
+        opened: list[Review] = []
+        gone: list[Review] = []
+        for review in self.waiting():
+            is_shown = review.review_id in shown
+            if self._is_concerned(name, view, review) != is_shown:
+                (gone if is_shown else opened).append(review)
+        for review in opened:
+            shown[review.review_id] = review.revision
+        for review in gone:
+            del shown[review.review_id]
+        if opened or gone:
+            view.show(opened, [review.as_closed() for review in gone])
+        for review in (*opened, *gone):
+            self.look(review)
+
+    def update_all(self) -> None:
+        """Look again which reviews concern each view, after editors have come or gone."""
+        for name in tuple(self._views):
+            self.update(name)
+
+    def cannot_show(self, name: str, review_id: str) -> None:
+        """Do not count a view for a review any more, until it connects again: it answered with an error."""
+        review = self._reviews.get(review_id)
+        if review is not None and name in self._views:
+            self._blind.add((name, review_id))
+            self._shown[name].pop(review_id, None)
+            self.look(review)
+
+    def n_views(self, review: Review) -> int:
+        return sum(review.review_id in shown for shown in self._shown.values())
+
+    def persons(self, review: Review) -> list[Person]:
+        """Where it is shown."""
+        return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
+
+    def n_waiting(self, session_id: str) -> int:
+        return sum(review.session.session_id == session_id for review in self._reviews.values())
+
+    def waiting(self) -> tuple[Review, ...]:
+        """The reviews that wait for a decision, the oldest first."""
+        return tuple(review for review in self._reviews.values() if review.state == "waiting")
+
+    def _is_concerned(self, name: str, view: ReviewView, review: Review) -> bool:
+        return (name, review.review_id) not in self._blind and view.concerns(review)
+
+    def look(self, review: Review) -> None:
+        """Tell a review which views it has."""
+        if review.state == "waiting":
+            review.seen_by(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
+
+    # --- the life of a review --------------------------------------------------------------------------------------
+
+    def begin(self, review: Review) -> None:
+        """List a review, or list it anew with another question."""
+        self._reviews[review.review_id] = review
+        for name, view in self._views.items():
+            if self._is_concerned(name, view, review):
+                self._shown[name][review.review_id] = review.revision
+                view.show((review,), ())
+            elif self._shown[name].pop(review.review_id, None) is not None:  # no longer, since the last round
+                view.show((), (review.as_closed(),))
+        self.look(review)
+
+    def take(self, review: Review, decision: Decision, by: Person, *, is_of_host: bool = False) -> None:
+        """Let a decision count: the first one. Its edit is written next, by the request that asked.
+
+        An approval of all that follows decides what waits already, where the same person is asked: protected files
+        excepted, and in the folders of their editor, or, if they decided in the agent's host, where no view is.
+        """
+        review.take(decision, by)
+        review.stop_grace()
+        always = always_of(decision)
+        if always is None:
+            return
+        for other in self.waiting():
+            holds = always.folders is None or any(is_inside(folder, other.asked.path) for folder in always.folders)
+            if is_of_host and self.n_views(other):
+                continue
+            if holds and other.session == review.session and not other.asked.is_protected:
+                self.take(other, Once(), by)
+
+    def end(self, review: Review, state: ReviewState, error: FileOpsError | None = None) -> None:
+        """Close a review everywhere, and remember how it ended."""
+        if self._reviews.pop(review.review_id, None) is None:
+            return
+        review.ended(state, error)
+        closed = review.as_closed()
+        self._closed[review.review_id] = closed
+        while len(self._closed) > MAX_CLOSED:
+            self._closed.popitem(last=False)
+        self._blind = {pair for pair in self._blind if pair[1] != review.review_id}
+        for name, shown in self._shown.items():
+            if shown.pop(review.review_id, None) is not None:
+                self._views[name].show((), (closed,))
+
+    # --- deciding --------------------------------------------------------------------------------------------------
+
+    def get(self, review_id: str) -> Review | None:
+        """The review if it waits."""
+        review = self._reviews.get(review_id)
+        return review if review is not None and review.state == "waiting" else None
+
+    async def decide(
+        self, review_id: str, decision: Decision, by: Person, *, revision: int | None = None
+    ) -> DecisionResult:
+        """Hand in a decision; returns after the write. The first decision of a review counts.
+
+        revision: of the question that the person was shown.
+        """
+        review = self._reviews.get(review_id)
+        if review is None or review.state != "waiting":
+            return await self._too_late(review_id, review)
+        if revision is not None and revision != review.revision:
+            return DecisionResult(review_id=review_id, state="waiting", reason="review_changed")
+        self.take(review, decision, by)
+        return await self._result(review)
+
+    async def decide_all(self, decisions: Iterable[tuple[Review, Decision]], by: Person) -> list[DecisionResult]:
+        """Hand in decisions, in order; returns after all have been written or not."""
+        taken: list[Review] = []
+        for review, decision in decisions:
+            if review.state == "waiting":  # not decided by a `proceed_always` before it
+                self.take(review, decision, by)
+            taken.append(review)
+        return [await self._result(review) for review in taken]
+
+    async def _result(self, review: Review) -> DecisionResult:
+        error = await review.written()
+        closed = review.as_closed()
+        if closed.state == "waiting":
+            return DecisionResult(review_id=review.review_id, state="waiting", reason="reopened")
+        return DecisionResult(
+            review_id=closed.review_id, state=closed.state, outcome=closed.outcome, by=closed.by, error=error
+        )
+
+    async def _too_late(self, review_id: str, review: Review | None) -> DecisionResult:
+        if review is not None:
+            await review.written()
+            if review.state == "waiting":
+                return DecisionResult(review_id=review_id, state="waiting", reason="reopened")
+            closed = review.as_closed()
+        elif (known := self._closed.get(review_id)) is not None:
+            closed = known
+        else:
+            return DecisionResult(review_id=review_id, state=None, reason="unknown_review")
+        return DecisionResult(
+            review_id=review_id, state=closed.state, outcome=closed.outcome, by=closed.by, reason="already_decided"
+        )
+
+
+def outcome_of(decision: Decision) -> Outcome:
+    """The decision as the wire names it."""
+    match decision:
+        case Reject():
+            return "cancel"
+        case Modify():
+            return "modify"
+        case _:
+            return "proceed_once" if always_of(decision) is None else "proceed_always"

@@ -1,0 +1,63 @@
+"""Views of the review queue that belong to a client. Belongs to the event loop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from fileops.core.decision import with_always
+from fileops.model.approval import Decision
+from fileops.model.review import ClosedReview, Person
+from fileops.service.review.client import PersonReviews
+from fileops.service.review.queue import Review, ReviewQueue
+
+
+class ListView:
+    """A client that keeps a list of reviews itself, and is told how that changes. See queue.ReviewView.
+
+    send: sends it what it shows from now on, and what no longer.
+    """
+
+    def __init__(
+        self,
+        person: Person,
+        grace_s: float,
+        concerns: Callable[[Review], bool],
+        send: Callable[[Sequence[Review], Sequence[ClosedReview]], None],
+    ) -> None:
+        self.person, self.grace_s = person, grace_s
+        self.concerns, self.show = concerns, send
+
+
+class AskingView:
+    """A client that is asked about each review, because it keeps no list. See queue.ReviewView.
+
+    name: of its connection. ask: asks its user; None is no decision, and then the client no longer counts as a view of
+    that review. Cancelling the call withdraws the question.
+    """
+
+    def __init__(
+        self,
+        queue: ReviewQueue,
+        name: str,
+        reviews: PersonReviews,
+        grace_s: float,
+        ask: Callable[[Review], Awaitable[Decision | None]],
+    ) -> None:
+        self.person, self.grace_s, self.concerns = reviews.person, grace_s, reviews.concerns
+        self._queue, self._name, self._reviews, self._ask = queue, name, reviews, ask
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    def show(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:
+        for review_id in (*(end.review_id for end in closed), *(review.review_id for review in opened)):
+            if (task := self._asking.pop(review_id, None)) is not None and task is not asyncio.current_task():
+                task.cancel()
+        for review in opened:
+            self._asking[review.review_id] = asyncio.get_running_loop().create_task(self._decide(review))
+
+    async def _decide(self, review: Review) -> None:
+        revision, always = review.revision, self._reviews.always_for(review)
+        decision = await self._ask(review)
+        if decision is None:
+            self._queue.cannot_show(self._name, review.review_id)
+        else:
+            decision = with_always(decision, always)
+            await self._queue.decide(review.review_id, decision, self.person, revision=revision)
