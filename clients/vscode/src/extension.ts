@@ -8,6 +8,7 @@ import { onDidSelectInterpreter } from './daemon/locate';
 import { showCrash } from './daemon/notices';
 import { ManualCommands } from './manual';
 import type { EditDetails, EditParams, SessionParams, ToolResult, UndoDetails } from './protocol';
+import { attachedTo } from './review/attached';
 import { EditCalls } from './review/calls';
 import { Reviews } from './review/queue';
 import { ReviewView } from './review/view';
@@ -20,7 +21,7 @@ import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
 
 const RESTARTING_SETTINGS = [
-  'path', 'interpreter', 'shared', 'freshness', 'notices', 'confine', 'roots', 'approval', 'agentsApproval', 'history', 'codeLens', 'bash', 'correction', 'encodings',
+  'path', 'interpreter', 'shared', 'freshness', 'notices', 'confine', 'roots', 'approval', 'agentsApproval', 'history', 'codeLens', 'review.graceSeconds', 'bash', 'correction', 'encodings',
 ]
   .map(name => `fileops.${name}`);
 
@@ -43,10 +44,12 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const log = vscode.window.createOutputChannel('Fileops', { log: true });
   const panes = new DiffPanes();
   const marks: Marks = new Marks(context, sessionId => sessions.nameOf(sessionId));
-  const reviews: Reviews = new Reviews(panes, log, async session_id => {
-    await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' });
+  const calls = new EditCalls();
+  const reviews: Reviews = new Reviews(panes, log, context.workspaceState, {
+    decide: params => daemon.request('fileops/decideReview', params),
+    allow: async session_id => { await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' }); },
+    isOwn: sessionId => calls.isOwn(sessionId),
   });
-  const calls = new EditCalls(panes);
   const corrections = new Corrections(log);
   const daemon = new Daemon(context, log, {
     confirmEdit: (params, token) => reviews.ask(params, token),
@@ -60,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const history = new History(daemon, panes, sessions);
   const applied = new AppliedEdits(daemon, marks, panes, log);
 
+  let isLeaving = false;
   context.subscriptions.push(
     log, panes, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
     daemon.on('fileops/didBecomeStale')(event => {
@@ -69,17 +73,17 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     daemon.on('fileops/didRead')(event => stale.clear(event.file_path, event.session_id)),
     daemon.on('fileops/didEdit')(event => {
       stale.clear(event.file_path, event.session_id);
-      if (!calls.isOwn(event.session_id)) void applied.notified(event, calls.otherWasWritten(event));
+      if (!calls.isOwn(event.session_id)) void applied.notified(event, calls.wasAccepted(event.session_id, event.file_path));
     }),
-    daemon.on('fileops/didConflict')(event => calls.otherWasRefused(event)),
-    reviews.onDidAccept(edit => calls.accepted(edit)),
+    daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
+    reviews.onDidAccept(review => calls.accepted(review)),
     daemon.onDidSend(call => calls.began(call)),
     daemon.onDidAnswer(({ call, result, error }) => {
       const { method, params } = call;
-      const wasReviewed = calls.ended(call, result as Partial<ToolResult> | undefined, error?.message);
       if (error) return;
       if (method === 'fileops/edit' || method === 'fileops/multiEdit' || method === 'fileops/write') {
-        applied.answered(params as EditParams, result as ToolResult<EditDetails>, wasReviewed);
+        const { session_id, file_path } = params as EditParams;
+        applied.answered(params as EditParams, result as ToolResult<EditDetails>, calls.wasAccepted(session_id ?? 'default', file_path));
       }
       applied.undone(result as Partial<ToolResult<UndoDetails>> | null);
       if (method === 'fileops/closeSession' || method === 'fileops/resetSession') {
@@ -89,10 +93,13 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     }),
     daemon.onDidCrash(() => void showCrash(reviews.waiting.map(review => review.name), log)),
     daemon.onDidChangeState(state => {
-      if (state === 'running' || state === 'starting') return;
-      void reviews.withdrawAll('The daemon ended, and this review with it. Nothing was written.');
+      if (state === 'running') void attachedTo(daemon, reviews, log);
+      if (state === 'running' || state === 'starting' || isLeaving) return;
+      void reviews.detach(daemon.sharing.kind === 'shared'
+        ? 'This window has lost its daemon; the review is shown again if it still waits.'
+        : 'The daemon ended, and this review with it. Nothing was written.');
       stale.clearAll();
-      calls.forgetOthers();
+      calls.forget();
     }),
     vscode.commands.registerCommand('fileops.restart', () => daemon.restart()),
     vscode.commands.registerCommand('fileops.showLog', () => log.show()),
@@ -107,16 +114,17 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   }).then(disposable => disposable && context.subscriptions.push(disposable));
 
   leave = async () => {
-    await reviews.withdrawAll();
+    isLeaving = true;
+    reviews.leave();
     await daemon.stop();
   };
-  void daemon.start();
+  void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
     value: { daemon, history, marks, panes, reviews, reviewView, sessions, stale, status } satisfies Insides, enumerable: false,
   });
 }
 
-/** The editor closes: what waits is refused, nothing is written, the daemon ends. */
+/** The editor closes: that decides nothing. A private daemon ends; a shared one keeps what waits for the next view. */
 export async function deactivate(): Promise<void> {
   await leave?.();
 }

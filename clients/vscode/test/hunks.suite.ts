@@ -1,5 +1,6 @@
 import * as assert from 'node:assert/strict';
-import { changesOf, compose, fragments, linesOf, moved, parseUnified } from '../src/review/hunks';
+import { answerOf, questionOf } from '../src/review/asked';
+import { compose, fragments, linesOf, moved, parseUnified } from '../src/review/hunks';
 import { afterEdit, touchedLines } from '../src/review/touched';
 
 const DIFF = `--- a/f
@@ -15,6 +16,7 @@ const DIFF = `--- a/f
 -nine
 \\ No newline at end of file
 `;
+const AFTER = 'one\nTWO\n2.5\nthree\n4\n5\n6\n7\neight\n';
 const BEFORE = 'one\ntwo\nthree\n4\n5\n6\n7\neight\nnine';
 
 export function hunksSuite(): void {
@@ -29,37 +31,39 @@ export function hunksSuite(): void {
       const [hunk] = parseUnified('--- a\n+++ b\n@@ -1,2 +1,2 @@\n--- x\n+++ y\n @@ -1 +1 @@\n');
       assert.deepEqual(hunk!.lines.map(l => l.kind + l.text), ['--- x', '+++ y', ' @@ -1 +1 @@']);
     });
-    it('puts all, none or some of them into a text', () => {
-      assert.equal(compose(BEFORE, hunks, () => false).text, BEFORE);
-      assert.equal(compose(BEFORE, hunks, () => true).text, 'one\nTWO\n2.5\nthree\n4\n5\n6\n7\neight\n');
-      assert.equal(compose(BEFORE, hunks, h => h.id === '2').text, 'one\ntwo\nthree\n4\n5\n6\n7\neight\n');
-    });
-    it('takes a hunk apart into single changes that add up to it again', () => {
-      const before = 'a\nb\nc\nd\ne\n';
-      const [hunk] = parseUnified('@@ -1,5 +1,5 @@\n+0\n a\n-b\n c\n-d\n+D\n e\n');
-      const changes = changesOf(hunk!);
-      assert.deepEqual(changes.map(c => [c.old_start, c.old_lines, c.new_start, c.new_lines]), [[0, 0, 1, 1], [2, 1, 2, 0], [4, 1, 4, 1]]);
-      assert.equal(compose(before, changes, () => true).text, compose(before, [hunk!], () => true).text);
-      assert.equal(compose(before, changes, () => false).text, before);
-      assert.equal(compose(before, changes, c => c === changes[1]).text, 'a\nc\nd\ne\n');
+    it('puts all, none or some changes into a text', () => {
+      const changes = [{ id: 'a', old_start: 2, old_lines: 1, new_start: 2, new_lines: 2 }, { id: 'b', old_start: 9, old_lines: 1, new_start: 9, new_lines: 0 }];
+      const composed = (kept: (id: string) => boolean) => compose(BEFORE, AFTER, changes, kept);
+      assert.equal(composed(() => false).text, BEFORE);
+      assert.equal(composed(() => true).text, AFTER);
+      assert.equal(composed(id => id === 'b').text, 'one\ntwo\nthree\n4\n5\n6\n7\neight\n');
+      assert.deepEqual(composed(() => true).places.map(p => [p.start, p.end, p.changed]), [[1, 3, 1], [9, 9, 9]]);
     });
     it('inserts into an empty file and after a line', () => {
-      const [into] = parseUnified('@@ -0,0 +1,1 @@\n+new\n');
-      assert.equal(compose('', [into!], () => true).text, 'new\n');
-      const [after] = parseUnified('@@ -2,0 +3,1 @@\n+c\n');
-      assert.equal(compose('a\nb\nd\n', [after!], () => true).text, 'a\nb\nc\nd\n');
+      const insertion = (line: number) => [{ id: 'a', old_start: line, old_lines: 0, new_start: line + 1, new_lines: 1 }];
+      assert.equal(compose('', 'new\n', insertion(0), () => true).text, 'new\n');
+      assert.equal(compose('a\nb\nd\n', 'a\nb\nc\nd\n', insertion(2), () => true).text, 'a\nb\nc\nd\n');
+      assert.equal(compose('a\nb\nd\n', 'a\nb\nc\nd\n', insertion(2), () => false).text, 'a\nb\nd\n');
     });
-    it('knows the position of each', () => {
-      assert.deepEqual(compose(BEFORE, hunks, () => true).places.map(p => [p.start, p.end, p.changed]), [[0, 4, 1], [8, 9, 9]]);
+    it('takes the hunks of an older daemon for changes, without the unchanged lines at their ends', () => {
+      const question = questionOf({
+        type: 'edit', title: '', description: '', file_path: '/demo.py', session_id: 's', operation: 'modify', diff: DIFF,
+        hunks, original_text: BEFORE, proposed_text: AFTER, original_label: '', proposed_label: '',
+      }, 'asked-1');
+      assert.deepEqual(question.changes.map(c => [c.id, c.old_start, c.old_lines, c.new_start, c.new_lines]), [['1', 2, 1, 2, 2], ['2', 9, 1, 9, 0]]);
+      assert.equal(compose(BEFORE, AFTER, question.changes, id => id === '1').text, 'one\nTWO\n2.5\nthree\n4\n5\n6\n7\neight\nnine');
+      assert.deepEqual(answerOf({ outcome: 'proceed_once', change_ids: ['1'] }), { outcome: 'proceed_once', hunk_ids: ['1'] });
+      assert.deepEqual(parseUnified(question.changes[0]!.diff)[0]!.lines, hunks[0]!.lines);
     });
     it('moves places with typing and forgets those that were typed into', () => {
-      const { text, places } = compose(BEFORE, hunks, () => true);
+      const text = AFTER;
+      const places = [{ id: '1', start: 0, end: 4, changed: 1 }, { id: '2', start: 8, end: 9, changed: 9 }];
       assert.deepEqual(moved(places, text, text.replace('\n5\n', '\n5\n5b\n')).map(p => p.start), [0, 9]);
-      assert.deepEqual(moved(places, text, text.replace('TWO', 'Two')).map(p => p.hunk.id), ['2']);
+      assert.deepEqual(moved(places, text, text.replace('TWO', 'Two')).map(p => p.id), ['2']);
     });
     it('keeps carriage returns', () => {
       const [hunk] = parseUnified('@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n');
-      assert.equal(compose('a\r\nb\r\n', [hunk!], () => true).text, 'a\r\nc\r\n');
+      assert.equal(compose('a\r\nb\r\n', 'a\r\nc\r\n', [{ ...hunk!, old_start: 2, old_lines: 1, new_start: 2, new_lines: 1 }], () => true).text, 'a\r\nc\r\n');
       assert.deepEqual(touchedLines([hunk!]), [{ start: 1, end: 2, lines: ['c'] }]);
     });
     it('names the touched lines of the new text', () => {

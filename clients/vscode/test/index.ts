@@ -3,6 +3,7 @@ import Mocha from 'mocha';
 import * as vscode from 'vscode';
 import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
+import { decidedSuite } from './decided.suite';
 import { hunksSuite } from './hunks.suite';
 import { marksSuite } from './marks.suite';
 import { panesSuite } from './panes.suite';
@@ -14,7 +15,7 @@ import { sharedSuite } from './shared.suite';
 import { makeFolders } from './world';
 
 const SUITES = {
-  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, command: commandSuite,
+  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, command: commandSuite,
   marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 

@@ -71,7 +71,7 @@ export function reviewSuite(): void {
       const done = session.edit({ file_path: path, old_string: '', new_string: 'hello\n' });
       const review = await shown();
       assert.equal((await vscode.workspace.openTextDocument(review.pane.before)).getText(), '');
-      assert.equal(review.params.operation, 'create');
+      assert.equal(review.question.operation, 'create');
       await insides.reviews.decide(review, 'accept');
       assert.equal((await done).status, 'success');
       assert.equal(disk(path), 'hello\n');
@@ -109,9 +109,8 @@ export function reviewSuite(): void {
       const done = session.multiEdit({ file_path: path, edits: [
         { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 4\n', new_string: 'LINE 4\n' }] });
       const review = await shown();
-      assert.equal(review.params.hunks.length, 1);
       assert.equal(review.changes.length, 2);
-      await review.toggle(review.changes[0]!);
+      await review.toggle(review.changes[0]!.id);
       await insides.reviews.decide(review, 'accept');
       const result = await done;
       assert.equal(disk(path), PARTS.replace('line 4\n', 'LINE 4\n'));
@@ -123,7 +122,7 @@ export function reviewSuite(): void {
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: 'a', new_string: 'b' });
       const review = await shown();
-      await review.toggle(review.changes[0]!);
+      await review.toggle(review.changes[0]!.id);
       await insides.reviews.decide(review, 'accept');
       assert.equal((await done).error?.code, 'rejected');
       assert.equal(disk(path), 'a\n');
@@ -140,7 +139,7 @@ export function reviewSuite(): void {
       edit.insert(document.uri, new vscode.Position(10, 0), 'typed by hand\n');
       await vscode.workspace.applyEdit(edit);
       assert.ok(review.wasTyped);
-      assert.ok(await review.toggle(review.changes[1]!), 'a change below can still be dropped');
+      assert.ok(await review.toggle(review.changes[1]!.id), 'a change below can still be dropped');
       await insides.reviews.decide(review, 'accept');
       const result = await done;
       assert.equal(result.status, 'success', result.output);
@@ -187,7 +186,7 @@ export function reviewSuite(): void {
       await insides.reviews.decide(insides.reviews.waiting[0]!, 'accept');
       await first;
       const review = await shown();
-      assert.equal(review.params.file_path, two);
+      assert.equal(review.question.file_path, two);
       await insides.reviews.decide(review, 'reject');
       assert.equal((await second).error?.code, 'rejected');
       await nothingLeft();

@@ -94,7 +94,7 @@ export function reviewEndSuite(): void {
       await session.read({ file_path: path, offset: 12_001, limit: 1 });
       const done = session.edit({ file_path: path, old_string: 'needle', new_string: 'pin' });
       const review = await shown();
-      assert.equal(review.params.original_text, null);
+      assert.equal(review.question.original_text, null);
       assert.ok((await proposed(review)).getText().includes('pin'));
       assert.ok((await proposed(review)).lineCount < 20);
       await insides.reviews.decide(review, 'accept');

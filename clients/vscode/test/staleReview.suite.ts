@@ -2,7 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import { agent, api, insides, nothingLeft, PARTS, proposed, restartedWith, shown, withReviews } from './reviewing';
-import { disk, file, once, shownDiffs, until } from './world';
+import { disk, file, once, type Review, shownDiffs, until } from './world';
 
 export function staleReviewSuite(): void {
   describe('a review', () => {
@@ -34,7 +34,7 @@ export function staleReviewSuite(): void {
       }
     });
 
-    it('of a file that changes while pending warns that accepting will be refused, and shows the change', async () => {
+    it('of a file that changes near it while pending says so and shows the change; accepted, it is asked again on the new text', async () => {
       const path = file('a = 1\nb = 2\n');
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: 'a = 1', new_string: 'a = 3' });
@@ -51,11 +51,10 @@ export function staleReviewSuite(): void {
       await until(() => review.staleness, 'the review knows');
       assert.match(String(row().description), /^file changed/);
       assert.equal(row().contextValue, 'review.stale');
-      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since agent-\d+ read it: accepting will be refused$/);
-      assert.match(insides.status.sentence, /accepting will be refused: demo\.py/);
+      assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since agent-\d+ read it: what you accept is merged with it, or you are asked again$/);
+      assert.match(insides.status.sentence, /Changed meanwhile: demo\.py\./);
       const titles = await lenses();
-      assert.ok(titles.some(title => /accepting will be refused/.test(title)) && titles.includes('$(discard) Reject'), titles.join());
-      assert.ok(!titles.includes('$(check) Accept'));
+      assert.ok(titles.includes('$(warning) File changed meanwhile') && titles.includes('$(check) Accept'), titles.join());
 
       await vscode.commands.executeCommand('fileops.review.showChanges', review.id);
       const changes = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'the changes are shown');
@@ -63,8 +62,18 @@ export function staleReviewSuite(): void {
       assert.equal((await vscode.workspace.openTextDocument(changes.modified)).getText(), 'a = 1\nb = 22\n');
       await vscode.commands.executeCommand('fileops.closeDiffs');
       await insides.reviews.decide(review, 'accept');
-      assert.equal((await done).error?.code, 'modified_externally');
+      const again = await until(() => insides.reviews.waiting.find((one): one is Review => one.kind === 'edit' && one !== review), 'it is asked again');
+      assert.deepEqual([again.id, again.question.revision, insides.reviews.waiting.length], [review.id, 2, 1]);
       assert.equal(disk(path), 'a = 1\nb = 22\n');
+      await until(() => insides.panes.isShown(again.pane) && !insides.panes.isShown(review.pane), 'its pane takes the place of the other one');
+      assert.equal((await proposed(again)).getText(), 'a = 3\nb = 22\n');
+      assert.equal((await vscode.workspace.openTextDocument(again.pane.before)).getText(), 'a = 1\nb = 22\n');
+      const newTitles = (await insides.reviewView.provideCodeLenses(await proposed(again))).map(l => l.command!.title);
+      assert.ok(newTitles.some(title => /^\$\(history\) Decide again: the file changed meanwhile \(line \d\)$/.test(title)), newTitles.join());
+      assert.match(String(insides.reviewView.getTreeItem(again).description), /^decide again/);
+      await insides.reviews.decide(again, 'accept');
+      assert.equal((await done).status, 'success', (await done).output);
+      assert.equal(disk(path), 'a = 3\nb = 22\n');
       await vscode.commands.executeCommand('notifications.clearAll');
       await nothingLeft();
     });
@@ -81,7 +90,7 @@ export function staleReviewSuite(): void {
         const { uri } = await proposed(review);
         const titles = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
         assert.ok(titles.includes('$(check) Accept') && titles.includes('$(warning) File changed meanwhile'), titles.join());
-        assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /accepting will be refused if the change is near the edit$/);
+        assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /what you accept is merged with it, or you are asked again$/);
         assert.match(insides.status.sentence, /Changed meanwhile: demo\.py\./);
         await insides.reviews.decide(review, 'accept');
         assert.equal((await done).status, 'success', (await done).output);

@@ -21,7 +21,7 @@ export interface Answers {
 
 export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
-  'fileops/approvalMode', 'fileops/didChangeSessions',
+  'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews',
 ];
 
 /** What the owner of a client does about it. */
@@ -75,7 +75,8 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    const fileops = { confirm_edit: true, confirm_command: true, correct_edit: true };
+    // A daemon that keeps a queue of reviews asks by `confirm_edit` only where `reviews` is missing.
+    const fileops = { reviews: true, confirm_edit: true, confirm_command: true, correct_edit: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   initialize: () => undefined,

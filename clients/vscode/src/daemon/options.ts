@@ -13,6 +13,7 @@ export function initializationOptions(): InitializationOptions {
     roots: config.get<string[]>('roots', []),
     approval_mode: config.get('approval.mode', 'default'),
     approval_timeout_s: config.get('approval.timeoutSeconds', 600),
+    review_grace_s: config.get('review.graceSeconds', 30),
     history: config.get('history', 'memory'),
     code_lens: config.get('codeLens', false),
     bash: config.get('bash', false),

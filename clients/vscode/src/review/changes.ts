@@ -1,11 +1,11 @@
 /** What happened to a file since the agent proposed its edit, shown beside the person's editor. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { ConfirmEditParams } from '../protocol';
+import type { Review as Question } from '../protocol';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 
 /** What the file was when the agent proposed its edit, beside what it is now. */
-export async function showChanges(panes: DiffPanes, { file_path, original_text }: ConfirmEditParams): Promise<void> {
+export async function showChanges(panes: DiffPanes, { file_path, original_text }: Pick<Question, 'file_path' | 'original_text'>): Promise<void> {
   const uri = vscode.Uri.file(file_path);
   if (original_text === null) { // over 1 MB: not at hand
     await vscode.commands.executeCommand('vscode.open', uri);

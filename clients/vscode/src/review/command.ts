@@ -14,7 +14,6 @@ const FILE_NAME = 'command.fileops-command';
 export class CommandReview {
   readonly kind = 'command';
   readonly pane: Pane;
-  readonly settled: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly id: number,
@@ -42,10 +41,6 @@ export class CommandReview {
   result(outcome: Outcome): ConfirmCommandResult {
     if (outcome === 'reject') return { outcome: 'cancel' };
     return { outcome: outcome === 'always' ? 'proceed_always' : 'proceed_once' };
-  }
-
-  withdraw(): void {
-    this.answer(this.result('reject'));
   }
 
   lenses(): vscode.CodeLens[] {

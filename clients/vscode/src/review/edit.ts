@@ -1,82 +1,104 @@
 /**
- * One proposed edit before a person: the pane that shows it, what was dropped or typed, and the answer that follows
- * from what stands there: the hunks that were kept, or the text itself where that does not say it. Knows nothing of
+ * One proposed edit before a person: the pane that shows it, what was dropped or typed, and the decision that follows
+ * from what stands there: the changes that were kept, or the text itself where that does not say it. Knows nothing of
  * the queue.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
 import { inOneLine, ownName } from '../ui/labels';
-import { changesOf, compose, fragments, linesOf, moved, normalised, type Place } from './hunks';
-import type { ConfirmEditParams, ConfirmEditResult, DidBecomeStaleParams, Hunk } from '../protocol';
+import { compose, fragments, linesOf, moved, normalised, parseUnified, type Place } from './hunks';
+import type { DecideReviewParams, DecideReviewResult, DidBecomeStaleParams, Hunk, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
 
 export type Outcome = 'accept' | 'always' | 'reject';
 
-export const REJECTED: ConfirmEditResult = { outcome: 'cancel' };
+/** What a person decided, as the wire says it. */
+export type Decision = Pick<DecideReviewParams, 'outcome' | 'text' | 'change_ids' | 'reason'>;
+
+export type Decide = (decision: Decision) => Promise<DecideReviewResult>;
+
+/** What a person has done to a proposal without deciding yet. text: what they typed, as the whole proposal. */
+export interface Draft {
+  filePath: string;
+  revision: number;
+  text?: string | undefined;
+  dropped: string[];
+}
 
 export class Review {
   readonly kind = 'edit';
   readonly dropped = new Set<string>();
   /** How the file changed since the agent read it. */
   staleness: DidBecomeStaleParams | undefined;
+  /** A decision is on its way: what came of it is known when the edit was written or not. */
+  isDeciding = false;
+  /** What the person had typed or decided before the file changed, where it is not in the proposal. */
+  earlier: string | undefined;
   readonly pane: DiffPane;
-  /** What can be decided one by one: finer than the wire's hunks, where both texts are at hand. */
-  readonly changes: readonly Hunk[];
   /** Whether single changes can be taken out of the text. */
   readonly isWhole: boolean;
   readonly #original: string;
-
-  constructor(
-    readonly id: number,
-    readonly params: ConfirmEditParams,
-    readonly answer: (result: ConfirmEditResult) => void,
-    readonly panes: DiffPanes,
-  ) {
-    this.#original = params.original_text ?? '';
-    const proposed = params.proposed_text;
-    const isComplete = params.original_text !== null && proposed !== null;
-    // Hunks with cut lines (over 2000 characters) do not add up to the proposal; then it is shown, not taken apart.
-    this.isWhole = isComplete && normalised(compose(this.#original, params.hunks, () => true).text) === normalised(proposed);
-    this.changes = this.isWhole ? params.hunks.flatMap(changesOf) : isComplete ? [] : params.hunks;
-    const sides = isComplete ? { before: this.#original, after: proposed } : fragments(params.hunks);
-    this.pane = panes.create({
-      scheme: REVIEW_SCHEME, filePath: params.file_path, isEditable: isComplete, ...sides,
-      title: `${path.basename(params.file_path)}: ${params.operation === 'create' ? 'new file' : 'edit'}${params.session ? ` by ${inOneLine(params.session.label)}` : ''} waits for you`,
-    });
-    this.#proposedText = sides.after;
-  }
-
   readonly #proposedText: string;
 
+  /** isOwn: whether the agent is one of this window. */
+  constructor(
+    readonly question: Question,
+    readonly send: Decide,
+    readonly panes: DiffPanes,
+    readonly isOwn: boolean,
+  ) {
+    const { original_text, proposed_text, previous } = question;
+    this.#original = original_text ?? '';
+    const isComplete = original_text !== null && proposed_text !== null;
+    this.isWhole = isComplete && normalised(compose(original_text, proposed_text, question.changes, () => true).text) === normalised(proposed_text);
+    const sides = isComplete ? { before: original_text, after: proposed_text } : fragments(question.changes.map(hunkOf));
+    this.#proposedText = sides.after;
+    if (previous?.text != null && normalised(previous.text) !== normalised(sides.after)) this.earlier = previous.text;
+    this.pane = panes.create({
+      scheme: REVIEW_SCHEME, filePath: question.file_path, isEditable: isComplete, ...sides,
+      title: `${this.name}: ${question.operation === 'create' ? 'new file' : 'edit'}${isOwn ? '' : ` by ${this.agent}`} waits for you`,
+    });
+  }
+
+  get id(): string {
+    return this.question.review_id;
+  }
+
   get name(): string {
-    return path.basename(this.params.file_path);
+    return path.basename(this.question.file_path);
   }
 
   get title(): string {
-    return this.params.title;
+    return this.question.title;
   }
 
   get place(): string {
-    return this.params.file_path;
+    return this.question.file_path;
+  }
+
+  /** What can be decided one by one. Without texts to put them into they are kept or dropped by their ids. */
+  get changes(): readonly ReviewChange[] {
+    return this.isWhole || this.question.original_text === null ? this.question.changes : [];
+  }
+
+  get rebased(): RebasedDetails | undefined {
+    return this.question.rebased === null ? undefined : this.question.rebased as unknown as RebasedDetails;
   }
 
   /** Whose edit it is, for a person. */
   get agent(): string {
-    return this.params.session ? inOneLine(this.params.session.label) : ownName(this.params.session_id);
+    return this.isOwn ? ownName(this.question.session.session_id) : inOneLine(this.question.session.label);
   }
 
-  /**
-   * Whether it is certain that accepting will fail. With `relevant`, which agents outside of this window usually have,
-   * the daemon applies the edit where no change is near it; only it can say so.
-   */
-  get isRefused(): boolean {
-    const isRelevant = vscode.workspace.getConfiguration('fileops').get('freshness') === 'relevant';
-    return this.staleness !== undefined && this.params.session === undefined && !isRelevant;
+  /** Nothing of the edit is left that could be accepted; only an own text, or no. */
+  get isImpossible(): boolean {
+    return this.question.changes.length === 0 && !this.wasTyped;
   }
 
-  /** Nothing can be decided any more. */
-  withdraw(): void {
-    this.answer(REJECTED);
+  /** Whole seconds until it expires, in its last minute. */
+  get secondsLeft(): number | undefined {
+    const left = Math.ceil(this.question.expires_at - Date.now() / 1000);
+    return left <= 60 ? Math.max(left, 0) : undefined;
   }
 
   /** What would stand there had nobody typed. */
@@ -85,23 +107,57 @@ export class Review {
   }
 
   #composed() {
-    return compose(this.#original, this.changes, change => !this.dropped.has(change.id));
+    return compose(this.#original, this.#proposedText, this.question.changes, id => !this.dropped.has(id));
+  }
+
+  get proposed(): string {
+    return this.panes.proposed(this.pane);
   }
 
   get wasTyped(): boolean {
-    return normalised(this.panes.proposed(this.pane)) !== normalised(this.expected);
+    return normalised(this.proposed) !== normalised(this.expected);
+  }
+
+  /** Undefined where the person has done nothing to the proposal. */
+  get draft(): Draft | undefined {
+    const text = this.wasTyped ? this.proposed : this.earlier;
+    if (text === undefined && this.dropped.size === 0) return undefined;
+    return { filePath: this.question.file_path, revision: this.question.revision, text, dropped: [...this.dropped] };
+  }
+
+  /**
+   * Takes over what the person had done to it before: to the same proposal, or to that of an earlier content. A change
+   * that they dropped stays dropped; a text of an earlier content is offered, because it would undo what others did.
+   * dropped: whether a change is one of those.
+   */
+  async takeOver(draft: Draft, isDropped: (change: ReviewChange) => boolean): Promise<void> {
+    for (const change of this.changes) if (isDropped(change)) this.dropped.add(change.id);
+    if (draft.revision === this.question.revision && draft.text !== undefined) {
+      await this.panes.setProposed(this.pane, draft.text);
+    } else if (this.dropped.size > 0) {
+      await this.panes.setProposed(this.pane, this.expected);
+    }
+    const isThere = (text: string): boolean => [this.proposed, this.#proposedText].some(other => normalised(other) === normalised(text));
+    if (draft.text !== undefined && !isThere(draft.text)) this.earlier = draft.text;
   }
 
   /** Where the changes stand in the proposed side as it is now; those that were typed into are left out. */
   places(): Place[] {
-    if (!this.isWhole) return fragments(this.changes).places;
+    if (!this.isWhole) return fragments(this.changes.map(hunkOf)).places;
     const { text, places } = this.#composed();
-    return moved(places, normalised(text), normalised(this.panes.proposed(this.pane)));
+    return moved(places, normalised(text), normalised(this.proposed));
   }
 
   /** Drops a change or puts it back. False where it cannot be told apart any more, because somebody typed. */
-  toggle(change: Hunk): Promise<boolean> {
-    const done = this.#settled.then(() => this.#toggle(change));
+  toggle(id: string): Promise<boolean> {
+    const done = this.#settled.then(() => this.#toggle(id));
+    this.#settled = done;
+    return done;
+  }
+
+  /** Puts a text in the place of the proposal. */
+  use(text: string): Promise<boolean> {
+    const done = this.#settled.then(() => this.panes.setProposed(this.pane, text));
     this.#settled = done;
     return done;
   }
@@ -113,44 +169,47 @@ export class Review {
 
   #settled: Promise<unknown> = Promise.resolve();
 
-  async #toggle(change: Hunk): Promise<boolean> {
+  async #toggle(id: string): Promise<boolean> {
     if (!this.isWhole) {
-      this.#flip(change);
+      this.#flip(id);
       return true;
     }
     if (!this.wasTyped) {
-      this.#flip(change);
+      this.#flip(id);
       if (await this.panes.setProposed(this.pane, this.expected)) return true;
-      this.#flip(change); // the user typed in the meantime: only the change is replaced, not their text
+      this.#flip(id); // the user typed in the meantime: only the change is replaced, not their text
     }
-    const place = this.places().find(p => p.hunk.id === change.id);
+    const place = this.places().find(p => p.id === id);
     if (!place) return false;
-    this.#flip(change);
+    this.#flip(id);
     const other = this.#composed();
-    const there = other.places.find(p => p.hunk.id === change.id)!;
+    const there = other.places.find(p => p.id === id)!;
     const lines = linesOf(normalised(other.text)).slice(there.start, there.end).join('');
     const edit = new vscode.WorkspaceEdit();
     edit.replace(this.pane.after, new vscode.Range(place.start, 0, place.end, 0), lines);
     return vscode.workspace.applyEdit(edit);
   }
 
-  #flip(change: Hunk): void {
-    if (!this.dropped.delete(change.id)) this.dropped.add(change.id);
+  #flip(id: string): void {
+    if (!this.dropped.delete(id)) this.dropped.add(id);
   }
 
-  /** The wire's answer to an outcome, from what stands on the proposed side. */
-  result(outcome: Outcome): ConfirmEditResult {
-    if (outcome === 'reject') return REJECTED;
-    const ownText: ConfirmEditResult = { outcome: 'modify', text: this.panes.proposed(this.pane) };
-    if (this.params.original_text !== null && this.wasTyped) return ownText;
+  /** What an outcome means, from what stands on the proposed side; undefined where there is nothing to accept. */
+  decision(outcome: Outcome, reason?: string): Decision | undefined {
+    if (outcome === 'reject') return { outcome: 'cancel', ...(reason ? { reason } : {}) };
+    if (this.question.original_text !== null && this.wasTyped) return { outcome: 'modify', text: this.proposed };
+    if (this.isImpossible) return undefined;
     const proceed = outcome === 'always' ? 'proceed_always' : 'proceed_once';
     if (this.dropped.size === 0) return { outcome: proceed };
-    if (this.dropped.size === this.changes.length) return REJECTED;
-    const hunks = this.params.hunks.map(hunk => {
-      const parts = this.isWhole ? changesOf(hunk) : [hunk];
-      return { id: hunk.id, nDropped: parts.filter(part => this.dropped.has(part.id)).length, n: parts.length };
-    });
-    if (hunks.some(hunk => hunk.nDropped > 0 && hunk.nDropped < hunk.n)) return ownText;
-    return { outcome: proceed, hunk_ids: hunks.filter(hunk => hunk.nDropped === 0).map(hunk => hunk.id) };
+    const [first, ...rest] = this.question.changes.map(change => change.id).filter(id => !this.dropped.has(id));
+    return first === undefined ? { outcome: 'cancel' } : { outcome: proceed, change_ids: [first, ...rest] };
   }
 }
+
+/** A change with its lines, as far as the daemon sent them. */
+function hunkOf({ id, diff, ...ranges }: ReviewChange): Hunk {
+  return { id, ...ranges, lines: parseUnified(diff)[0]?.lines ?? [] };
+}
+
+/** What a change changes, without where. */
+export const bodyOf = ({ diff }: ReviewChange): string => diff.slice(diff.indexOf('\n') + 1);

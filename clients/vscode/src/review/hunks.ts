@@ -1,8 +1,11 @@
 /**
- * Hunks as values: reading them from a unified diff, putting some of them into a text, showing them without the
- * rest of the file. Pure; knows nothing of the editor.
+ * Hunks and changes as values: reading them from a unified diff, putting some changes into a text, showing them without
+ * the rest of the file. Pure; knows nothing of the editor.
  */
-import type { Hunk, HunkLine } from '../protocol';
+import type { Hunk, HunkLine, ReviewChange } from '../protocol';
+
+/** Which lines of the old text become which of the new one. 1-based; a side of no lines starts at the line before it. */
+export type Ranges = Pick<ReviewChange, 'old_start' | 'old_lines' | 'new_start' | 'new_lines'>;
 
 /** Lines with their `\n`; a text that ends in one has no further, empty line. */
 export function linesOf(text: string): string[] {
@@ -20,15 +23,12 @@ export const newLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind 
 export const oldLines = (hunk: Hunk): string[] => hunk.lines.filter(l => l.kind !== '+').map(written);
 
 /** 0-based line of the first new line of a hunk; where it has none, of the line before which others went away. */
-export const firstNewLine = (hunk: Hunk): number => (hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1);
+export const firstNewLine = (hunk: Ranges): number => (hunk.new_lines === 0 ? hunk.new_start : hunk.new_start - 1);
 
 /** 0-based line of the first old line of a hunk; where it has none, of the line before which it inserts. */
-export const firstOldLine = (hunk: Hunk): number => (hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1);
+export const firstOldLine = (hunk: Ranges): number => (hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1);
 
-/**
- * A hunk as its single changes: each run of changed lines is one, without the unchanged lines around it. Two changes
- * that stand near each other share a hunk; a person wants to decide each.
- */
+/** The runs of changed lines of a hunk, for marks; what a person decides about is split by the daemon alone. */
 export function changesOf(hunk: Hunk): Hunk[] {
   const changes: Hunk[] = [];
   let old = firstOldLine(hunk);
@@ -52,9 +52,9 @@ export function changesOf(hunk: Hunk): Hunk[] {
   return changes;
 }
 
-/** Where a hunk stands in a composed text: its lines [start, end), and the first line that differs. 0-based. */
+/** Where a change or a hunk stands in a text: its lines [start, end), and the first line that differs. 0-based. */
 export interface Place {
-  hunk: Hunk;
+  id: string;
   start: number;
   end: number;
   changed: number;
@@ -65,22 +65,22 @@ export interface Composed {
   places: Place[];
 }
 
-/** The original with the hunks in `kept` and without the others. */
-export function compose(original: string, hunks: readonly Hunk[], kept: (hunk: Hunk) => boolean): Composed {
-  const lines = linesOf(original);
+/** The original with the changes in `kept`, as the proposed text has them, and without the others. */
+export function compose(original: string, proposed: string, changes: readonly (Ranges & { id: string })[], kept: (id: string) => boolean): Composed {
+  const [old, now] = [linesOf(original), linesOf(proposed)];
   const out: string[] = [];
   const places: Place[] = [];
   let at = 0;
-  for (const hunk of hunks) {
-    const first = firstOldLine(hunk);
-    for (; at < first && at < lines.length; at++) out.push(lines[at]!);
+  for (const change of changes) {
+    const first = firstOldLine(change);
+    out.push(...old.slice(at, first));
     const start = out.length;
-    out.push(...(kept(hunk) ? newLines(hunk) : lines.slice(first, first + hunk.old_lines)));
-    const context = hunk.lines.findIndex(l => l.kind !== ' ');
-    places.push({ hunk, start, end: out.length, changed: start + Math.max(context, 0) });
-    at = first + hunk.old_lines;
+    const newFirst = firstNewLine(change);
+    out.push(...(kept(change.id) ? now.slice(newFirst, newFirst + change.new_lines) : old.slice(first, first + change.old_lines)));
+    places.push({ id: change.id, start, end: out.length, changed: start });
+    at = first + change.old_lines;
   }
-  out.push(...lines.slice(at));
+  out.push(...old.slice(at));
   return { text: out.join(''), places };
 }
 
@@ -98,13 +98,13 @@ export function fragments(hunks: readonly Hunk[]): { before: string; after: stri
     const start = after.length;
     after.push(...newLines(hunk).map(ended));
     const context = hunk.lines.findIndex(l => l.kind !== ' ');
-    places.push({ hunk, start, end: after.length, changed: start + Math.max(context, 0) });
+    places.push({ id: hunk.id, start, end: after.length, changed: start + Math.max(context, 0) });
   }
   return { before: before.join(''), after: after.join(''), places };
 }
 
 /**
- * Where the places stand after somebody typed: lines above the typing stay, lines below move, a hunk that was
+ * Where the places stand after somebody typed: lines above the typing stay, lines below move, a change that was
  * typed into is left out.
  */
 export function moved(places: readonly Place[], from: string, to: string): Place[] {

@@ -1,36 +1,51 @@
 /**
- * The queue of reviews: each `fileops/confirmEdit` and `fileops/confirmCommand` waits here until the user decides, the
- * agent withdraws it, or the daemon or the editor ends. One is shown at a time. What they look like is `view.ts`.
+ * A view of the reviews that wait: the daemon keeps the queue and tells how it changes; a command, and an edit of an
+ * older daemon, is a question that waits for its answer. Each is listed here until the user decides, here or elsewhere,
+ * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
  */
 import * as vscode from 'vscode';
-import type { ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DidBecomeStaleParams } from '../protocol';
+import type {
+  ClosedReview, ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DecideReviewParams,
+  DecideReviewResult, DidBecomeStaleParams, DidChangeReviewsParams, Review as Question,
+} from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
-import { literally } from '../ui/labels';
+import { answerOf, questionOf } from './asked';
 import { showChanges } from './changes';
 import { CommandReview } from './command';
-import { type Outcome, Review } from './edit';
+import { Drafts } from './drafts';
+import { bodyOf, type Decide, type Outcome, Review } from './edit';
 import { ReviewFocus } from './focus';
 import { showRebased } from './rebased';
+import { endSentence, offerTyped, showEarlier, tellInPassing, tellResult } from './told';
 
 export type Waiting = Review | CommandReview;
 
-/** An edit that the person said yes to, and the text that they want written. */
-export interface AcceptedEdit {
-  params: ConfirmEditParams;
-  text: string;
+/** Where decisions go, and what is known of the sessions that ask. */
+export interface Desk {
+  decide(params: DecideReviewParams): Promise<DecideReviewResult>;
+  /** Called when the user says "always" to a text that they wrote, which the decision itself cannot say. */
+  allow(sessionId: string): Promise<void>;
+  isOwn(sessionId: string): boolean;
 }
 
 /** What the keybindings pass: only the pane that has the keyboard is meant, never another review that waits. */
 const PANE_IN_USE = 'pane';
 
+const SECOND_MS = 1000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export class Reviews implements vscode.Disposable {
   readonly #waiting: Waiting[] = [];
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #becameStale = new vscode.EventEmitter<Review>();
-  readonly #accepted = new vscode.EventEmitter<AcceptedEdit>();
+  readonly #accepted = new vscode.EventEmitter<Review>();
   readonly #focus = new ReviewFocus(this.#waiting);
+  readonly #drafts: Drafts;
   readonly #disposables: vscode.Disposable[];
+  /** Answers the questions of this window, by the id of their review. */
+  readonly #asked = new Map<Waiting['id'], () => void>();
   #count = 0;
+  #clock: NodeJS.Timeout | undefined;
   /**
    * Panes are opened and closed one after another. A decision, an agent's next edit and a press of a key may come while
    * the last pane is still being closed; in another order the keyboard could end in a pane that goes away under it.
@@ -40,14 +55,15 @@ export class Reviews implements vscode.Disposable {
   /** Of the queue, or of what one in it proposes or says. */
   readonly onDidChange = this.#changed.event;
   readonly onDidBecomeStale = this.#becameStale.event;
-  /** Before the daemon is answered. */
+  /** Before the daemon is told. */
   readonly onDidAccept = this.#accepted.event;
 
-  /** allow: called when the user says "always" to a text that they wrote, which the answer itself cannot say. */
-  constructor(readonly panes: DiffPanes, readonly log: vscode.LogOutputChannel, readonly allow: (session: string) => Promise<void>) {
+  /** store: of this window; keeps what was typed and not decided. */
+  constructor(readonly panes: DiffPanes, readonly log: vscode.LogOutputChannel, store: vscode.Memento, readonly desk: Desk) {
+    this.#drafts = new Drafts(store, () => this.#edits);
     const command = (name: string, run: (review: Review, arg: unknown) => unknown) =>
       vscode.commands.registerCommand(`fileops.review.${name}`, (target?: unknown, arg?: unknown) => {
-        const review = this.#find(target, this.#waiting.filter(one => one.kind === 'edit'));
+        const review = this.#find(target, this.#edits);
         return review && run(review, arg);
       });
     const ofCommand = (name: string, outcome: Outcome) =>
@@ -58,10 +74,10 @@ export class Reviews implements vscode.Disposable {
         return outcome === 'reject' || panes.isVisible(review.pane) ? this.decide(review, outcome) : this.show(review, true);
       });
     this.#disposables = [
-      this.#changed, this.#becameStale, this.#accepted, this.#focus,
+      this.#changed, this.#becameStale, this.#accepted, this.#focus, this.#drafts,
       command('accept', review => this.decide(review, 'accept')),
       command('always', review => this.decide(review, 'always')),
-      command('reject', review => this.decide(review, 'reject')),
+      command('reject', review => this.#reject(review)),
       ofCommand('run', 'accept'), ofCommand('always', 'always'), ofCommand('reject', 'reject'),
       vscode.commands.registerCommand('fileops.review.focus', (target?: unknown) => {
         const review = this.#find(target, this.#waiting);
@@ -69,8 +85,10 @@ export class Reviews implements vscode.Disposable {
       }),
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
       command('nextHunk', review => this.#nextHunk(review)),
-      command('showChanges', review => showChanges(panes, review.params)),
-      command('showRebased', ({ params }) => params.rebased && showRebased(panes, params.file_path, params.rebased)),
+      command('showChanges', review => showChanges(panes, review.question)),
+      command('showRebased', ({ question, rebased }) => rebased && showRebased(panes, question.file_path, rebased)),
+      command('showEarlier', ({ question, earlier }) => earlier !== undefined && showEarlier(panes, question, earlier)),
+      command('useEarlier', review => this.#useEarlier(review)),
     ];
   }
 
@@ -78,57 +96,183 @@ export class Reviews implements vscode.Disposable {
     return this.#waiting;
   }
 
-  /** Never rejects: a question that cannot be shown is still listed and can be decided there. */
+  get #edits(): Review[] {
+    return this.#waiting.filter(one => one.kind === 'edit');
+  }
+
+  /** What the daemon says of its queue: `fileops/didChangeReviews`. */
+  update({ opened, closed }: DidChangeReviewsParams): void {
+    for (const end of closed) void this.#closed(end);
+    for (const question of opened) this.#opened(question);
+  }
+
+  /** All that the daemon has for this window, after it attached. */
+  listed(questions: readonly Question[]): void {
+    this.update({ opened: [...questions], closed: [] });
+    for (const { filePath, text } of this.#drafts.takeOthers()) {
+      if (text !== undefined) void offerTyped(this.panes, filePath, text, '', 'it was decided elsewhere, or the daemon ended.');
+    }
+  }
+
+  /** The revision of a review that is shown. */
+  revisionOf(reviewId: string): number | undefined {
+    return this.#edits.find(({ id }) => id === reviewId)?.question.revision;
+  }
+
+  /** Of an older daemon. Never rejects: a question that cannot be shown is still listed and can be decided there. */
   ask(params: ConfirmEditParams, token: vscode.CancellationToken): Promise<ConfirmEditResult> {
     const withdrawn = params.session ? 'It was withdrawn, or decided in another editor.' : 'The agent took its edit back.';
-    return this.#enqueue(token, withdrawn, (id, answer) => new Review(id, params, answer, this.panes));
+    const question = questionOf(params, `asked-${++this.#count}`);
+    return this.#enqueue<ConfirmEditResult>(token, withdrawn, { outcome: 'cancel' }, answer => {
+      const send: Decide = async decision => {
+        answer(answerOf(decision));
+        return { review_id: question.review_id, state: 'decided', outcome: decision.outcome, by: null, reason: null, error: null };
+      };
+      return new Review(question, send, this.panes, !params.session);
+    });
   }
 
   /** As `ask`, for a command. */
   askCommand(params: ConfirmCommandParams, token: vscode.CancellationToken): Promise<ConfirmCommandResult> {
-    return this.#enqueue(token, 'The agent took its command back.', (id, answer) => new CommandReview(id, params, answer, this.panes));
+    return this.#enqueue<ConfirmCommandResult>(token, 'The agent took its command back.', { outcome: 'cancel' },
+      answer => new CommandReview(++this.#count, params, answer, this.panes));
   }
 
-  #enqueue<Result>(
-    token: vscode.CancellationToken, taken: string, make: (id: number, answer: (result: Result) => void) => Waiting,
-  ): Promise<Result> {
+  #enqueue<Result>(token: vscode.CancellationToken, taken: string, no: Result, make: (answer: (result: Result) => void) => Waiting): Promise<Result> {
     return new Promise(resolve => {
-      let cancelled: vscode.Disposable | undefined;
-      const review = make(++this.#count, result => {
-        cancelled?.dispose();
+      const review = make(result => {
+        cancelled.dispose();
+        this.#asked.delete(review.id);
         resolve(result);
       });
-      cancelled = token.onCancellationRequested(() => void this.#withdraw(review, taken));
-      this.#waiting.push(review);
-      this.log.info(`Review ${review.id} waits: ${review.title}`);
-      this.#update();
-      if (this.#waiting.length === 1) void this.#offer(review);
+      this.#asked.set(review.id, () => resolve(no));
+      const cancelled = token.onCancellationRequested(() => void this.#withdraw(review, taken));
+      this.#add(review);
     });
   }
 
-  async decide(review: Waiting, outcome: Outcome): Promise<void> {
-    const hadFocus = this.#hasFocus(review);
+  #add(review: Waiting): void {
+    this.#waiting.push(review);
+    this.log.info(`Review ${review.id} waits: ${review.title}`);
+    this.#update();
+    if (this.#waiting.length === 1) void this.#offer(review);
+  }
+
+  #opened(question: Question): void {
+    const old = this.#edits.find(({ id }) => id === question.review_id);
+    if (old && old.question.revision >= question.revision) return;
+    const send: Decide = decision =>
+      this.desk.decide({ ...decision, review_id: question.review_id, revision: question.revision });
+    const review = new Review(question, send, this.panes, this.desk.isOwn(question.session.session_id));
+    if (old) void this.#replace(old, review);
+    else void this.#restore(review);
+  }
+
+  /** A review that is new here, with what was done to it before this window was reloaded. */
+  async #restore(review: Review): Promise<void> {
+    const draft = this.#drafts.get(review.id);
+    this.#add(review);
+    if (draft) await this.#inTurn(() => review.takeOver(draft, ({ id }) => draft.revision === review.question.revision && draft.dropped.includes(id)));
+    if (draft) this.#changed.fire();
+  }
+
+  /** The file changed, and the decision did not fit any more: the review is open again on the new content. */
+  async #replace(old: Review, review: Review): Promise<void> {
+    const { draft } = old;
+    const dropped = new Set(old.question.changes.filter(({ id }) => old.dropped.has(id)).map(bodyOf));
+    this.#waiting[this.#waiting.indexOf(old)] = review;
+    this.log.info(`Review ${review.id}: revision ${review.question.revision}`);
+    this.#update();
+    await this.#inTurn(async () => {
+      // What the daemon made of the decision has nothing that was dropped; of another's decision, this window's drops count on.
+      if (draft) await review.takeOver(draft, change => dropped.has(bodyOf(change)));
+      this.#drafts.keep();
+      const [column, hadFocus] = [this.panes.column(old.pane), this.#hasFocus(old)];
+      if (column !== undefined) await this.#show(review, hadFocus, column);
+      await this.panes.close(old.pane, hadFocus);
+      this.#focus.update();
+    });
+    this.#changed.fire();
+  }
+
+  async #closed(end: ClosedReview): Promise<void> {
+    const review = this.#edits.find(({ id }) => id === end.review_id);
+    if (!review) return;
+    if (!review.isDeciding) this.#tellEnd(review, endSentence(end)); // else the answer to the decision says what came of it
+    await this.#end(review);
+  }
+
+  #tellEnd(review: Waiting, sentence: string): void {
+    this.log.info(`Review ${review.id}: ${sentence}`);
+    if (review.kind === 'edit' && review.wasTyped) {
+      void offerTyped(this.panes, review.question.file_path, review.proposed, review.question.original_text ?? '', sentence);
+    } else {
+      tellInPassing(review.name, sentence);
+    }
+  }
+
+  async decide(review: Waiting, outcome: Outcome, reason?: string): Promise<void> {
     if (review.kind === 'command') {
       const result = review.result(outcome);
       this.log.info(`Review ${review.id}: ${result.outcome}`);
-      return this.#end(review, () => review.answer(result), hadFocus);
+      review.answer(result);
+      return this.#end(review);
     }
     await review.settled;
-    const result = review.result(outcome);
-    const isAlwaysOfOwnText = outcome === 'always' && result.outcome === 'modify';
-    this.log.info(`Review ${review.id}: ${result.outcome}${review.dropped.size > 0 ? `, ${review.dropped.size} of ${review.changes.length} changes dropped` : ''}`);
-    if (isAlwaysOfOwnText) await this.allow(review.params.session_id);
-    const text = this.panes.proposed(review.pane);
-    await this.#end(review, () => {
-      if (result.outcome !== 'cancel') this.#accepted.fire({ params: review.params, text });
-      review.answer(result);
-    }, hadFocus);
+    if (review.isDeciding || !this.#waiting.includes(review)) return;
+    const decision = review.decision(outcome, reason);
+    if (!decision) return tellInPassing(review.name, 'Nothing of this edit can be made any more: type what you want, or reject it.');
+    this.log.info(`Review ${review.id}: ${decision.outcome}${review.dropped.size > 0 ? `, ${review.dropped.size} of ${review.changes.length} changes dropped` : ''}`);
+    const { question, proposed: text, wasTyped } = review;
+    const isAccepted = decision.outcome !== 'cancel';
+    review.isDeciding = true;
+    if (isAccepted) this.#accepted.fire(review);
+    let result: DecideReviewResult;
+    try {
+      result = await review.send(decision);
+    } catch (error) {
+      review.isDeciding = false; // it waits on, with all that was done to it
+      this.log.error(`Review ${review.id}: ${String(error)}`);
+      void vscode.window.showWarningMessage(`Fileops: your decision about ${review.name} did not arrive. ${error instanceof Error ? error.message : ''}`);
+      return;
+    }
+    if (outcome === 'always' && decision.outcome === 'modify' && result.reason === null) await this.desk.allow(question.session.session_id);
+    void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
+    if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown anew
+    else await this.#end(review);
+  }
+
+  /** Asks for a reason, which may be left empty. Escape decides nothing. */
+  async #reject(review: Review): Promise<void> {
+    const ended = new vscode.CancellationTokenSource();
+    const watching = this.#changed.event(() => {
+      if (!this.#waiting.includes(review)) ended.cancel();
+    });
+    try {
+      const reason = await vscode.window.showInputBox({
+        title: `Reject the edit of ${review.name}`, prompt: 'Enter rejects it, Escape does not', ignoreFocusOut: true,
+        placeHolder: 'Why, for the agent (may be left empty)',
+      }, ended.token);
+      if (reason !== undefined) await this.decide(review, 'reject', reason);
+    } finally {
+      watching.dispose();
+      ended.dispose();
+    }
+  }
+
+  async #useEarlier(review: Review): Promise<void> {
+    const { earlier } = review;
+    if (earlier === undefined) return;
+    review.earlier = review.wasTyped ? review.proposed : undefined;
+    if (!await review.use(earlier)) review.earlier = earlier;
+    this.#drafts.keep();
+    this.#changed.fire();
   }
 
   /** A file changed since an agent read it: reviews of that agent's edits of it say so. */
   noteStale(event: DidBecomeStaleParams): void {
-    for (const review of this.#waiting) {
-      if (review.kind !== 'edit' || review.params.session_id !== event.session_id || review.params.file_path !== event.file_path) continue;
+    for (const review of this.#edits) {
+      if (review.question.session.session_id !== event.session_id || review.question.file_path !== event.file_path) continue;
       review.staleness = event;
       this.log.info(`Review ${review.id}: the file was ${event.reason} by ${event.source}`);
       this.#becameStale.fire(review);
@@ -136,24 +280,36 @@ export class Reviews implements vscode.Disposable {
     }
   }
 
-  /** The daemon is gone or the editor closes: nothing can be decided any more. */
-  async withdrawAll(why?: string): Promise<void> {
-    await Promise.all([...this.#waiting].map(review => why ? this.#withdraw(review, why) : this.#end(review, () => review.withdraw())));
+  /** The daemon is gone: nothing can be decided here until it is there again. What was typed is kept for then. */
+  async detach(why: string): Promise<void> {
+    this.#drafts.keep();
+    await Promise.all([...this.#waiting].map(review => {
+      tellInPassing(review.name, why);
+      return this.#end(review, true);
+    }));
+  }
+
+  /** The window closes. The queue waits on without it; a question to this window alone is answered with no. */
+  leave(): void {
+    this.#drafts.keep();
+    for (const refuse of this.#asked.values()) refuse();
   }
 
   async #withdraw(review: Waiting, why: string): Promise<void> {
     if (!this.#waiting.includes(review)) return;
-    this.log.info(`Review ${review.id}: ${why}`);
-    vscode.window.setStatusBarMessage(`$(info) ${literally(review.name)}: ${why}`, 5000);
-    await this.#end(review, () => review.withdraw());
+    this.#tellEnd(review, why);
+    await this.#end(review);
   }
 
-  /** hadFocus: the keyboard was in its pane; the next review gets it, else the editor that is in front then. */
-  async #end(review: Waiting, answer: () => void, hadFocus = this.#hasFocus(review)): Promise<void> {
+  /** The keyboard goes from its pane to the next review, else to the editor that is in front then. */
+  async #end(review: Waiting, keepsDraft = false): Promise<void> {
     const index = this.#waiting.indexOf(review);
     if (index < 0) return;
+    const hadFocus = this.#hasFocus(review);
     this.#waiting.splice(index, 1);
-    answer();
+    this.#asked.get(review.id)?.();
+    this.#asked.delete(review.id);
+    if (review.kind === 'edit' && !keepsDraft) this.#drafts.forget(review.id);
     this.#update();
     await this.#inTurn(async () => {
       const column = this.panes.column(review.pane);
@@ -208,7 +364,23 @@ export class Reviews implements vscode.Disposable {
       ?? (target === PANE_IN_USE ? among.find(review => review === this.#focus.current) : among[0]);
   }
 
+  /** Redraws each second in the last minute of a review. */
+  #tick(): void {
+    clearTimeout(this.#clock);
+    const ends = this.#edits.map(({ question }) => question.expires_at * SECOND_MS - Date.now()).filter(Number.isFinite);
+    if (ends.length === 0) return;
+    const isLastMinute = ends.some(left => left > 0 && left <= 60 * SECOND_MS);
+    const later = Math.min(...ends.filter(left => left > 60 * SECOND_MS).map(left => left - 60 * SECOND_MS + 1));
+    const pause = isLastMinute ? SECOND_MS : later;
+    if (!Number.isFinite(pause)) return;
+    this.#clock = setTimeout(() => {
+      this.#changed.fire();
+      this.#tick();
+    }, Math.min(pause, MAX_TIMER_MS));
+  }
+
   #update(): void {
+    this.#tick();
     void vscode.commands.executeCommand('setContext', 'fileops.nReviews', this.#waiting.length);
     this.#focus.update();
     this.#changed.fire();
@@ -218,8 +390,9 @@ export class Reviews implements vscode.Disposable {
     await review.settled;
     const places = review.places();
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
-    const place = places.find(p => p.hunk.id === id) ?? places.find(p => p.start <= line && line <= Math.max(p.end, p.start + 1));
-    if (place && await review.toggle(place.hunk)) {
+    const place = places.find(p => p.id === id) ?? places.find(p => p.start <= line && line <= Math.max(p.end, p.start + 1));
+    if (place && await review.toggle(place.id)) {
+      this.#drafts.keep();
       this.#changed.fire();
     } else {
       vscode.window.setStatusBarMessage(place ? 'This change was typed into and cannot be dropped alone.' : 'No change at the cursor.', 5000);
@@ -237,6 +410,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.#clock);
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }

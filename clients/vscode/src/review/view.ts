@@ -4,13 +4,14 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Hunk, RebasedDetails } from '../protocol';
+import type { RebasedDetails, ReviewChange } from '../protocol';
 import { REVIEW_SCHEME } from '../ui/diff';
 import type { Sessions } from '../ui/sessions';
 import { sentence } from '../ui/stale';
 import type { Review } from './edit';
 import type { Reviews, Waiting } from './queue';
 import { rebasedSentence } from './rebased';
+import { againSentence } from './told';
 
 export class ReviewView
 implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProvider, vscode.TreeDataProvider<Waiting> {
@@ -53,29 +54,47 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     const n = review.changes.length;
     const places = review.places();
     const top = places[0]?.changed ?? 0;
-    return [...this.#staleLenses(review, top), ...this.#rebasedLenses(review, top), ...places.flatMap(({ hunk, changed }) => {
+    const first = new vscode.Range(top, 0, top, 0);
+    const whole = [...this.#noteLenses(review, first), ...this.#staleLenses(review, first), ...this.#rebasedLenses(review, first)];
+    const decisions = [
+      ...(review.isImpossible ? [] : [new vscode.CodeLens(first, { command: 'fileops.review.accept', arguments: [review.id], title: '$(check) Accept' })]),
+      new vscode.CodeLens(first, { command: 'fileops.review.reject', arguments: [review.id], title: '$(discard) Reject all' }),
+    ];
+    const isFirstThere = places.some(({ id }) => id === review.changes[0]?.id);
+    return [...whole, ...(isFirstThere ? [] : decisions), ...places.flatMap(({ id, changed }) => {
       const line = Math.min(changed, Math.max(document.lineCount - 1, 0));
       const range = new vscode.Range(line, 0, line, 0);
-      const isDropped = review.dropped.has(hunk.id);
-      const which = n > 1 ? ` ${review.changes.indexOf(hunk) + 1} of ${n}` : '';
-      const lenses = [new vscode.CodeLens(range, {
-        command: 'fileops.review.toggleHunk', arguments: [review.id, hunk.id],
+      const isDropped = review.dropped.has(id);
+      const index = review.changes.findIndex(change => change.id === id);
+      const which = n > 1 ? ` ${index + 1} of ${n}` : '';
+      const toggle = new vscode.CodeLens(range, {
+        command: 'fileops.review.toggleHunk', arguments: [review.id, id],
         title: isDropped ? `$(add) Put back change${which}` : `$(close) Drop change${which}`,
         tooltip: isDropped ? 'Propose this change again' : 'Accept the edit without this change',
-      })];
-      if (hunk === review.changes[0] && !review.isRefused) {
-        lenses.push(
-          new vscode.CodeLens(range, { command: 'fileops.review.accept', arguments: [review.id], title: '$(check) Accept' }),
-          new vscode.CodeLens(range, { command: 'fileops.review.reject', arguments: [review.id], title: '$(discard) Reject all' }));
-      }
-      return lenses;
+      });
+      return index === 0 ? [toggle, ...decisions] : [toggle];
     })];
   }
 
-  #rebasedLenses({ id, params }: Review, line: number): vscode.CodeLens[] {
-    if (!params.rebased) return [];
-    return [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
-      command: 'fileops.review.showRebased', arguments: [id], title: `$(git-merge) ${capitalized(this.#sentenceOf(params.rebased))}`,
+  /** That the time is nearly up; that it has to be decided again, and what had been decided. */
+  #noteLenses({ id, question, earlier, secondsLeft }: Review, range: vscode.Range): vscode.CodeLens[] {
+    const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
+      new vscode.CodeLens(range, { command: `fileops.review.${command}`, arguments: [id], title, tooltip });
+    const why = question.previous ? `Decide again: ${againSentence(question.previous)}` : 'Not decided yet';
+    return [
+      ...(secondsLeft === undefined ? [] : [lens('focus', `$(clock) ${secondsLeft} s left`, 'Then it ends, and nothing is written')]),
+      ...(question.previous && earlier === undefined ? [lens('focus', `$(history) ${why}`, 'The proposal contains what you had decided')] : []),
+      ...(earlier === undefined ? [] : [
+        lens('showEarlier', `$(history) ${why}`, 'Show what you had decided or typed'),
+        lens('useEarlier', '$(insert) Use your earlier text', 'It takes the place of the proposal; what others changed meanwhile is not in it'),
+      ]),
+    ];
+  }
+
+  #rebasedLenses({ id, rebased }: Review, range: vscode.Range): vscode.CodeLens[] {
+    if (!rebased) return [];
+    return [new vscode.CodeLens(range, {
+      command: 'fileops.review.showRebased', arguments: [id], title: `$(git-merge) ${capitalized(this.#sentenceOf(rebased))}`,
       tooltip: 'The agent read the file before these changes. Show them',
     })];
   }
@@ -93,33 +112,29 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
   }
 
   /** What it means for the decision that the file changed; empty where it did not. */
-  #meaningOf({ staleness, isRefused }: Review): string {
+  #meaningOf({ staleness }: Review): string {
     if (!staleness) return '';
-    const what = `The file ${sentence(staleness, id => this.sessions.nameOf(id))}`;
-    return `${what}: accepting will be refused${isRefused ? '' : ' if the change is near the edit'}`;
+    return `The file ${sentence(staleness, id => this.sessions.nameOf(id))}: what you accept is merged with it, or you are asked again`;
   }
 
-  #staleLenses(review: Review, line: number): vscode.CodeLens[] {
+  #staleLenses(review: Review, range: vscode.Range): vscode.CodeLens[] {
     if (!review.staleness) return [];
-    const range = new vscode.Range(line, 0, line, 0);
-    const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
-      new vscode.CodeLens(range, { command: `fileops.review.${command}`, arguments: [review.id], title, tooltip });
-    const tooltip = `${this.#meaningOf(review)}. Show what changed`;
-    if (!review.isRefused) return [lens('showChanges', '$(warning) File changed meanwhile', tooltip)];
-    return [
-      lens('showChanges', '$(warning) File changed: accepting will be refused', tooltip),
-      lens('reject', '$(discard) Reject', 'The agent has to read the file again'),
-    ];
+    return [new vscode.CodeLens(range, {
+      command: 'fileops.review.showChanges', arguments: [review.id], title: '$(warning) File changed meanwhile',
+      tooltip: `${this.#meaningOf(review)}. Show what changed`,
+    })];
   }
 
   #rowOf(review: Review): vscode.TreeItem {
-    const { agent, params, dropped, changes, staleness } = review;
-    const item = new vscode.TreeItem(vscode.Uri.file(params.file_path));
-    item.label = path.basename(params.file_path);
-    const note = params.rebased ? ` · ${this.#sentenceOf(params.rebased)}` : '';
-    item.description = `${staleness ? 'file changed · ' : ''}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(params.hunks)} · ${agent}${note}`;
-    item.tooltip = new vscode.MarkdownString(`${params.description || params.title}\n\n${params.file_path}${staleness ? `\n\n${this.#meaningOf(review)}.` : ''}`);
-    item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : params.operation === 'create' ? 'new-file' : 'edit');
+    const { agent, question, dropped, changes, staleness, rebased, secondsLeft } = review;
+    const item = new vscode.TreeItem(vscode.Uri.file(question.file_path));
+    item.label = path.basename(question.file_path);
+    const note = rebased ? ` · ${this.#sentenceOf(rebased)}` : '';
+    const clock = secondsLeft === undefined ? '' : `${secondsLeft} s left · `;
+    const state = question.previous ? 'decide again · ' : staleness ? 'file changed · ' : '';
+    item.description = `${clock}${state}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(question.changes)} · ${agent}${note}`;
+    item.tooltip = new vscode.MarkdownString(`${question.description || question.title}\n\n${question.file_path}${staleness ? `\n\n${this.#meaningOf(review)}.` : ''}`);
+    item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : question.operation === 'create' ? 'new-file' : 'edit');
     item.contextValue = staleness ? 'review.stale' : 'review';
     return item;
   }
@@ -142,7 +157,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-function counted(hunks: readonly Hunk[]): string {
-  const count = (kind: string): number => hunks.reduce((n, hunk) => n + hunk.lines.filter(l => l.kind === kind).length, 0);
-  return `+${count('+')} −${count('-')}`;
+function counted(changes: readonly ReviewChange[]): string {
+  const count = (side: 'new_lines' | 'old_lines'): number => changes.reduce((n, change) => n + change[side], 0);
+  return `+${count('new_lines')} −${count('old_lines')}`;
 }

@@ -34,6 +34,11 @@ class VirtualFiles implements vscode.FileSystemProvider {
   readonly onDidChangeFile = this.#changed.event;
   #ticks = Date.now();
 
+  /** A file that was before this extension was started anew: so old that its document can be saved over it. */
+  remember(uri: vscode.Uri): void {
+    this.#files.set(uri.toString(), { text: '', mtime: 0, isReadonly: false });
+  }
+
   /** Returns what puts back the file that was there, as if it had never changed. */
   put(uri: vscode.Uri, text: string, isReadonly: boolean): () => void {
     const before = this.#files.get(uri.toString());
@@ -123,6 +128,8 @@ export interface PaneContent {
 export class DiffPanes implements vscode.Disposable {
   readonly #files = new VirtualFiles();
   readonly #disposables: vscode.Disposable[];
+  /** In each address: a tab of a window before it was reloaded has none of ours. */
+  readonly #run = Date.now().toString(36);
   #count = 0;
 
   constructor() {
@@ -139,13 +146,31 @@ export class DiffPanes implements vscode.Disposable {
     ];
   }
 
+  #nextId(): string {
+    return `${++this.#count}-${this.#run}`;
+  }
+
+  /** Closes tabs that are left of before the window was reloaded: what they showed is gone, and is shown anew. */
+  async closeOrphans(): Promise<void> {
+    for (const tab of vscode.window.tabGroups.all.flatMap(group => group.tabs)) {
+      const { input } = tab;
+      const pane = input instanceof vscode.TabInputTextDiff ? { before: input.original, after: input.modified, title: tab.label }
+        : input instanceof vscode.TabInputText ? { after: input.uri, title: tab.label } : undefined;
+      if (!pane || !isOurs(pane.after) || pane.after.authority.endsWith(`-${this.#run}`)) continue;
+      if (pane.before) this.#files.remember(pane.before);
+      this.#files.remember(pane.after);
+      if (tab.isDirty) await vscode.workspace.openTextDocument(pane.after); // its text is restored, and saved before it is closed
+      await this.close(pane);
+    }
+  }
+
   /** Number of virtual documents held. */
   get nDocuments(): number {
     return this.#files.size;
   }
 
   create(content: PaneContent): DiffPane {
-    const id = ++this.#count;
+    const id = this.#nextId();
     const pane = {
       before: address(content.scheme, id, 'before', content.filePath),
       after: address(content.scheme, id, 'after', content.filePath),
@@ -158,14 +183,14 @@ export class DiffPanes implements vscode.Disposable {
 
   /** A pane of one text that cannot be typed into. */
   createText(content: { scheme: PaneContent['scheme']; filePath: string; title: string; text: string }): Pane {
-    const after = address(content.scheme, ++this.#count, 'text', content.filePath);
+    const after = address(content.scheme, this.#nextId(), 'text', content.filePath);
     this.#files.put(after, content.text, true);
     return { after, title: content.title };
   }
 
   /** A text of ours, to look at, beside the person's editor. */
   async showText(filePath: string, text: string): Promise<void> {
-    const uri = address(VIEW_SCHEME, ++this.#count, 'text', filePath);
+    const uri = address(VIEW_SCHEME, this.#nextId(), 'text', filePath);
     this.#files.put(uri, text, true);
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
@@ -276,7 +301,7 @@ async function untilChanged(condition: () => boolean): Promise<void> {
   listening?.dispose();
 }
 
-const address = (scheme: string, id: number, side: string, filePath: string): vscode.Uri =>
+const address = (scheme: string, id: string, side: string, filePath: string): vscode.Uri =>
   vscode.Uri.from({ scheme, authority: `${side}-${id}`, path: `/${path.basename(filePath) || 'file'}` });
 
 function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[] {

@@ -88,13 +88,11 @@ export class Status implements vscode.Disposable {
     const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
     if (n > 0) {
       const changed = this.reviews.waiting.filter((review): review is Review => review.kind === 'edit' && review.staleness !== undefined);
-      const refused = changed.filter(review => review.isRefused);
       const waits = n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`;
-      const named = (reviews: readonly Review[], what: string): string =>
-        reviews.length > 0 ? ` ${what}: ${reviews.map(review => review.name).join(', ')}.` : '';
-      const sentences = waits + named(refused, 'Changed meanwhile, so that accepting will be refused')
-        + named(changed.filter(review => !review.isRefused), 'Changed meanwhile');
-      return [`$(eye) fileops: ${n} to review${stale}`, sentences, 'warning'];
+      const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));
+      const clock = Number.isFinite(left) ? ` · ${left} s left` : '';
+      const sentences = waits + (changed.length > 0 ? ` Changed meanwhile: ${changed.map(review => review.name).join(', ')}.` : '');
+      return [`$(eye) fileops: ${n} to review${clock}${stale}`, sentences, 'warning'];
     }
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
