@@ -17,8 +17,9 @@ from fileops.core.presentation.titles import Description
 from fileops.model import approval, events, results, statistics
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, sessions
+from fileops.wire import reviews as wire_reviews
 from fileops.wire import types as wire
-from fileops_client import callbacks, models, options
+from fileops_client import callbacks, models, options, reviews
 from fileops_client import events as client_events
 from fileops_client._session import WITHOUT_SESSION
 from fileops_client.details import Details
@@ -43,6 +44,10 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (client_sessions.SessionFile, results.SessionFile),
     (views.Description, Description),
     (views.View, View),
+    (reviews.Review, wire_reviews.Review),
+    (reviews.DidChangeReviews, wire_reviews.DidChangeReviewsParams),
+    (reviews.DecideReviewResult, wire_reviews.DecideReviewResult),
+    (reviews.DecideReviewsResult, wire_reviews.DecideReviewsResult),
     (client_events.BecameStale, events.BecameStale),
     (client_events.DidConflict, events.DidConflict),
     (client_events.DidEdit, events.DidEdit),

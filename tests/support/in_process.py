@@ -63,6 +63,7 @@ def asker_of(approver: Approver) -> ReviewAsker:
     queue = ReviewQueue()
     reviews = PersonReviews(
         queue=queue, person=ReviewingPerson("the test"), concerns=lambda _review: True,
+        is_listed=lambda _review: True,
         always_for=lambda _review: Always(),
     )  # fmt: skip
 

@@ -6,12 +6,12 @@ from fileops_client._opening import Opening
 from fileops_client._session import Session
 from fileops_client.callbacks import (
     Answer,
-    AskingSession,
     CommandQuestion,
     ConfirmCommand,
     ConfirmEdit,
     CorrectEdit,
     CorrectionRequest,
+    OnReviews,
     Question,
 )
 from fileops_client.details import Details, Nearest
@@ -52,6 +52,20 @@ from fileops_client.requests.sessions import (
 )
 from fileops_client.requests.tools import AgentTool, Tool, system_prompt
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
+from fileops_client.reviews import (
+    AskingSession,
+    ClosedReview,
+    DecidedBy,
+    DecidedReview,
+    DecideReviewResult,
+    DecideReviewsResult,
+    DidChangeReviews,
+    LeftReview,
+    LineRange,
+    PreviousDecision,
+    Review,
+    ReviewChange,
+)
 from fileops_client.subscriptions import EventContext, Listener, Subscription
 
 __version__ = "0.1.0"
@@ -65,6 +79,7 @@ __all__ = [
     "BecameStale",
     "CallStats",
     "CallbackFailed",
+    "ClosedReview",
     "CommandQuestion",
     "ConfirmCommand",
     "ConfirmEdit",
@@ -72,8 +87,13 @@ __all__ = [
     "ConnectionLost",
     "CorrectEdit",
     "CorrectionRequest",
+    "DecideReviewResult",
+    "DecideReviewsResult",
+    "DecidedBy",
+    "DecidedReview",
     "Description",
     "Details",
+    "DidChangeReviews",
     "DidConflict",
     "DidEdit",
     "DidRead",
@@ -91,20 +111,26 @@ __all__ = [
     "Hunk",
     "HunkLine",
     "Latency",
+    "LeftReview",
     "LimitOptions",
+    "LineRange",
     "Listener",
     "Location",
     "Nearest",
     "Notification",
+    "OnReviews",
     "Opening",
     "Options",
     "PendingCall",
+    "PreviousDecision",
     "Question",
     "RecordedRead",
     "RequestHandler",
     "RequestTimeout",
     "ResponseError",
     "ResultFormat",
+    "Review",
+    "ReviewChange",
     "ServerMissing",
     "Session",
     "SessionFile",

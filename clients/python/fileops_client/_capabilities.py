@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 
-def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[str, Any]:
+def announced(handlers: Mapping[str, object], over: Mapping[str, Any], *, shows_reviews: bool) -> dict[str, Any]:
     """Return the capabilities for these handled methods, merged with `over`, which has precedence."""
     capabilities: dict[str, Any] = {
         "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points
@@ -21,8 +21,10 @@ def announced(handlers: Mapping[str, object], over: Mapping[str, Any]) -> dict[s
         "fileops/correctEdit": "correct_edit",
         "fileops/confirmCommand": "confirm_command",
     }
-    if any(method in handlers for method in asked):
-        known = {capability: True for method, capability in asked.items() if method in handlers}
+    known = {capability: True for method, capability in asked.items() if method in handlers}
+    if shows_reviews:
+        known["reviews"] = True
+    if known:
         capabilities["experimental"] = {"fileops": known}
     return cast("dict[str, Any]", _merge(capabilities, over))
 

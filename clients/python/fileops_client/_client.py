@@ -24,9 +24,11 @@ from fileops_client.options import Setup
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.reviews import ReviewRequests
 from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
+from fileops_client.reviews import DidChangeReviews
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
@@ -36,7 +38,9 @@ LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's Me
 log = logging.getLogger("fileops_client")
 
 
-class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+class FileOpsClient(
+    StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, ReviewRequests
+):
     """One connection to a server, which runs in one of three ways.
 
     `start`: a child process of this program. `attach`: the daemon that all agents and editors of the user share.
@@ -67,6 +71,8 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
             lambda work: self._connection.spawn(work),  # noqa: PLW0108 - it is made again by `restart`
             announced=self._announced_events,
         )
+        if setup.on_reviews is not None:
+            self._events.on(DidChangeReviews.METHOD, setup.on_reviews)
         self._tools: dict[frozenset[str] | None, tuple[ToolDefinition, ...]] = {}
         self._restarting = asyncio.Lock()
         self._transport: Transport
@@ -236,7 +242,11 @@ class FileOpsClient(StartMethods, FileRequests, SessionRequests, HistoryRequests
                 "clientInfo": {"name": self._name},
                 "rootUri": uri_of(folders[0]) if folders else None,
                 "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
-                "capabilities": announced(self._handlers, self._setup.capabilities or {}),
+                "capabilities": announced(
+                    self._handlers,
+                    self._setup.capabilities or {},
+                    shows_reviews=self._setup.on_reviews is not None,
+                ),
                 "initializationOptions": dict(self._setup.initialization_options or {}),
             },
         )

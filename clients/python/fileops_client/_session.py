@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from fileops_client._client import FileOpsClient
 
 # Requests that are about no session; all other `fileops/*` requests take `session_id`.
-WITHOUT_SESSION = frozenset({"fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions"})
+WITHOUT_SESSION = frozenset({
+    "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/reviews",
+    "fileops/decideReview",
+})  # fmt: skip
 
 
 class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):

@@ -11,17 +11,9 @@ from fileops_client._connection import RequestHandler
 from fileops_client.details import Nearest, Rebased
 from fileops_client.errors import CallbackFailed
 from fileops_client.models import Hunk
+from fileops_client.reviews import AskingSession, DidChangeReviews
 
 DEFAULT_SESSION = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskingSession:
-    """A session of another client of a shared daemon. label: for people."""
-
-    session_id: str
-    host: str
-    label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +85,10 @@ _Asked = TypeVar("_Asked", Question, CommandQuestion, CorrectionRequest)
 ConfirmEdit = Callable[[Question], Awaitable[Answer]]
 CorrectEdit = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
 ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
+OnReviews = Callable[[DidChangeReviews], Awaitable[None] | None]
 
 # The outcome that the server makes of a callback that failed, which no person has chosen.
-_CODES = {"confirm_edit": "rejected", "correct_edit": "no_match", "confirm_command": "rejected"}
+_CODES = {"confirm_edit": "undecided", "correct_edit": "no_match", "confirm_command": "rejected"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from fileops_client.reviews import DidChangeReviews
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BecameStale:
@@ -74,10 +76,10 @@ class Notification:
     params: Any
 
 
-Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | Notification
+Event = BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | Notification
 
-_EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth]] = {
-    event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, WatcherHealth)
+_EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth]] = {
+    event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, DidChangeReviews, WatcherHealth)
 }
 KNOWN_NAMES = frozenset(_EVENTS)
 

@@ -17,6 +17,7 @@ ErrorCode = Literal[
     "command_failed",
     "command_timeout",
     "connection_lost",
+    "consent_unavailable",
     "count_mismatch",
     "disk_full",
     "image_unreadable",
@@ -42,6 +43,8 @@ ErrorCode = Literal[
     "strategy_failed",
     "too_large",
     "too_many_chars",
+    "too_many_reviews",
+    "undecided",
     "undo_conflict",
     "validation_failed",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from fileops_client._connection import RequestHandler
-from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit
+from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit, OnReviews
 from fileops_client.requests.sender import FilePath, path_of
 
 
@@ -58,6 +58,7 @@ class Options(TypedDict, total=False):
     approval_mode: Literal["default", "auto_edit", "yolo"]
     agents_approval: Literal["default", "auto_edit", "yolo"]
     approval_timeout_s: float
+    review_grace_s: float
     fill_empty_files: bool
     notebooks: Literal["refuse", "text"]
     images: Literal["attach", "refuse"]
@@ -85,9 +86,10 @@ class SetupOptions(TypedDict, total=False):
     Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
     their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
-    shell command. capabilities: merged into the announced ones. timeout_s: how long the client waits for the answer
-    of a call that names no other limit, 60 by default; None for no limit. (The `timeout_s` of `bash` is another
-    one: that of the command, which the server ends.)
+    shell command. on_reviews: called with each change of the list of edits that wait for a person, of which the first
+    may come before the client is open; `decide_review` decides. capabilities: merged into the announced ones.
+    timeout_s: how long the client waits for the answer of a call that names no other limit, 60 by default; None for no
+    limit. (The `timeout_s` of `bash` is another one: that of the command, which the server ends.)
     """
 
     root: FilePath | None
@@ -98,6 +100,7 @@ class SetupOptions(TypedDict, total=False):
     confirm_edit: ConfirmEdit | None
     correct_edit: CorrectEdit | None
     confirm_command: ConfirmCommand | None
+    on_reviews: OnReviews | None
     timeout_s: float | None
 
 
@@ -113,18 +116,23 @@ class Setup:
     confirm_edit: ConfirmEdit | None = None
     correct_edit: CorrectEdit | None = None
     confirm_command: ConfirmCommand | None = None
+    on_reviews: OnReviews | None = None
     timeout_s: float | None = 60.0
 
     def of_agent(self) -> "Setup":
         """Return the setup of an agent beside editors. Raises: ValueError, if it has a reviewer: it is never asked."""
-        for name, reviewer in (("confirm_edit", self.confirm_edit), ("confirm_command", self.confirm_command)):
-            if reviewer is not None:
+        for name in ("confirm_edit", "confirm_command", "on_reviews"):
+            if getattr(self, name) is not None:
                 raise ValueError(f'{name} needs the role "editor": the users of editors decide on edits of agents')
         return self
 
     def of_editor(self) -> "Setup":
         """Return the setup of an editor, which is not asked about edits of agents if it has no means to answer."""
-        if self.confirm_edit is not None or "window/showMessageRequest" in (self.handlers or {}):
+        if (
+            self.confirm_edit is not None
+            or self.on_reviews is not None
+            or "window/showMessageRequest" in (self.handlers or {})
+        ):
             return self
         options: Options = {"approval_fallback": "none", **(self.initialization_options or {})}
         return replace(self, initialization_options=options)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast, overload
 
 from fileops_client import _client, _session
 from fileops_client._attached import Role
@@ -29,6 +29,7 @@ from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
 from fileops_client.requests.views import Description, View
+from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, DidChangeReviews, Outcome, Review
 from fileops_client.subscriptions import EventContext, Listener, Where
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ RequestHandler = Callable[[Any], Any]
 ConfirmEdit = Callable[[Question], Answer | Awaitable[Answer]]
 CorrectEdit = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None] | tuple[str, str] | None]
 ConfirmCommand = Callable[[CommandQuestion], Answer | Awaitable[Answer]]
+OnReviews = Callable[[DidChangeReviews], Awaitable[None] | None]
 
 
 class SetupOptions(TypedDict, total=False):
@@ -57,9 +59,10 @@ class SetupOptions(TypedDict, total=False):
     Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
     their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
-    shell command. capabilities: merged into the announced ones. timeout_s: how long the client waits for the answer
-    of a call that names no other limit, 60 by default; None for no limit. (The `timeout_s` of `bash` is another
-    one: that of the command, which the server ends.)
+    shell command. on_reviews: called with each change of the list of edits that wait for a person, of which the first
+    may come before the client is open; `decide_review` decides. capabilities: merged into the announced ones.
+    timeout_s: how long the client waits for the answer of a call that names no other limit, 60 by default; None for no
+    limit. (The `timeout_s` of `bash` is another one: that of the command, which the server ends.)
     """
 
     root: FilePath | None
@@ -70,6 +73,7 @@ class SetupOptions(TypedDict, total=False):
     confirm_edit: ConfirmEdit | None
     correct_edit: CorrectEdit | None
     confirm_command: ConfirmCommand | None
+    on_reviews: OnReviews | None
     timeout_s: float | None
 
 
@@ -645,6 +649,58 @@ class FileOpsClient(Requests):
                 image_detector=image_detector,
                 approver=approver,
                 **cast("AsyncSetupOptions", awaited({**setup})),
+            )
+        )
+
+    def reviews(self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True) -> tuple[Review, ...]:
+        """Return what waits in this client's folders and open documents, the oldest first; or those of these ids.
+
+        include_texts: False leaves out the whole texts, which are long.
+        """
+        return self._portal.call(self._async.reviews(review_ids, include_texts=include_texts))
+
+    def decide_review(
+        self,
+        review: Review | str,
+        outcome: Outcome,
+        *,
+        text: str | None = None,
+        change_ids: Sequence[str] | None = None,
+        reason: str | None = None,
+        revision: int | None = None,
+        timeout_s: float | None = None,
+    ) -> DecideReviewResult:
+        """Decide one review, and return after its edit was written or not. The first decision counts.
+
+        review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
+        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. reason: with
+        "cancel", for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        """
+        return self._portal.call(
+            self._async.decide_review(
+                review, outcome, text=text, change_ids=change_ids, reason=reason, revision=revision, timeout_s=timeout_s
+            )
+        )
+
+    def decide_reviews(
+        self,
+        outcome: Literal["proceed_once", "proceed_always", "cancel"],
+        *,
+        session_id: str | None = None,
+        file_path: FilePath | None = None,
+        review_ids: Sequence[str] | None = None,
+        reason: str | None = None,
+        timeout_s: float | None = None,
+    ) -> DecideReviewsResult:
+        """Decide all reviews that match every argument given, in order, and return after they were written or not."""
+        return self._portal.call(
+            self._async.decide_reviews(
+                outcome,
+                session_id=session_id,
+                file_path=file_path,
+                review_ids=review_ids,
+                reason=reason,
+                timeout_s=timeout_s,
             )
         )
 

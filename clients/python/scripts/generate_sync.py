@@ -12,7 +12,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "fileops_client"
 SOURCES = ["options", "requests/sender", "requests/files", "requests/sessions", "requests/history", "requests/views",
-           "requests/tools", "requests/commands", "_session", "_start", "_client", "subscriptions"]  # fmt: skip
+           "requests/tools", "requests/commands", "requests/reviews", "_session", "_start", "_client",
+           "subscriptions"]  # fmt: skip
 MIXINS = ["FileRequests", "SessionRequests", "HistoryRequests", "ViewRequests", "ToolRequests", "CommandRequests"]
 
 COPIED = {"toolbox"}
@@ -24,7 +25,7 @@ DOC_WORDS = {
     "A cancelled task": "A KeyboardInterrupt",
     "can still be awaited": "can still be waited for",
 }
-CALLBACK_TYPES = {"RequestHandler", "ConfirmEdit", "CorrectEdit", "ConfirmCommand"}  # aliases in the frame
+CALLBACK_TYPES = {"RequestHandler", "ConfirmEdit", "CorrectEdit", "ConfirmCommand", "OnReviews"}  # aliases in the frame
 
 FRAME = (Path(__file__).parent / "sync.template").read_text(encoding="utf-8")
 
@@ -71,7 +72,11 @@ def generate() -> str:
         "MIXED": [text for name in MIXINS for text in _methods(classes[name], "_target")],
         "CLIENT": [
             *_attributes(classes["FileOpsClient"]),
-            *(text for name in ("StartMethods", "FileOpsClient") for text in _methods(classes[name], "_async")),
+            *(
+                text
+                for name in ("StartMethods", "ReviewRequests", "FileOpsClient")
+                for text in _methods(classes[name], "_async")
+            ),
         ],
         "SESSION": [_close(classes["Session"]), *_methods(classes["Session"], "_async")],
     }
@@ -161,7 +166,7 @@ def _imports(text: str, modules: dict[str, ast.Module]) -> Iterator[str]:
             if isinstance(node, ast.ClassDef):
                 places[node.name] = f"fileops_client.{name.replace('/', '.')}"
     callbacks = ["Answer", "CommandQuestion", "CorrectionRequest", "Question"]
-    places |= dict.fromkeys(callbacks, "fileops_client.callbacks")
+    places |= dict.fromkeys(callbacks, "fileops_client.callbacks") | {"DidChangeReviews": "fileops_client.reviews"}
     places |= dict.fromkeys((*WRAPPED, "Portal", "awaited"), "fileops_client._portal")
     places |= {"_client": "fileops_client", "_session": "fileops_client"}
     yield "import threading"

@@ -33,7 +33,7 @@ def _reviews(service: "FileOps") -> PersonReviews:
 
 
 async def list_reviews(service: "FileOps", params: wire.ReviewsParams) -> wire.ReviewsResult:
-    reviews = list(_reviews(service).concerning())
+    reviews = list(_reviews(service).listed())
     if params.review_ids is not None:
         wanted = set(params.review_ids)
         reviews = [review for review in reviews if review.review_id in wanted]
@@ -58,7 +58,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
     """Raises: InvalidParams, and then nothing is decided."""
     reviews = _reviews(service)
     if params.review_ids is None:
-        chosen, results = list(reviews.concerning()), list[DecisionResult]()
+        chosen, results = list(reviews.listed()), list[DecisionResult]()
     else:
         found = [(review_id, reviews.queue.get(review_id)) for review_id in dict.fromkeys(params.review_ids)]
         chosen = [review for _, review in found if review is not None]

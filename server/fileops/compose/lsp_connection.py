@@ -172,6 +172,11 @@ class LspConnection(ClientConnection):
                 return view.can_ask(is_own=True)
             return hub is not None and hub.editors.is_asked(name, review.asked.path)
 
+        def is_listed(review: "Review") -> bool:
+            if concerns(review) or view.can_ask(is_own=False):
+                return concerns(review)
+            return hub is not None and hub.editors.has(name, review.asked.path)
+
         def always_for(review: "Review") -> Always:
             return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, review.asked.path)
 
@@ -180,6 +185,7 @@ class LspConnection(ClientConnection):
             queue=self._state.reviews,
             person=person,
             concerns=concerns,
+            is_listed=is_listed,
             always_for=always_for,
         )
 

@@ -24,6 +24,8 @@ from fileops_client import (
 )
 from support.patience import PATIENCE_S
 
+NO_GRACE: Options = {"review_grace_s": 0}  # no other view comes in place of a callback that failed
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -135,7 +137,7 @@ def _is_no_coroutine(_: Any) -> Any:
 async def test_failure_of_the_reviewer_is_an_error_and_no_rejection(
     start: Start, file: Path, reviewer: Any, reason: str
 ) -> None:
-    async with start(root=file.parent, confirm_edit=reviewer) as client:
+    async with start(root=file.parent, confirm_edit=reviewer, initialization_options=NO_GRACE) as client:
         session = client.session("a")
         await session.read(file)
         with pytest.raises(CallbackFailed, match=reason) as caught:
@@ -151,7 +153,7 @@ async def test_failure_of_the_reviewer_in_one_call_does_not_fail_another(start: 
             raise ValueError("b only")
         return Answer(outcome="cancel")
 
-    async with start(root=file.parent, confirm_edit=review) as client:
+    async with start(root=file.parent, confirm_edit=review, initialization_options=NO_GRACE) as client:
         a, b = client.session("a"), client.session("b")
         await a.read(file)
         await b.read(file)

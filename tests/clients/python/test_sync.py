@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import fileops_client
+from clients.python.test_contract import NO_GRACE
 from fileops_client import (
     Answer,
     BecameStale,
@@ -242,7 +243,7 @@ def test_callback_that_waits_for_its_own_client_is_an_error(start: Start, file: 
         client.read(file)
         return Answer(outcome="proceed_once")
 
-    with start(root=file.parent, confirm_edit=review) as client:
+    with start(root=file.parent, confirm_edit=review, initialization_options=NO_GRACE) as client:
         client.read(file)
         with pytest.raises(CallbackFailed, match="Make the call in another thread"):
             client.edit(file, "one", "1")

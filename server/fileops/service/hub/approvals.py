@@ -37,7 +37,10 @@ class AskedEditor(Struct, frozen=True, kw_only=True):
     is_open: Callable[[str], bool]
 
     def concerns(self, path: str) -> bool:
-        return self.can_ask and (any(is_inside(folder, path) for folder in self.folders()) or self.is_open(path))
+        return self.can_ask and self.has(path)
+
+    def has(self, path: str) -> bool:
+        return any(is_inside(folder, path) for folder in self.folders()) or self.is_open(path)
 
 
 class AskedEditors:
@@ -62,6 +65,11 @@ class AskedEditors:
         if editor is None or not editor.concerns(path):
             return False
         return editor.stated_mode != "yolo" or all(other.stated_mode == "yolo" for other in self.concerned(path))
+
+    def has(self, name: str, path: str) -> bool:
+        """Whether a folder of this editor contains the path, or it is open there; whether or not it can ask."""
+        editor = self._editors.get(name)
+        return editor is not None and editor.has(path)
 
     def always_at(self, name: str, path: str) -> Always:
         """What "always" means if this editor's user says it: in the folders of the editor, and for this file."""

@@ -33,17 +33,19 @@ class ReviewAsker(Struct, frozen=True, kw_only=True):
 class PersonReviews(Struct, frozen=True, kw_only=True):
     """What one client's user sees of the reviews, and decides about.
 
-    concerns: whether a review is shown to them. always_for: what "always" means if they say it about a review.
+    concerns: whether a review is shown to them. is_listed: whether they see it in a list; a client that shows none,
+    such as a command, lists those of its folders. always_for: what "always" means if they say it about a review.
     """
 
     queue: ReviewQueue
     person: Person
     concerns: Callable[[Review], bool]
+    is_listed: Callable[[Review], bool]
     always_for: Callable[[Review], Always]
 
-    def concerning(self) -> Sequence[Review]:
-        """The reviews that wait for this user, the oldest first."""
-        return [review for review in self.queue.waiting() if self.concerns(review)]
+    def listed(self) -> Sequence[Review]:
+        """The reviews that this user sees in a list, the oldest first."""
+        return [review for review in self.queue.waiting() if self.is_listed(review)]
 
 
 class NoHost:

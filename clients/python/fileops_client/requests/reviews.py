@@ -1,0 +1,68 @@
+"""Requests about reviews: which wait, and decisions."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, Outcome, Review
+
+
+class ReviewRequests(Sender):
+    async def reviews(
+        self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True
+    ) -> tuple[Review, ...]:
+        """Return what waits in this client's folders and open documents, the oldest first; or those of these ids.
+
+        include_texts: False leaves out the whole texts, which are long.
+        """
+        params = given(
+            review_ids=None if review_ids is None else list(review_ids), include_texts=None if include_texts else False
+        )
+        return msgspec.convert((await self.request("fileops/reviews", params))["reviews"], tuple[Review, ...])
+
+    async def decide_review(
+        self,
+        review: Review | str,
+        outcome: Outcome,
+        *,
+        text: str | None = None,
+        change_ids: Sequence[str] | None = None,
+        reason: str | None = None,
+        revision: int | None = None,
+        timeout_s: float | None = None,
+    ) -> DecideReviewResult:
+        """Decide one review, and return after its edit was written or not. The first decision counts.
+
+        review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
+        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. reason: with
+        "cancel", for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        """
+        if isinstance(review, Review):
+            revision = review.revision if revision is None else revision
+            review = review.review_id
+        params = given(
+            review_id=review, outcome=outcome, text=text, reason=reason, revision=revision,
+            change_ids=None if change_ids is None else list(change_ids),
+        )  # fmt: skip
+        answer = await self.request("fileops/decideReview", params, timeout_s=timeout_s)
+        return msgspec.convert(answer, DecideReviewResult)
+
+    async def decide_reviews(
+        self,
+        outcome: Literal["proceed_once", "proceed_always", "cancel"],
+        *,
+        session_id: str | None = None,
+        file_path: FilePath | None = None,
+        review_ids: Sequence[str] | None = None,
+        reason: str | None = None,
+        timeout_s: float | None = None,
+    ) -> DecideReviewsResult:
+        """Decide all reviews that match every argument given, in order, and return after they were written or not."""
+        params = given(
+            outcome=outcome, session_id=session_id, file_path=path_or_none(file_path), reason=reason,
+            review_ids=None if review_ids is None else list(review_ids),
+        )  # fmt: skip
+        answer = await self.request("fileops/decideReviews", params, timeout_s=timeout_s)
+        return msgspec.convert(answer, DecideReviewsResult)
