@@ -126,6 +126,12 @@ def test_user_decides_a_queue_by_keyboard_alone(editor: str, vsix: Path, runs: P
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("editor", ["floor", "new"])
+def test_only_an_act_of_the_person_decides_a_review(editor: str, vsix: Path, runs: Path) -> None:
+    done = node("reload.mjs", editor, runs / f"reload-{editor}", vsix)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def codex_edits(project: Path, home: Path, socket: str) -> list[str]:
     """Let a real Codex with a scripted model read and edit prices.py; returns what its model read."""
     path = str(project / "prices.py")

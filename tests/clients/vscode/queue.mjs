@@ -22,7 +22,7 @@ const workbench = await openWorkbench(name, {
 });
 const { page, workspace } = workbench;
 page.setDefaultTimeout(60_000);
-const { waiting, status, lens, focused, pressKeyOf } = personAt(workbench);
+const { waiting, status, lens, focused, pressKeyOf, reasonBox } = personAt(workbench);
 const { agent, edit, read } = agentsAt(agentPort, workspace);
 
 /** Agents whose edits wait: one for each name of a file, each of a line of its own. */
@@ -61,6 +61,7 @@ async function story() {
       const decided = Promise.all(calls).then(results => (isDecided = true, results));
       await until(async () => {
         await pressKeyOf('review.reject'); // may be too early for the next review: then it does nothing
+        if (await reasonBox.isVisible()) await page.keyboard.press('Enter');
         await new Promise(resolve => setTimeout(resolve, delay));
         return isDecided;
       }, 'all are decided by the one key', 20_000);

@@ -67,7 +67,7 @@ const disk = basename => fs.readFileSync(file(basename), 'utf8');
 
 const step = say;
 const {
-  tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts,
+  reasonBox, tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts,
 } = personAt(workbench, images);
 
 /** The daemons that run for a folder: they are started in it. */
@@ -193,6 +193,8 @@ async function story() {
   await page.keyboard.press('Alt+Enter');
   await lens('Drop change').waitFor();
   await pressKeyOf('review.reject');
+  await reasonBox.waitFor();
+  await page.keyboard.press('Enter'); // without a reason
   result = await call;
   assert.equal(result.error.code, 'rejected');
   assert.equal(disk('prices.py'), before);
@@ -212,6 +214,10 @@ async function story() {
   await shoot('queue');
   await row('stock.py').first().hover();
   await row('stock.py').first().locator('a[aria-label^="Reject"]').click();
+  await reasonBox.waitFor();
+  await page.keyboard.type('one is too few');
+  await page.keyboard.press('Enter');
+  assert.match((await second).output, /rejected: one is too few Nothing was written/);
   assert.equal((await second).error.code, 'rejected');
   await row('prices.py').first().hover();
   await row('prices.py').first().locator('a[aria-label^="Accept"]').first().click();
@@ -294,30 +300,31 @@ async function story() {
   await restore('prices.py', before);
   step('keys typed too quickly have harmed nothing');
 
-  // The person types into the file while a review of it waits: it says so, and an accept that is refused is told.
+  // The person types into the file while a review of it waits: it says so, and they decide on the text as it is then.
   call = edit('invoice-bot', 'prices.py', 'total * Decimal("0.95")', 'total * Decimal("0.9")');
   await waiting('prices.py').waitFor();
   await lens('Accept').waitFor();
-  await page.locator('.view-line', { hasText: 'def gross' }).first().click();
+  await page.locator('.view-line', { hasText: 'if customer.is_regular' }).first().click();
   await page.keyboard.press('End');
   await page.keyboard.type('  # mine');
-  await lens(/accepting will be refused/).waitFor();
+  await lens('File changed meanwhile').waitFor();
   await waiting('prices.py').locator('[class*="itemBadge"]').first().waitFor();
-  await shoot('refused');
+  await palette('Fileops Review: Accept');
+  await lens('Decide again: the file changed meanwhile').waitFor();
+  await toast('was not carried out, because the file changed meanwhile').waitFor();
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '# mine' }).waitFor();
+  await shoot('reopened');
   await palette('Fileops Review: Accept');
   result = await call;
-  assert.equal(result.error.code, 'modified_externally');
-  const mine = before.replace('def gross(basket, customer):', 'def gross(basket, customer):  # mine');
-  await until(() => disk('prices.py') === mine, 'what the person typed is saved, and nothing else'); // the web saves by itself
-  const notice = toast('that you accepted was not written');
-  await notice.getByRole('button', { name: 'Show Changes' }).click();
-  await tab('prices.py: what changed meanwhile').waitFor();
-  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '# mine' }).waitFor();
-  await palette('Fileops: Close All Fileops Diffs');
+  assert.equal(result.status, 'success', result.output);
+  const mine = before.replace('if customer.is_regular:', 'if customer.is_regular:  # mine').replace('total * Decimal("0.95")', 'total * Decimal("0.9")');
+  await until(() => disk('prices.py') === mine, 'what the person typed is saved, and the edit with it'); // the web saves by itself
+  await palette('Notifications: Clear All Notifications');
+  await palette('Fileops: Dismiss All Marks');
   await restore('prices.py', before);
   await page.locator('.explorer-folders-view').getByText('stock.py').dblclick();
   await page.locator('.view-line', { hasText: 'def in_stock' }).waitFor();
-  step('a review whose file changed says so; the refused accept is told');
+  step('a review whose file changed says so, and is decided on the new text');
 
   // A shell command, where the person has allowed agents to ask for some: by keyboard.
   await activity('Fileops').click();

@@ -1,0 +1,35 @@
+// An agent outside of the editor: `fileops-server mcp` over stdio, as a host starts it.
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import readline from 'node:readline';
+
+/** host: its name. Its calls wait for a review where windows show one. */
+export async function agentOutside(socket, workspace, host) {
+  const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', 'mcp'], {
+    cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, FILEOPS_SOCKET: socket } });
+  const waiting = new Map();
+  let count = 0;
+  readline.createInterface({ input: server.stdout }).on('line', line => {
+    const message = JSON.parse(line);
+    if (message.method === undefined) waiting.get(message.id)?.(message);
+  });
+  const send = message => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const request = (method, params) => new Promise(resolve => {
+    waiting.set(++count, resolve);
+    send({ id: count, method, params });
+  });
+  await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: host, version: '1' } });
+  send({ method: 'notifications/initialized' });
+
+  /** Returns {text, isError}, and isAnswered at any time. */
+  function call(name, basename, args = {}) {
+    const state = { isAnswered: false };
+    const answer = request('tools/call', { name, arguments: { file_path: path.join(workspace, basename), ...args } }).then(({ result, error }) => {
+      state.isAnswered = true;
+      if (error) throw new Error(error.message);
+      return { text: result.content[0].text, isError: result.isError ?? false };
+    });
+    return Object.assign(answer, { state });
+  }
+  return { call, end: () => server.stdin.end() };
+}

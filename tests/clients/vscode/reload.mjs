@@ -1,0 +1,166 @@
+// node reload.mjs floor|new OUT VSIX: only a person's act decides. A review of an agent outside of the window lives on
+// while the window is reloaded and closed, while its extension host is killed, and in two windows at once. Environment
+// as in mocha.mjs.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { personAt } from './person.mjs';
+import { agentOutside } from './outside.mjs';
+import { openWorkbench, say, until } from './workbench.mjs';
+
+const [name, outGiven, vsix] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+fs.rmSync(out, { recursive: true, force: true });
+fs.mkdirSync(out, { recursive: true });
+
+const N = 30;
+const text = (changes = {}) => Array.from({ length: N }, (_, i) => `${changes[i + 1] ?? `line ${i + 1}`}\n`).join('');
+const workbench = await openWorkbench(name, {
+  out, vsix: path.resolve(vsix), isShared: true, files: { 'one.txt': text() },
+  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.graceSeconds': 600 },
+});
+const { page, workspace, socket } = workbench;
+page.setDefaultTimeout(60_000);
+const { waiting, status, lens, reasonBox } = personAt(workbench);
+const file = path.join(workspace, 'one.txt');
+const disk = () => fs.readFileSync(file, 'utf8');
+let agent;
+
+const proposal = (where, part) => where.locator('.modified-in-monaco-diff-editor .view-line', { hasText: part });
+
+/** The extension hosts of this workbench: children of its server. */
+function extensionHosts() {
+  return fs.readdirSync('/proc').filter(pid => {
+    try {
+      return /^\d+$/.test(pid) && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=extensionHost')
+        && fs.readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`FILEOPS_SOCKET=${socket}`);
+    } catch {
+      return false; // it ended meanwhile
+    }
+  });
+}
+
+/** Whether the window has stored a text for its next run. */
+const isKept = part => page.evaluate(async wanted => {
+  const done = request => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  for (const { name } of await indexedDB.databases()) {
+    if (!name.startsWith('vscode-web-state-db')) continue;
+    const database = await done(indexedDB.open(name));
+    const values = await done(database.transaction('ItemTable').objectStore('ItemTable').getAll());
+    database.close();
+    if (values.some(value => String(value).includes(wanted))) return true;
+  }
+  return false;
+}, part);
+
+/** The review is there, once, and can be worked with; nobody has decided. */
+async function isShownAgain(call, bytes) {
+  await lens('Accept').waitFor();
+  await status('1 to review').waitFor();
+  await until(async () => await waiting('one.txt').count() === 1, 'one tab waits');
+  assert.equal(call.state.isAnswered, false);
+  assert.equal(disk(), bytes);
+}
+
+async function story() {
+  await status(/fileops/).waitFor();
+  agent = await agentOutside(socket, workspace, 'painter');
+  await agent.call('Read', 'one.txt');
+  const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
+  let call = agent.call('MultiEdit', 'one.txt', { edits: [step(2), step(10), step(18), step(26)] });
+  await waiting('one.txt').waitFor();
+  await lens('Drop change 2 of 4').click();
+  await lens('Put back change 2 of 4').waitFor();
+  await proposal(page, 'agent 18').click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(' typed');
+  await proposal(page, 'agent 18 typed').waitFor();
+  await until(() => isKept('agent 18 typed'), 'what is typed is kept');
+  say('a review waits, a change is dropped and something typed');
+
+  await page.reload();
+  await page.waitForSelector('.monaco-workbench');
+  await isShownAgain(call, text());
+  await lens('Put back change 2 of 4').waitFor();
+  await proposal(page, 'agent 18 typed').waitFor();
+  say('the window was reloaded: nothing is decided, and what was done is there');
+
+  const hosts = extensionHosts();
+  assert.ok(hosts.length > 0);
+  for (const pid of hosts) process.kill(Number(pid), 'SIGKILL');
+  await until(() => extensionHosts().some(pid => !hosts.includes(pid)), 'the editor starts another extension host');
+  await isShownAgain(call, text());
+  await lens('Put back change 2 of 4').waitFor();
+  await proposal(page, 'agent 18 typed').waitFor();
+  say('the extension host was killed: nothing is decided, and what was done is there');
+
+  const url = page.url();
+  await page.goto('about:blank');
+  await until(() => extensionHosts().length === 0, 'the window is gone');
+  assert.equal(call.state.isAnswered, false);
+  assert.equal(disk(), text());
+  await page.goto(url);
+  await isShownAgain(call, text());
+  await proposal(page, 'agent 18 typed').waitFor();
+  say('the window was closed and opened: nothing is decided, and what was done is there');
+
+  fs.writeFileSync(file, text({ 1: 'theirs' }));
+  await lens('File changed meanwhile').waitFor();
+  await lens('Accept').click();
+  await lens('Decide again').waitFor();
+  await proposal(page, 'theirs').waitFor();
+  await proposal(page, 'agent 18 typed').waitFor();
+  assert.equal(disk(), text({ 1: 'theirs' }));
+  await lens('Accept').click();
+  assert.equal((await call).isError, false, (await call).text);
+  const written = text({ 1: 'theirs', 2: 'agent 2', 18: 'agent 18 typed', 26: 'agent 26' });
+  assert.equal(disk(), written);
+  await waiting('one.txt').waitFor({ state: 'detached' });
+  say('accepted on a changed file: the dropped change did not come back, and the typed text is written');
+
+  await agent.call('Read', 'one.txt');
+  call = agent.call('Edit', 'one.txt', step(5));
+  await lens('Reject all').click();
+  await reasonBox.waitFor();
+  await page.keyboard.press('Escape');
+  await reasonBox.waitFor({ state: 'hidden' });
+  await isShownAgain(call, written);
+  await lens('Reject all').click();
+  await reasonBox.waitFor();
+  await page.keyboard.type('line 5 is a constant.');
+  await page.keyboard.press('Enter');
+  assert.match((await call).text, /rejected: line 5 is a constant\. Nothing was written\./);
+  await waiting('one.txt').waitFor({ state: 'detached' });
+  say('a reason reaches the agent; Escape decided nothing');
+
+  call = agent.call('Edit', 'one.txt', step(6));
+  await lens('Accept').waitFor();
+  const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
+  late.setDefaultTimeout(60_000);
+  await late.goto(url);
+  const other = personAt({ page: late, workspace });
+  await other.lens('Accept').waitFor();
+  assert.equal(await waiting('one.txt').count(), 1);
+  await other.lens('Accept').click();
+  assert.equal((await call).isError, false, (await call).text);
+  await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in / }).waitFor();
+  await waiting('one.txt').waitFor({ state: 'detached' });
+  await late.context().close();
+  say('a window that came late showed the review and decided it; the first one said so');
+}
+
+let exitCode = 1;
+try {
+  await story();
+  exitCode = 0;
+} catch (error) {
+  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+} finally {
+  agent?.end();
+  await workbench.close();
+}
+process.exit(exitCode);
