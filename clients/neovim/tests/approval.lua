@@ -10,7 +10,9 @@ M.TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nten\neleven\nnine\nend
 
 ---@param settings? table
 function M.asking(settings)
-  review.reject_all()
+  for _, each in ipairs(vim.list_slice(review.waiting())) do
+    review.reject(each)
+  end
   local options = vim.tbl_extend('force', { approval_mode = 'default' }, settings or {})
   return world.new(M.TEXT, { server = options })
 end
@@ -37,6 +39,21 @@ end
 function M.settled(answer)
   t.wait(function() return answer.err or answer.result end, 'the answer')
   return answer.result
+end
+
+--- A decision that does not fit the file any more: the review comes again. What was said meanwhile.
+---@param decide fun()
+---@return string[]
+function M.asked_again(decide)
+  local asked = review.waiting()[1]
+  local revision = asked.params.revision
+  return t.said(function(said)
+    decide()
+    t.wait(
+      function() return review.waiting()[1] == asked and asked.params.revision > revision and #said > 0 end,
+      'the review on the present file'
+    )
+  end)
 end
 
 --- The scene after a proposal was accepted.

@@ -1,7 +1,7 @@
--- Questions to the person without a daemon, for the specs of the review.
+-- Questions to the person without a daemon, as older daemons ask them, for the specs of the review.
 local t = require('harness')
 local hunks = require('fileops.ui.hunks')
-local review = require('fileops.review.queue')
+local questions = require('fileops.review.asked')
 
 local M = {}
 
@@ -28,14 +28,14 @@ function M.ask(name, request_id)
   }
   local slot = #M.answers + 1
   M.answers[slot] = {}
-  return review.ask(params, { client_id = 1, request_id = request_id }, function(value, problem)
+  return questions.ask(params, { client_id = 1, request_id = request_id }, function(value, problem)
     assert(next(M.answers[slot]) == nil, 'answered twice')
     M.answers[slot] = { value = value, problem = problem }
   end)
 end
 
 function M.fresh()
-  review.reject_all()
+  questions.reject_all()
   t.clean()
   vim.o.lines, vim.o.columns = 40, 120
   M.answers = {}

@@ -43,7 +43,7 @@ local T = MiniTest.new_set({
       child.cmd('silent edit area.py')
       child.lua('_G.hunks = require("fileops.ui.hunks").parse(...)', { DIFF })
       child.lua([[_G.ask = function(name, session, rebased)
-        require('fileops.review.queue').ask({
+        require('fileops.review.asked').ask({
           title = 'Edit', description = '', file_path = vim.uv.cwd() .. '/' .. name,
           session_id = session and session.session_id or 'agent-1', session = session, rebased = rebased,
           operation = 'modify', diff = '', hunks = _G.hunks,
@@ -126,13 +126,13 @@ end
 T['a review that was taken back under the hands'] = function()
   child.lua('ask("area.py")')
   child.type_keys(':Fileops review<CR>')
-  child.lua('require("fileops.review.queue").withdraw_all("the agent took it back")')
+  child.lua('require("fileops.review.asked").withdraw_all("the agent took it back")')
   looks_like('review-ended')
 end
 
 T['a command that waits, one of two reviews'] = function()
   child.lua('ask("area.py")')
-  child.lua([[require('fileops.review.queue').ask_command(..., { client_id = 1 }, function() end)]], {
+  child.lua([[require('fileops.review.asked').ask_command(..., { client_id = 1 }, function() end)]], {
     {
       command = 'pip install --upgrade "build>=1.2" &&\n  python -m build --wheel --outdir '
         .. 'dist-of-a-long-name . && ls -l dist-of-a-long-name \27[2J\226\128\174',
@@ -194,7 +194,7 @@ end
 
 T['the keys of a command'] = function()
   child.lua(
-    [[require('fileops.review.queue').ask_command({ command = 'make', cwd = '/srv', session_id = 'agent-1' },
+    [[require('fileops.review.asked').ask_command({ command = 'make', cwd = '/srv', session_id = 'agent-1' },
       { client_id = 1 }, function() end)]]
   )
   child.type_keys(':Fileops review<CR>', 'g?')

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from clients.neovim.terminal import Terminal, terminal
 from clients.neovim.world import Neovim
@@ -94,6 +95,7 @@ def scene(
     *arguments: str,
     approval_mode: str = "default",
     agents_approval: str | None = None,
+    review_grace_s: float | None = None,
     columns: int = 116,
     rows: int = 46,
 ) -> Generator[Scene]:
@@ -101,15 +103,28 @@ def scene(
     workspace.mkdir()
     cart = workspace / "cart.py"
     cart.write_text(CART)
+    optional = {"agents_approval": agents_approval, "review_grace_s": review_grace_s}
+    server = {"approval_mode": approval_mode, "bash": True, **{k: v for k, v in optional.items() if v is not None}}
+    with opened(nvim, workspace, *arguments, server=server, columns=columns, rows=rows) as running:
+        yield Scene(terminal=running, cart=cart)
+
+
+@contextmanager
+def opened(
+    nvim: Neovim,
+    workspace: Path,
+    *arguments: str,
+    server: dict[str, Any],
+    columns: int = 116,
+    rows: int = 46,
+    name: str = "",
+) -> Generator[Terminal]:
+    """Neovim with the cart open and the daemon attached. name: tells two of one workspace apart."""
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
         "shared": nvim.shares_daemon,
-        "server": {
-            "approval_mode": approval_mode,
-            "bash": True,
-            **({} if agents_approval is None else {"agents_approval": agents_approval}),
-        },
+        "server": server,
         "pane": {"close_after_s": 0, "height": 24},
     }
     with terminal(
@@ -117,8 +132,8 @@ def scene(
         "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(settings)}]==])",
         "--cmd", f"luafile {AGENT}",
         *arguments, "cart.py",
-        columns=columns, rows=rows,
+        columns=columns, rows=rows, name=name,
     ) as running:  # fmt: skip
         running.until('luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
         assert running.ask(IS_SHARED) == str(int(nvim.shares_daemon))
-        yield Scene(terminal=running, cart=cart)
+        yield running

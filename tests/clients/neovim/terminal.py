@@ -70,10 +70,12 @@ class Terminal:
 
 
 @contextmanager
-def terminal(nvim: Neovim, workspace: Path, *arguments: str, columns: int = 116, rows: int = 32) -> Generator[Terminal]:
-    """Neovim with the plugin, in `workspace`; ended at the end."""
+def terminal(
+    nvim: Neovim, workspace: Path, *arguments: str, columns: int = 116, rows: int = 32, name: str = ""
+) -> Generator[Terminal]:
+    """Neovim with the plugin, in `workspace`; ended at the end. name: tells two of one workspace apart."""
     program("tmux")
-    socket = str(workspace.parent / f"{workspace.name}.sock")
+    socket = str(workspace.parent / f"{workspace.name}{name}.sock")
     server = f"fileops-{abs(hash(socket)):x}"
     command = [
         nvim.program, "--clean", "-n", "--listen", socket,

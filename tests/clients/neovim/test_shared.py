@@ -73,7 +73,7 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
         await look(lambda: terminal.shows("○ fileops"))
 
 
-async def test_refused_accept_of_an_outside_agent_shows_what_changed(nvim: Neovim, tmp_path: Path) -> None:
+async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, columns=80) as shop:
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -83,9 +83,10 @@ async def test_refused_accept_of_an_outside_agent_shows_what_changed(nvim: Neovi
             terminal.keys("G", "o", "# typed meanwhile", "Escape")
             await look(lambda: terminal.shows("changed since", "a accept", "r reject"))
             terminal.command("Fileops accept")
-            assert (await proposed).code == "modified_externally"
-            await look(lambda: terminal.shows("cart.py was not written", "Changed since", "+# typed meanwhile"))
-        assert shop.cart.read_text() == CART
+            assert (await proposed).ok
+            await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0 && &modified"))
+            assert terminal.ask("getline('$')") == "# typed meanwhile"
+        assert shop.cart.read_text() == CART  # what was typed is not saved
 
 
 async def test_edit_of_closed_file_by_outside_agent_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
@@ -134,13 +135,13 @@ async def test_formatter_on_save_does_not_force_the_agent_to_read_again(nvim: Ne
 
 
 async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path) as shop:
+    with scene(nvim, tmp_path, review_grace_s=0) as shop:
         pid = int(shop.terminal.ask(PID))
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             proposed = edit(agent, shop, NO_FLOATS)
             await look(lambda: shop.terminal.shows("Review cart.py"))
-            shop.terminal.command("qa!")  # leaving rejects what waits
+            shop.terminal.command("qa!")
             nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the pump to end")
-            assert (await proposed).code == "rejected"
+            assert (await proposed).code == "undecided"
             assert (await agent.read(str(shop.cart))).ok

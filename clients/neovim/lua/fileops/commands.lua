@@ -47,7 +47,7 @@ M.subcommands = {
   reviews = { run = from('review.view', 'list'), desc = 'list the waiting reviews' },
   accept = { run = from('review.view', 'accept'), desc = 'accept the review' },
   always = { run = from('review.view', 'always'), desc = 'accept, and ask no more in that session' },
-  reject = { run = from('review.view', 'reject'), desc = 'reject the review' },
+  reject = { run = from('review.view', 'reject'), desc = 'reject the review; what follows is the reason' },
   diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   dismiss = {

@@ -160,8 +160,8 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "sessions", "review", "reviewed", "status",
---- or "*".
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "sessions", "review", "reviewed", "reviews",
+--- "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
@@ -174,9 +174,10 @@ function M.on(event, fn) return require('fileops.client.events').on(event, fn) e
 ---@return fun() off
 function M.correct_with(corrector) return require('fileops.corrections').register(corrector) end
 
---- Answer to the review that is shown, or waits longest.
+--- Decide on the review that is shown, or waits longest.
 ---@param outcome 'accept'|'always'|'reject'
-function M.answer(outcome) require('fileops.review.view')[outcome]() end
+---@param reason? string of a rejection, for the model
+function M.answer(outcome, reason) require('fileops.review.view')[outcome](reason) end
 
 --- The entry of `mcpServers` in ACP's `session/new`: it gives an agent that this Neovim starts the tools Read, Edit and
 --- MultiEdit, which see unsaved buffers and are reviewed here. Nil where no `fileops-server` is found.

@@ -159,19 +159,6 @@ local function take(buf, data)
   options.modified = false
 end
 
---- The text of a file as the person sees it: that of its buffer, else what stands on disk.
----@param path string
----@return string? text with LF
-function M.present_text(path)
-  local buf = require('fileops.buffers').buffer_of(path)
-  if not buf then
-    local data = slurp(path)
-    return data and (data:gsub('\r\n', '\n'))
-  end
-  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  return table.concat(lines, '\n') .. (vim.bo[buf].endofline and '\n' or '')
-end
-
 --- Whether the buffer shows what stands on disk, as far as that can be told without Vim; a file that is gone is left
 --- to Vim.
 ---@param buf integer

@@ -80,7 +80,7 @@ function M.name(session_id)
 end
 
 --- The name of the agent that proposes an edit or a command.
----@param params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
+---@param params fileops.wire.Review|fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
 ---@return string
 function M.proposer(params)
   return params.session and M.label(params.session) or params.session_id -- of this Neovim, which named it

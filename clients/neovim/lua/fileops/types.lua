@@ -106,11 +106,29 @@
 ---@class (exact) fileops.Review
 ---@field id integer ours, counted from 1
 ---@field kind 'edit'|'command'
----@field client_id integer
+---@field session_id string
+---@field params fileops.wire.Review|fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
+---@field hunks fileops.wire.Hunk[] to look at
+---@field change_ids string[] what can be decided alone
+---@field rejected table<string, boolean> change id → true
+---@field settle fun(decision: fileops.Decision)
+---@field client_id? integer of a question that waits for an answer, as the next two
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
----@field params fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
----@field rejected table<string, boolean> hunk id → true
----@field answer fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
+---@field answer? fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
+---@field review_id? string of the daemon's list, as all that follows
+---@field is_deciding? boolean a decision is on its way
+---@field is_lost? boolean its daemon is out of reach
+---@field decided? fileops.Decision the last one that was handed in from here
+---@field typed? string the text that the person had decided on, of which the proposal may lack some
+---@field text_offered? boolean they have been shown it
+---@field note? string why it has to be decided again
+
+---@class (exact) fileops.Decision
+---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once'
+---@field change_ids? string[] only these are accepted
+---@field text? string with "modify": what is to be written instead
+---@field reason? string of a rejection, for the model
+---@field revision? integer of the review that it is about; nil: the one that is shown
 
 ---@class (exact) fileops.Asked which request of the daemon's it is
 ---@field client_id integer
@@ -118,13 +136,19 @@
 
 ---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
 ---@field is_refused boolean the person was told that nothing was written
----@field original_text? string what the edit was proposed for; nil of a large file
 
 -- review/proposal
 
 ---@class (exact) fileops.Editable
 ---@field lines string[]
 ---@field final_newline boolean
+
+---@class (exact) fileops.ProposalTab
+---@field tab integer
+---@field original integer buffer
+---@field proposed integer buffer
+---@field filled string|false what the proposed one had before the person typed; false: their own text
+---@field revision? integer of the review that is shown
 
 -- corrections
 
@@ -173,7 +197,7 @@
 ---@field hunk_at table<integer, string> 1-based line → hunk id
 ---@field hunk_lines integer[] 1-based lines of the hunks' headings
 
----@class (exact) fileops.Verdicts  of a review; nil where nothing is to be decided
+---@class (exact) fileops.Verdicts of a review; nil where nothing is to be decided
 ---@field rejected table<string, boolean>
 ---@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
 ---@field note? string about the edit as a whole, shown beside the first heading

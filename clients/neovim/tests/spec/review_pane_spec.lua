@@ -1,6 +1,7 @@
 local t = require('harness')
 local asked = require('asked')
 local hunks = require('fileops.ui.hunks')
+local questions = require('fileops.review.asked')
 local review = require('fileops.review.queue')
 local view = require('fileops.review.view')
 
@@ -47,7 +48,7 @@ t.it('a jump to a hunk shows the hunk, and a verdict on it moves nothing', funct
     hunks = hunks.parse(table.concat(lines, '\n')),
   }
   for _, layout in ipairs({ 'inline', 'side_by_side' }) do
-    review.ask(params, { client_id = 1 }, function() end)
+    questions.ask(params, { client_id = 1 }, function() end)
     view.enter()
     if layout == 'side_by_side' then keys('s') end
     for i = 1, 3 do
@@ -74,7 +75,7 @@ t.it('a key meant for a review that has just ended does nothing else', function(
     local file = vim.api.nvim_get_current_buf()
     ask('one.py', 'x')
     view.enter()
-    t.said(function() review.cancelled('x', 1) end)
+    t.said(function() questions.cancelled('x', 1) end)
     assert(vim.api.nvim_get_current_buf() ~= file, 'the cursor stays until the person moves it')
     keys(key)
     t.eq({ #pane_windows(), vim.api.nvim_get_current_buf(), vim.fn.mode() }, { 0, file, 'n' })
@@ -87,10 +88,10 @@ t.it('nor does it decide on the window that replaced the review', function()
   ask('one.py', 'x')
   ask('two.py', 'y')
   view.enter()
-  t.said(function() review.cancelled('x', 1) end)
+  t.said(function() questions.cancelled('x', 1) end)
   keys('a')
   t.eq({ asked.answers[2], view.current().params.file_path }, { {}, '/w/two.py' })
-  t.said(function() review.cancelled('y', 1) end)
+  t.said(function() questions.cancelled('y', 1) end)
   ask('three.py', 'z')
   view.accept() -- as by :Fileops accept
   t.eq({ asked.answers[3], view.current().params.file_path }, { {}, '/w/three.py' })
@@ -122,7 +123,7 @@ t.it('a review of a changed file is marked until the agent has read it again', f
   stale.became_fresh('/w/demo.py', 's1')
   review.staleness_changed('/w/demo.py', 's1')
   t.eq(bar():find('refused', 1, true), nil)
-  review.reject_all()
+  questions.reject_all()
 end)
 
 t.it('a review that is not on the screen is named when its file changes', function()
@@ -142,7 +143,7 @@ t.it('a review that is not on the screen is named when its file changes', functi
     { 'fileops: demo.py changed: accepting its review will be refused' }
   )
   stale.forget()
-  review.reject_all()
+  questions.reject_all()
 end)
 
 t.it('the list names pending reviews, and opens the chosen one', function()

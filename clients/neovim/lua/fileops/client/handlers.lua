@@ -73,10 +73,10 @@ local on_notification = {
   end,
   ['fileops/didEdit'] = on_edit,
   ['fileops/didConflict'] = function(event)
-    local edit = require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
-    if edit then require('fileops.client.outcome').show_change_since(event, edit) end
+    require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
   end,
   ['fileops/approvalMode'] = function() end,
+  ['fileops/didChangeReviews'] = function(event) require('fileops.review.listed').changed(event) end,
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.client.process').state.health = event
@@ -183,14 +183,14 @@ end
 ---@return table<string, lsp.Handler>
 function M.all()
   local handlers = {
-    ['fileops/confirmEdit'] = asking(require('fileops.review.queue').ask),
-    ['fileops/confirmCommand'] = asking(require('fileops.review.queue').ask_command),
+    ['fileops/confirmEdit'] = asking(require('fileops.review.asked').ask),
+    ['fileops/confirmCommand'] = asking(require('fileops.review.asked').ask_command),
     ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
     ['workspace/applyEdit'] = M.apply_edit,
     ['window/showMessage'] = show_message,
     ['$/cancelRequest'] = function(_, params, ctx)
       if require('fileops.corrections').cancelled(params.id, ctx.client_id) then return end
-      require('fileops.review.queue').cancelled(params.id, ctx.client_id)
+      require('fileops.review.asked').cancelled(params.id, ctx.client_id)
     end,
   }
   handlers = vim.tbl_extend('error', handlers, require('fileops.ui.code_lens').handlers)

@@ -1,9 +1,5 @@
 -- What the editor does with the answer to an agent's request: buffers, marks and panes follow what was written.
-local hunks = require('fileops.ui.hunks')
-
 local M = {}
-
-local CHANGED_SINCE = 'Changed since the agent read it'
 
 local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 
@@ -11,7 +7,7 @@ local N_RECENT = 32 -- of a file's history, in which an edit that was just annou
 
 local labels = { create = 'Created', modify = 'Edited' }
 
---- Nothing was written. Of an edit that the person accepted, they are told so, and shown what came in between.
+--- Nothing was written. Of an edit that the person accepted, they are told so.
 ---@param session_id string
 ---@param path string
 ---@param result fileops.wire.ToolResult
@@ -23,25 +19,7 @@ local function after_refusal(session_id, path, result)
     path,
     has_changed and require('fileops.client.handlers').CHANGED or result.error.message
   )
-  if not review.take_accepted(session_id, path) then return end
-  local diff = result.details.diff_since_read
-  if not diff then return end
-  local last_edit = require('fileops.ui.last_edit')
-  last_edit.show(last_edit.of_diff(path, diff), CHANGED_SINCE)
-end
-
---- An edit that the person had accepted was not written because its file had changed. The answer to an agent inside
---- this Neovim says what changed; that to an agent outside goes elsewhere, so it is found by the text that the review
---- was about.
----@param event fileops.wire.DidConflictParams
----@param edit fileops.Accepted
-function M.show_change_since(event, edit)
-  if require('fileops.sessions').is_own(event.session_id) or not edit.original_text then return end
-  local now = require('fileops.reload').present_text(event.file_path)
-  if not now then return end
-  local diff = hunks.unified(edit.original_text, now)
-  local last_edit = require('fileops.ui.last_edit')
-  if diff ~= '' then last_edit.show(last_edit.of_diff(event.file_path, diff), CHANGED_SINCE) end
+  review.take_accepted(session_id, path)
 end
 
 --- What was written somewhere: bring open buffers to it, mark it where none is open, show its diff, if the person has

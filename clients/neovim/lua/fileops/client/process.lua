@@ -129,6 +129,7 @@ local function on_init(client, result)
   enter('running')
   tell_private()
   require('fileops.client.sync').attach_all(client.id)
+  require('fileops.review.listed').attached(client, (M.state.capabilities or {}).requests or {})
   release(nil, client)
 end
 
@@ -158,9 +159,15 @@ function M.may_restart(restarts, now, options)
   return #recent < options.max, options.delay_s * 2 ^ #recent
 end
 
+---@param why string
+local function lose_reviews(why)
+  require('fileops.review.asked').withdraw_all(why)
+  require('fileops.review.listed').lost(why)
+end
+
 ---@param how string
 local function crashed(how)
-  require('fileops.review.queue').withdraw_all('the daemon ended')
+  lose_reviews('the daemon ended')
   require('fileops.corrections').forget()
   require('fileops.ui.stale').forget()
   local options = config.get().restart
@@ -208,7 +215,7 @@ local function on_exit(code, signal, client_id)
     end
     if M.state.stopping or (connection and connection.stopped_by_us()) then
       M.state.stopping = false
-      require('fileops.review.queue').withdraw_all('the daemon was stopped')
+      lose_reviews('the daemon was stopped')
       require('fileops.corrections').forget()
       require('fileops.ui.stale').forget()
       if M.state.status ~= 'failed' then enter('stopped') end
@@ -289,7 +296,7 @@ function M.stop(callback)
     if M.state.status ~= 'failed' then enter('stopped') end
     return callback()
   end
-  require('fileops.review.queue').reject_all()
+  require('fileops.review.asked').reject_all()
   M.state.stopping = true
   local off
   off = events.on('status', function(data)

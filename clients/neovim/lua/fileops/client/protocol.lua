@@ -21,6 +21,8 @@ M.methods = {
   approval_mode = 'fileops/approvalMode',
   set_approval_mode = 'fileops/setApprovalMode',
   sessions = 'fileops/sessions',
+  reviews = 'fileops/reviews',
+  decide_review = 'fileops/decideReview',
 }
 
 --- Notification → the event's name in `require('fileops').on` and the pattern of its `User` autocmd.
@@ -30,6 +32,7 @@ M.notifications = {
   ['fileops/didEdit'] = { event = 'edit', autocmd = 'FileopsEdit' },
   ['fileops/didConflict'] = { event = 'conflict', autocmd = 'FileopsConflict' },
   ['fileops/approvalMode'] = { event = 'mode', autocmd = 'FileopsMode' },
+  ['fileops/didChangeReviews'] = { event = 'reviews', autocmd = 'FileopsReviews' },
   ['fileops/didChangeSessions'] = { event = 'sessions', autocmd = 'FileopsSessions' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }

@@ -82,9 +82,10 @@ function M.spec(review, count)
 end
 
 --- In one line, for messages.
----@param params fileops.wire.ConfirmCommandParams
+---@param review fileops.Review
 ---@return string
-function M.summary(params)
+function M.summary(review)
+  local params = review.params
   local first, rest = params.command:match('^%s*([^\n]*)(.*)')
   if vim.fn.strchars(first) > 60 then
     first, rest = vim.fn.strcharpart(first, 0, 60), '…'

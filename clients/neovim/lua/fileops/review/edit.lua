@@ -1,12 +1,22 @@
--- A proposed edit that waits for a person, as a pane shows it: its hunks with the verdicts on them. Plain functions;
+-- A proposed edit that waits for a person, as a pane shows it: its changes with the verdicts on them. Plain functions;
 -- the queue is `queue`'s business and the pane `view`'s.
 local buffers = require('fileops.buffers')
+local changes = require('fileops.review.changes')
 local config = require('fileops.config')
+local countdown = require('fileops.review.countdown')
 local hunks = require('fileops.ui.hunks')
 local sessions = require('fileops.sessions')
 local winbar = require('fileops.ui.winbar')
 
 local M = {}
+
+local NO_CHANGE = 'the file changed, and the edit cannot be made any more: edit the text yourself, or reject'
+
+---@param review fileops.Review
+---@return fileops.wire.Stats
+local function stats_of(review)
+  return review.review_id and changes.stats(review.params) or hunks.stats(review.hunks)
+end
 
 ---@param review fileops.Review
 ---@param count string such as " 1/2"
@@ -28,12 +38,14 @@ local function titles(review, count, is_stale)
   local function title(...)
     return ('%%#FileopsTitle# Review%s%%* %s'):format(count, table.concat({ ... }, ' '))
   end
-  local stats, rest = hunks.stats(params.hunks), table.concat(notes, ' ')
+  local left = countdown.words(review)
+  if left then table.insert(notes, 1, ('%%#FileopsStale#· %s%%*'):format(left)) end
+  local stats, rest = stats_of(review), table.concat(notes, ' ')
   return {
     title(winbar.subject(params.file_path, stats), proposer, rest),
     title(winbar.counted(name, stats), proposer, rest),
     title(winbar.counted(name, stats), rest),
-    title(winbar.escape(name)),
+    title(left and ('%%#FileopsStale#%s%%*'):format(left) or winbar.escape(name)),
     title(),
   }
 end
@@ -63,41 +75,44 @@ end
 function M.spec(review, count)
   local params = review.params
   local is_stale = require('fileops.review.queue').stale_reason(review) ~= nil
+  local notes = { review.note }
+  if params.rebased then notes[#notes + 1] = sessions.rebased(params.rebased) end
   return {
     name = ('review/%d/%s'):format(review.id, vim.fs.basename(params.file_path)),
     page = false,
     file_path = params.file_path,
-    hunks = params.hunks,
+    hunks = review.hunks,
     verdicts = {
       rejected = review.rejected,
       is_stale = is_stale,
-      note = params.rebased and sessions.rebased(params.rebased),
+      note = #notes > 0 and table.concat(notes, ' · ') or nil,
     },
     titles = titles(review, count, is_stale),
     hints = hints(is_stale),
     n_needed = is_stale and 2 or 3,
-    empty = 'an empty file is created',
+    empty = #review.change_ids == 0 and review.review_id and NO_CHANGE or 'an empty file is created',
   }
 end
 
----@param params fileops.wire.ConfirmEditParams
+---@param review fileops.Review
 ---@return string such as "+3 −1"
-local function size(params) return hunks.summary(hunks.stats(params.hunks)) end
+local function size(review) return hunks.summary(stats_of(review)) end
 
 --- In one line, for messages.
----@param params fileops.wire.ConfirmEditParams
+---@param review fileops.Review
 ---@return string
-function M.summary(params) return ('%s %s'):format(vim.fs.basename(params.file_path), size(params)) end
+function M.summary(review) return ('%s %s'):format(vim.fs.basename(review.params.file_path), size(review)) end
 
 --- In one line, for a list to choose from.
----@param params fileops.wire.ConfirmEditParams
+---@param review fileops.Review
 ---@return string
-function M.item(params) return ('%s  %s'):format(buffers.short(params.file_path), size(params)) end
+function M.item(review) return ('%s  %s'):format(buffers.short(review.params.file_path), size(review)) end
 
 M.help = {
   { 'accept', 'accept (the hunks that are not rejected)' },
   { 'always', 'accept, and ask no more in this session' },
   { 'reject', 'reject the whole edit' },
+  { 'reject_because', 'reject it, and say why' },
   { 'toggle_hunk', 'reject this hunk, or take that back' },
   { 'edit', 'edit the proposed text yourself' },
   { 'layout', 'inline or side by side' },

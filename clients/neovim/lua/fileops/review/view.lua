@@ -11,7 +11,7 @@ local KINDS = { edit = require('fileops.review.edit'), command = require('fileop
 
 local shown ---@type fileops.Pane?
 local current ---@type fileops.Review?
-local ended ---@type { what: string, why: string }? withdrawn under the person's hands: the pane says so
+local ended ---@type { what: string, why: string, title: string }? gone under the person's hands: the pane says so
 local layout ---@type 'inline'|'side_by_side'|nil the person's last choice
 
 ---@return fileops.Review[]
@@ -44,7 +44,7 @@ local function spec_of(review)
         ('%s: %s.'):format(ended.what, ended.why),
         'No key decides anything here; any of them goes on.'
       ),
-      titles = { ' %#FileopsTitle# Review%* %#FileopsStale#taken back%* · nothing of it was done' },
+      titles = { ended.title },
       n_needed = 1,
       hints = { { config.get().keys.close, #waiting() > 0 and 'next review' or 'close' } },
     }
@@ -121,7 +121,21 @@ end
 
 M.accept = on_seen(function(review) require('fileops.review.queue').accept(review) end)
 M.always = on_seen(function(review) require('fileops.review.queue').always(review) end)
-M.reject = on_current(function(review) require('fileops.review.queue').reject(review) end)
+
+---@param reason? string for the model
+function M.reject(reason)
+  on_current(
+    function(review) require('fileops.review.queue').reject(review, reason ~= '' and reason or nil) end
+  )()
+end
+
+--- Ask for the reason first; leaving that question leaves the review as it is.
+M.reject_because = on_current(function(review)
+  vim.ui.input({ prompt = 'Reject, because: ' }, function(reason)
+    if reason then require('fileops.review.queue').reject(review, reason ~= '' and reason or nil) end
+  end)
+end)
+
 M.edit = on_current(function(review)
   if review.kind == 'edit' then require('fileops.review.proposal').open(review) end
 end)
@@ -129,7 +143,8 @@ end)
 local actions = {
   accept = M.accept,
   always = M.always,
-  reject = M.reject,
+  reject = function() M.reject() end,
+  reject_because = M.reject_because,
   edit = M.edit,
   toggle_hunk = function()
     local id = shown and shown:hunk_id()
@@ -167,6 +182,7 @@ end
 ---@return boolean
 local function show(review)
   require('fileops.ui.last_edit').close()
+  if shown then shown:close() end -- its window is gone, which it has not heard of yet
   current, ended = review, nil
   local spec = spec_of(review)
   spec.height = config.get().pane.height
@@ -200,7 +216,7 @@ function M.list()
     kind = 'fileops.review',
     format_item = function(review)
       return ('%s  %s'):format(
-        KINDS[review.kind].item(review.params),
+        KINDS[review.kind].item(review),
         require('fileops.sessions').proposer(review.params)
       )
     end,
@@ -209,14 +225,40 @@ function M.list()
   end)
 end
 
+--- A second has passed in which a review may have come closer to its end.
+---@param is_last_minute fun(review: fileops.Review): boolean
+function M.second_passed(is_last_minute)
+  if shown and current and not ended and is_last_minute(current) then
+    shown:retitle(spec_of(current).titles)
+  end
+end
+
+---@param review fileops.Review
+---@param words string such as "60 s left"
+function M.is_about_to_end(review, words)
+  if shown and shown:is_open() and current == review then return end
+  local sentence = ('%s: %s to decide  (:Fileops review)'):format(KINDS[review.kind].summary(review), words)
+  require('fileops.ui.messages').info(sentence)
+end
+
+--- Its content is another one: the file changed.
+---@param review fileops.Review
+function M.changed(review)
+  redraw()
+  local is_seen = shown ~= nil and shown:is_open() and current == review
+  if is_seen then return end
+  require('fileops.ui.messages').info(KINDS[review.kind].summary(review) .. ': its review has changed')
+end
+
 ---@param review fileops.Review
 function M.arrived(review)
+  require('fileops.review.countdown').watch()
   local open = config.get().review.open
   if shown and shown:is_open() then
     redraw()
   elseif open == 'none' or not show(review) then
     require('fileops.ui.messages').info(
-      ('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review.params))
+      ('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review))
     )
   elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
     shown:enter()
@@ -233,17 +275,21 @@ function M.staleness_changed(review)
   require('fileops.ui.messages').warn(name .. ' changed: accepting its review will be refused')
 end
 
---- The review was decided or withdrawn: show the next one in its place, or close. Where the cursor is in the pane and
---- it was not the person who decided, it stays: the key that they are about to press is meant for this review, and
---- would be a command in their file, or an answer to a question that they have not seen.
+--- The review waits here no more: show the next one in its place, or close. Where the cursor is in the pane and it was
+--- not the person who decided, it stays: the key that they are about to press is meant for this review, and would be a
+--- command in their file, or an answer to a question that they have not seen.
 ---@param review fileops.Review
----@param why? string it was withdrawn
+---@param why? string if it was not decided here
 function M.gone(review, why)
-  require('fileops.review.proposal').close(review, why)
   if not shown then return end
   if current ~= review then return redraw() end
   if why and shown:is_open() and shown:has_cursor() then
-    ended = { what = KINDS[review.kind].summary(review.params), why = why }
+    ended = {
+      what = KINDS[review.kind].summary(review),
+      why = why,
+      title = ' %#FileopsTitle# Review%* %#FileopsStale#'
+        .. (review.review_id and 'ended%*' or 'taken back%* · nothing of it was done'),
+    }
     return redraw()
   end
   local next_one = waiting()[1]

@@ -166,14 +166,6 @@ function M.changed_words(old, new)
   return head, #old - tail, head, #new - tail
 end
 
----@param old string
----@param new string
----@return string diff unified, "" where nothing changed
-function M.unified(old, new)
-  local diff = vim.text and vim.text.diff or vim.diff -- luacheck: ignore 143 (moved in Nvim 0.12)
-  return diff(old, new, { result_type = 'unified', ctxlen = 3, algorithm = 'histogram' }) --[[@as string]]
-end
-
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][] blocks { old_start, old_count, new_start, new_count } as `vim.diff` gives them

@@ -222,6 +222,14 @@ function Pane:update(changes)
   end
 end
 
+--- Another title; nothing else is drawn.
+---@param titles string[]
+function Pane:retitle(titles)
+  if not self:is_open() then return end
+  self.spec.titles = titles
+  title(self)
+end
+
 --- The hunk that the cursor is in.
 ---@return string?
 function Pane:hunk_id()

@@ -43,14 +43,29 @@ local function verdict_on(hunk, verdicts)
   return { sign = '◦', text = 'undecided', group = 'FileopsMuted' }
 end
 
+--- How many unchanged lines a hunk begins and ends with.
+---@param hunk fileops.wire.Hunk
+---@return integer above, integer below
+local function context_of(hunk)
+  local lines, above, below = hunk.lines, 0, 0
+  while lines[above + 1] and lines[above + 1].kind == ' ' do
+    above = above + 1
+  end
+  while above < #lines and lines[#lines - below].kind == ' ' do
+    below = below + 1
+  end
+  return above, below
+end
+
 ---@param page fileops.Page
 ---@param hunk fileops.wire.Hunk
 ---@param index integer
 ---@param total integer
 ---@param verdicts? fileops.Verdicts
 local function add_heading(page, hunk, index, total, verdicts)
-  local first = math.max(hunk.new_start, 1)
-  local last = math.max(hunk.new_start + hunk.new_lines - 1, first)
+  local above, below = context_of(hunk)
+  local first = math.max(hunk.new_start + above, 1)
+  local last = math.max(hunk.new_start + hunk.new_lines - 1 - below, first)
   local place = first == last and ('line %d'):format(first) or ('lines %d–%d'):format(first, last)
   local text = ('hunk %d/%d · %s'):format(index, total, place)
   local verdict = verdicts and verdict_on(hunk, verdicts)

@@ -1,0 +1,270 @@
+-- The daemon's list of reviews, as this Neovim shows it. The daemon owns them: what is shown here comes and goes by
+-- `fileops/didChangeReviews`, a decision is handed in by `fileops/decideReview`, and nothing else decides. A review
+-- that was decided here stays known until the daemon has said what came of it.
+local changes = require('fileops.review.changes')
+local queue = require('fileops.review.queue')
+local protocol = require('fileops.client.protocol')
+
+local M = {}
+
+local known = {} ---@type table<string, fileops.Review> by review_id; also those whose daemon is out of reach
+local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed meanwhile
+
+---@return table messages
+local function messages() return require('fileops.ui.messages') end
+
+---@param review fileops.Review
+---@return string
+local function name_of(review) return vim.fs.basename(review.params.file_path) end
+
+local outcomes = {
+  cancel = 'rejected',
+  proceed_once = 'accepted',
+  proceed_always = 'accepted',
+  modify = 'accepted with changes',
+}
+
+local states = {
+  withdrawn = 'the agent took it back',
+  timed_out = 'nobody decided in time',
+  undecided = 'nobody decided',
+  waiting = 'it waits elsewhere now',
+}
+
+--- What became of a review that was not decided here.
+---@param closed { state?: string, outcome?: string, by?: fileops.wire.DecidedBy }
+---@return string such as "accepted in VS Code"
+local function fate(closed)
+  if closed.state ~= 'decided' then return states[closed.state] or 'it is asked no more' end
+  local client = closed.by and closed.by.client
+  local place = client == 'Neovim' and 'another Neovim' or client or 'another editor'
+  return ('%s in %s'):format(outcomes[closed.outcome] or 'decided', place)
+end
+
+local reasons = {
+  deleted = 'its file was deleted',
+  created = 'its file exists by now',
+  another_file = 'its path leads to another file',
+}
+
+--- Why a decided review has to be decided again.
+---@param previous fileops.wire.PreviousDecision
+---@return string such as "lines 3–4 changed too"
+local function why_again(previous)
+  local first = previous.ranges[1]
+  if not first then return reasons[previous.reason] or 'its file changed too' end
+  local more = #previous.ranges > 1 and (' and %d more'):format(#previous.ranges - 1) or ''
+  local lines = first.start_line == first.end_line and ('line %d'):format(first.start_line)
+    or ('lines %d–%d'):format(first.start_line, first.end_line)
+  return ('%s%s changed too'):format(lines, more)
+end
+
+---@param review fileops.Review
+---@param how string
+---@param why? string if it was not decided here
+local function finish(review, how, why)
+  known[review.review_id] = nil
+  review.is_deciding = nil
+  if queue.is_waiting(review) then queue.remove(review, why) end
+  require('fileops.review.proposal').close(review, why)
+  queue.ended(review, how)
+end
+
+--- The decision did not count: it is asked on.
+---@param review fileops.Review
+local function ask_on(review)
+  review.is_deciding = nil
+  queue.take_accepted(review.session_id, review.params.file_path)
+  if known[review.review_id] == review and not queue.is_waiting(review) then queue.add(review) end
+  require('fileops.review.proposal').asked_on(review)
+end
+
+---@param review fileops.Review
+---@param err fileops.RequestError?
+---@param result fileops.wire.DecideReviewResult?
+local function decided(review, err, result)
+  if known[review.review_id] ~= review then return end -- closed meanwhile, which has been told
+  local name = name_of(review)
+  if err or not result then
+    local daemon = require('fileops.client.process')
+    local client = daemon.client()
+    if not client or client.rpc.is_closing() or daemon.state.stopping then
+      review.is_lost, review.is_deciding = true, nil -- whether it counted, the next list says
+    else
+      ask_on(review)
+    end
+    return messages().warn(('%s: %s'):format(name, err and err.message or 'no answer'))
+  end
+  if result.reason == 'reopened' or result.reason == 'review_changed' then
+    ask_on(review)
+    local previous = review.params.previous
+    local why = previous and why_again(previous) or 'its file changed too'
+    return messages().warn(('%s is not decided: %s; look again'):format(name, why))
+  end
+  if result.reason then -- already_decided, unknown_review
+    local why = fate(result)
+    finish(review, result.outcome or result.state or 'withdrawn', why)
+    return messages().info(('%s: %s'):format(name, why))
+  end
+  if result.error then
+    queue.was_refused(review.session_id, review.params.file_path, result.error.message)
+  elseif result.state ~= 'decided' then
+    messages().info(('%s: %s'):format(name, fate(result)))
+  end
+  local is_kept = result.error ~= nil or result.state ~= 'decided' -- what was typed was not written
+  finish(
+    review,
+    result.state == 'decided' and result.outcome or result.state,
+    is_kept and 'nothing was written' or nil
+  )
+end
+
+---@param review fileops.Review
+---@param decision fileops.Decision
+local function decide(review, decision)
+  review.is_deciding, review.decided = true, decision
+  queue.remove(review)
+  require('fileops').request(protocol.methods.decide_review, {
+    review_id = review.review_id,
+    revision = decision.revision or review.params.revision,
+    outcome = decision.outcome,
+    change_ids = decision.change_ids,
+    text = decision.text,
+    reason = decision.reason,
+  }, function(err, result) decided(review, err, result) end)
+end
+
+--- The text that the person had decided on if the proposal may lack some of it: they typed it, or where they decided is
+--- not known here.
+---@param review fileops.Review
+---@param previous fileops.wire.PreviousDecision?
+---@return string?
+local function typed_text(review, previous)
+  if not previous then return review.typed end
+  if previous.change_ids then return nil end
+  local own = review.decided
+  if own and own.outcome ~= 'modify' then return nil end
+  return own and own.text or previous.text
+end
+
+---@param review fileops.Review
+---@param params fileops.wire.Review
+local function fill(review, params)
+  review.params = params
+  review.session_id = params.session.session_id
+  review.hunks = changes.hunks(params)
+  review.change_ids = vim.tbl_map(function(change) return change.id end, params.changes)
+  review.typed = typed_text(review, params.previous)
+  review.note = params.previous and 'decided before; ' .. why_again(params.previous) or nil
+end
+
+---@param params fileops.wire.Review
+---@return fileops.Review
+local function new(params)
+  ---@type fileops.Review
+  local review = {
+    id = queue.next_id(),
+    kind = 'edit',
+    review_id = params.review_id,
+    session_id = params.session.session_id,
+    params = params,
+    hunks = {},
+    change_ids = {},
+    rejected = {},
+    settle = function() end,
+  }
+  review.settle = function(decision) decide(review, decision) end
+  fill(review, params)
+  return review
+end
+
+---@param params fileops.wire.Review
+local function open(params)
+  local review = known[params.review_id]
+  if not review then
+    review = new(params)
+    known[params.review_id] = review
+    return queue.add(review)
+  end
+  local before = review.params
+  if params.revision < before.revision then return end -- of a list that was made before it changed
+  local is_new, was_lost = params.revision > before.revision, review.is_lost
+  review.is_lost = nil
+  if is_new then
+    review.rejected = changes.still_rejected(before, params, review.rejected)
+    fill(review, params)
+    review.decided, review.is_deciding, review.text_offered = nil, nil, nil
+  elseif review.is_deciding then
+    return -- it is on its way
+  end
+  if queue.is_waiting(review) then
+    require('fileops.review.view').changed(review)
+  else
+    queue.add(review)
+  end
+  if is_new or was_lost then require('fileops.review.proposal').asked_on(review) end
+end
+
+---@param closed fileops.wire.ClosedReview
+local function close(closed)
+  if ended_since then ended_since[closed.review_id] = true end
+  local review = known[closed.review_id]
+  if not review or review.is_deciding then return end -- the answer says what came of it
+  local why = fate(closed)
+  messages().info(('%s: %s'):format(name_of(review), why))
+  finish(review, closed.outcome or closed.state, why)
+end
+
+--- What the daemon tells of its list.
+---@param params fileops.wire.DidChangeReviewsParams
+function M.changed(params)
+  for _, closed in ipairs(params.closed) do
+    close(closed)
+  end
+  for _, review in ipairs(params.opened) do
+    open(review)
+  end
+end
+
+local function end_lost()
+  for _, review in ipairs(vim.tbl_values(known)) do
+    if review.is_lost then finish(review, 'withdrawn', 'it is asked no more') end
+  end
+end
+
+--- Ask a daemon that has just been attached for its list. What was shown before and is not in it was decided, or is
+--- asked no more.
+---@param client vim.lsp.Client
+---@param requests string[] that the daemon serves
+function M.attached(client, requests)
+  if not vim.list_contains(requests, protocol.methods.reviews) then return end_lost() end
+  ended_since = {}
+  require('fileops.client.process').call(
+    client,
+    'request',
+    protocol.methods.reviews,
+    vim.empty_dict(),
+    function(err, result)
+      local ended = ended_since or {}
+      ended_since = nil
+      if err then return require('fileops.log').note('no list of reviews: ' .. err.message) end
+      for _, review in ipairs(result.reviews) do
+        if not ended[review.review_id] then open(review) end
+      end
+      end_lost()
+    end
+  )
+end
+
+--- The daemon is out of reach: what it asks waits there, if it still runs, and is shown again when it is attached.
+---@param why string
+function M.lost(why)
+  ended_since = nil
+  for _, review in pairs(known) do
+    review.is_lost, review.is_deciding = true, nil
+    if queue.is_waiting(review) then queue.remove(review, why) end
+    require('fileops.review.proposal').close(review, why)
+  end
+end
+
+return M
