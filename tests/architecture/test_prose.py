@@ -61,6 +61,7 @@ RETIRED = {
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
     "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
+ORDERED = "Nobody decided about this edit"  # what the model reads of a review, see R-REV-7
 N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
@@ -92,7 +93,8 @@ def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
 
 
 def is_sentence(value: object) -> bool:
-    return isinstance(value, str) and value.count(" ") >= N_BLANKS_OF_A_SENTENCE
+    """Whether a string may be a sentence. Those that were ordered word by word do not count."""
+    return isinstance(value, str) and value.count(" ") >= N_BLANKS_OF_A_SENTENCE and not value.startswith(ORDERED)
 
 
 def prose_of_document(path: pathlib.Path) -> Iterator[tuple[int, str]]:

@@ -384,7 +384,7 @@ async def test_edit_of_an_unsaved_document_requires_approval(tmp_path: Path, fil
         assert editor.text(file) == f"uno\n{FILLER}deux\n"
 
 
-async def test_decision_is_merged_with_what_was_typed_into_the_document_meanwhile(tmp_path: Path, file: Path):
+async def test_decision_is_merged_with_text_that_was_typed_into_the_document(tmp_path: Path, file: Path):
     """R-REV-8."""
     async with editor_client(tmp_path, CONFIRM, APPLY) as editor:
         editor.open(file)

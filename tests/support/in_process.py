@@ -15,8 +15,7 @@ from fileops.model.approval import Always, ApprovalRequest, Decision, Once
 from fileops.model.edits import Edit
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
-from fileops.model.review import Person as ReviewingPerson
-from fileops.model.review import SessionInfo
+from fileops.model.review import Decider, SessionInfo
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
@@ -62,7 +61,7 @@ def asker_of(approver: Approver) -> ReviewAsker:
     """Asks this person about every edit, through a queue of reviews."""
     queue = ReviewQueue()
     reviews = PersonReviews(
-        queue=queue, person=ReviewingPerson("the test"), concerns=lambda _review: True,
+        queue=queue, person=Decider("the test"), concerns=lambda _review: True,
         is_listed=lambda _review: True,
         always_for=lambda _review: Always(),
     )  # fmt: skip

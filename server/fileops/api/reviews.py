@@ -9,7 +9,7 @@ import msgspec
 from fileops.core.presentation.failures import failure_message
 from fileops.model.approval import Decision, Modify, Once, Reject, SomeChanges
 from fileops.model.errors import FileOpsError
-from fileops.model.review import ClosedReview, Person
+from fileops.model.review import ClosedReview, Decider
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import PersonReviews
@@ -192,7 +192,7 @@ def did_change_params(
     )
 
 
-def _decided_by(person: Person | None) -> wire.DecidedBy | None:
+def _decided_by(person: Decider | None) -> wire.DecidedBy | None:
     return None if person is None else wire.DecidedBy(kind="person", client=person.client)
 
 

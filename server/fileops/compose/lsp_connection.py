@@ -161,7 +161,7 @@ class LspConnection(ClientConnection):
     def _reviews(self, context: "ClientContext", view: "ReviewingClient") -> "PersonReviews":
         """What this client's user decides about: edits of its sessions, and of others in its folders and documents."""
         from fileops.model.approval import Always
-        from fileops.model.review import Person
+        from fileops.model.review import Decider
         from fileops.service.hub.names import program_name
         from fileops.service.review.client import PersonReviews
 
@@ -180,7 +180,7 @@ class LspConnection(ClientConnection):
         def always_for(review: "Review") -> Always:
             return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, review.asked.path)
 
-        person = Person(program_name(context.client_name or self._attachment.host) or "the client")
+        person = Decider(program_name(context.client_name or self._attachment.host) or "the client")
         return PersonReviews(
             queue=self._state.reviews,
             person=person,

@@ -15,7 +15,7 @@ from fileops.mcp.request_state import Asked, StateSeal
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut, Undecided
 from fileops.model.digest import content_digest
 from fileops.model.errors import ModifiedExternally
-from fileops.model.review import Person
+from fileops.model.review import Decider
 from fileops.rpc.outgoing import ClientGone, ClientRefused
 from fileops.service.hub.names import program_name
 
@@ -116,14 +116,14 @@ class McpApprover:
         self._progress.set(progress)
 
     @property
-    def person(self) -> Person:
-        return Person(program_name(self._host()))
+    def person(self) -> Decider:
+        return Decider(program_name(self._host()))
 
     @property
     def can_ask_now(self) -> bool:
         return self._dialogue.get() is not None
 
-    def note_asked(self, persons: Sequence[Person]) -> None:
+    def note_asked(self, persons: Sequence[Decider]) -> None:
         """Report that the present call waits for a person who is asked there, not through the host."""
         if (progress := self._progress.get()) is not None:
             progress.wait_for_person(persons[0].client if len(persons) == 1 else "your editor")

@@ -6,7 +6,7 @@ A user approves or rejects a plan. The client's model corrects an `old_string` t
 from msgspec import Struct
 
 from fileops.model.edits import Change, Nearest, Rebased
-from fileops.model.review import ConsentRule, Person, PreviousDecision, ReviewChange
+from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewChange
 
 # --- approval by the user -------------------------------------------------------------------------------------
 
@@ -25,10 +25,10 @@ class Always(Struct, frozen=True):
 
 
 class Reject(Struct, frozen=True):
-    """Write nothing. reason: what the person wants the model to know, "" if they said nothing. by: see `Person`."""
+    """Write nothing. reason: what the person wants the model to know, "" if they said nothing. by: see `Decider`."""
 
     reason: str = ""
-    by: Person | None = None
+    by: Decider | None = None
 
 
 class TimedOut(Struct, frozen=True):
@@ -58,11 +58,11 @@ class SomeChanges(Struct, frozen=True):
 
 
 class Undecided(Struct, frozen=True):
-    """Nobody decided, because the editor that was asked has gone. Write nothing."""
+    """No user decided, because the editor that was asked has gone. Write nothing."""
 
 
 class NoConsent(Struct, frozen=True):
-    """A person has to consent, and nobody can be asked. Write nothing. rule: which demands it."""
+    """A person has to consent, and none can be asked. Write nothing. rule: which demands it."""
 
     rule: ConsentRule
 

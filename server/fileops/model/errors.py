@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Nearest, Relevance
-    from fileops.model.review import ConsentRule, Person
+    from fileops.model.review import ConsentRule, Decider
 
 
 # Why an undo was not made: the session has no edit to undo; no such edit is known; it was undone before; the file or
@@ -240,7 +240,7 @@ class Rejected(FileOpsError):
     code: ClassVar[str] = "rejected"
     what: str = "edit"
     reason: str = ""
-    by: "Person | None" = None
+    by: "Decider | None" = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -252,7 +252,7 @@ class NobodyDecided(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ConsentUnavailable(FileOpsError):
-    """A person has to consent to the edit, and nobody can be asked. rule: what demands it, see model.approval."""
+    """A person has to consent to the edit, and none can be asked. rule: what demands it, see model.approval."""
 
     code: ClassVar[str] = "consent_unavailable"
     rule: "ConsentRule"

@@ -34,7 +34,7 @@ class PreviousDecision(Struct, frozen=True, kw_only=True):
     """What a person had decided about a review before its file changed, and why they have to decide again.
 
     text: the whole text that they wanted, None over 1 MB. change_ids: those that they accepted, None if they accepted
-    all or wrote a text. ranges: the lines of the present file that others changed meanwhile.
+    all or wrote a text. ranges: the lines of the present file that others have changed since.
     """
 
     text: str | None
@@ -54,7 +54,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     label: str
 
 
-class Person(Struct, frozen=True):
+class Decider(Struct, frozen=True):
     """A person who decides, by the program in which they do: "Neovim", "VS Code", "terminal", the agent's host."""
 
     client: str
@@ -66,4 +66,4 @@ class ClosedReview(Struct, frozen=True, kw_only=True):
     review_id: str
     state: ReviewState
     outcome: Outcome | None = None
-    by: Person | None = None
+    by: Decider | None = None

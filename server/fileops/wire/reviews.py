@@ -99,7 +99,7 @@ class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecideReviewParams(Params, frozen=True, kw_only=True):
-    """text: the whole result, for `modify`. revision: the one that the person was shown."""
+    """A decision. text: the whole result, for `modify`. revision: the one that the person was shown."""
 
     review_id: str
     outcome: Outcome

@@ -2,7 +2,7 @@
 
 A decision holds for what was shown. There are three contents: the one that the person was shown (`base`), what they
 decided to make of it, and the present one. If no change of others is near a decided one, the decided changes are made
-in the present content, as if it had been shown. Otherwise the person has to look again, and this module makes the new
+in the present content, as if it had been shown. Otherwise the person has to decide again, and this module makes the new
 proposal: it contains what they accepted or typed, as far as that can still be made, and nothing that they dropped.
 """
 
@@ -121,7 +121,7 @@ def _proposal(
     """Yield what the person wanted and can still have, in order.
 
     A decided change that merges word by word moves along. In place of one that does not, the request is planned again
-    on the present file, and what that changes there is proposed: the person decides about it anew.
+    on the present file, and what that changes there is proposed: the person decides about it again.
     """
     base, is_same_file = decided.asked.snapshot.data, present.path == decided.asked.snapshot.path
     moved, contested = _carried(decided, present, check) if is_same_file else ((), None)

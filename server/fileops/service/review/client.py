@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fileops.model.approval import Always, ApprovalRequest, Decision, Undecided
-from fileops.model.review import Person, SessionInfo
+from fileops.model.review import Decider, SessionInfo
 from fileops.service.review.queue import HostApprover, Review, ReviewQueue
 
 
@@ -38,7 +38,7 @@ class PersonReviews(Struct, frozen=True, kw_only=True):
     """
 
     queue: ReviewQueue
-    person: Person
+    person: Decider
     concerns: Callable[[Review], bool]
     is_listed: Callable[[Review], bool]
     always_for: Callable[[Review], Always]
@@ -51,11 +51,11 @@ class PersonReviews(Struct, frozen=True, kw_only=True):
 class NoHost:
     """See queue.HostApprover: of a client whose own program does not ask its user about edits of others."""
 
-    person = Person("host")
+    person = Decider("host")
     can_ask_now = False
     allows_unasked = False
 
-    def note_asked(self, persons: Sequence[Person]) -> None:
+    def note_asked(self, persons: Sequence[Decider]) -> None:
         """Nothing reports what the edit waits for."""
 
     async def decide(self, question: ApprovalRequest) -> Decision:

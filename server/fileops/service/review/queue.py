@@ -30,7 +30,7 @@ from fileops.model.approval import (
     Undecided,
 )
 from fileops.model.errors import FileOpsError
-from fileops.model.review import ClosedReview, Outcome, Person, ReviewState, SessionInfo
+from fileops.model.review import ClosedReview, Decider, Outcome, ReviewState, SessionInfo
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class DecisionResult(Struct, frozen=True, kw_only=True):
     review_id: str
     state: ReviewState | None
     outcome: Outcome | None = None
-    by: Person | None = None
+    by: Decider | None = None
     reason: LeftReason | None = None
     error: FileOpsError | None = None
 
@@ -60,7 +60,7 @@ class ReviewView(Protocol):
     """Something that shows reviews to a person, and through which they decide."""
 
     @property
-    def person(self) -> Person: ...
+    def person(self) -> Decider: ...
 
     @property
     def grace_s(self) -> float:
@@ -80,7 +80,7 @@ class HostApprover(Protocol):
     """The agent's own host, which is asked if no view is left."""
 
     @property
-    def person(self) -> Person: ...
+    def person(self) -> Decider: ...
 
     @property
     def can_ask_now(self) -> bool:
@@ -92,7 +92,7 @@ class HostApprover(Protocol):
         """Whether an edit that needs a person's consent is applied if none can be asked: the user has said so."""
         ...
 
-    def note_asked(self, persons: Sequence[Person]) -> None:
+    def note_asked(self, persons: Sequence[Decider]) -> None:
         """Take where the question is shown, to report what the call waits for."""
         ...
 
@@ -104,8 +104,9 @@ class HostApprover(Protocol):
 class Review:
     """One question, from the first time that it is asked until its edit is written or not.
 
-    If the file changes meanwhile, the review is asked again with another question: `revision` counts these. Between a
-    decision and its write the state is "deciding": the review is not listed, and further decisions come too late.
+    If the file changes before the write, the review is asked again with another question: `revision` counts these.
+    Between a decision and its write the state is "deciding": the review is not listed, and further decisions come too
+    late.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Review:
         self.review_id, self.session, self.timeout_s = review_id, session, timeout_s
         self.state: ReviewState | Literal["deciding"] = "waiting"
         self.outcome: Outcome | None = None
-        self.by: Person | None = None
+        self.by: Decider | None = None
         self.revision = 0
         self.asked_at = time.time()
         self.question: ApprovalRequest | None = None  # None before it is asked and after it is closed
@@ -183,7 +184,7 @@ class Review:
             self._queue.end(self, "withdrawn")
 
     def _begin_round(self, question: ApprovalRequest) -> None:
-        if self.revision:  # those who decided learn that they have to look again
+        if self.revision:  # the decision did not lead to a write
             self._written.set_result(None)
             self._written = self._loop.create_future()
             self._decision, self._alone = self._loop.create_future(), self._loop.create_future()
@@ -208,7 +209,7 @@ class Review:
             self._queue.look(self)
 
     def _without_person(self) -> Decision:
-        """What holds if nobody can be asked. Of a person who was asked and has gone, nothing is known."""
+        """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
             return Undecided()
         if self._host.allows_unasked:
@@ -219,7 +220,7 @@ class Review:
     async def _asked_through_host(self) -> Decision | None:
         """Ask the host, while views that come show the review too: the first decision withdraws the other question.
 
-        Returns None if the person did not decide there, and a view has come meanwhile.
+        Returns None if the person did not decide there, and a view has come in the meantime.
         """
         if self.question is None:
             return Undecided()
@@ -239,7 +240,7 @@ class Review:
 
     # --- for the queue ---------------------------------------------------------------------------------------------
 
-    def take(self, decision: Decision, by: Person) -> None:
+    def take(self, decision: Decision, by: Decider) -> None:
         if isinstance(decision, Reject):
             decision = Reject(decision.reason, by)
         self.state, self.outcome, self.by = "deciding", outcome_of(decision), by
@@ -313,7 +314,7 @@ class ReviewQueue:
             self.look(self._reviews[review_id])
 
     def update(self, name: str) -> None:
-        """Look again which reviews concern a view, after its folders or open documents have changed."""
+        """Compare which reviews concern a view, after its folders or open documents have changed."""
         view, shown = self._views.get(name), self._shown.get(name, {})
         if view is None:
             return
@@ -333,7 +334,7 @@ class ReviewQueue:
             self.look(review)
 
     def update_all(self) -> None:
-        """Look again which reviews concern each view, after editors have come or gone."""
+        """Compare which reviews concern each view, after editors have come or gone."""
         for name in tuple(self._views):
             self.update(name)
 
@@ -348,7 +349,7 @@ class ReviewQueue:
     def n_views(self, review: Review) -> int:
         return sum(review.review_id in shown for shown in self._shown.values())
 
-    def persons(self, review: Review) -> list[Person]:
+    def persons(self, review: Review) -> list[Decider]:
         """Where it is shown."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
@@ -363,14 +364,14 @@ class ReviewQueue:
         return (name, review.review_id) not in self._blind and view.concerns(review)
 
     def look(self, review: Review) -> None:
-        """Tell a review which views it has."""
+        """Let a review know which views it has."""
         if review.state == "waiting":
             review.seen_by(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
 
     # --- the life of a review --------------------------------------------------------------------------------------
 
     def begin(self, review: Review) -> None:
-        """List a review, or list it anew with another question."""
+        """List a review, or list it again with another question."""
         self._reviews[review.review_id] = review
         for name, view in self._views.items():
             if self._is_concerned(name, view, review):
@@ -380,7 +381,7 @@ class ReviewQueue:
                 view.show((), (review.as_closed(),))
         self.look(review)
 
-    def take(self, review: Review, decision: Decision, by: Person, *, is_of_host: bool = False) -> None:
+    def take(self, review: Review, decision: Decision, by: Decider, *, is_of_host: bool = False) -> None:
         """Let a decision count: the first one. Its edit is written next, by the request that asked.
 
         An approval of all that follows decides what waits already, where the same person is asked: protected files
@@ -420,7 +421,7 @@ class ReviewQueue:
         return review if review is not None and review.state == "waiting" else None
 
     async def decide(
-        self, review_id: str, decision: Decision, by: Person, *, revision: int | None = None
+        self, review_id: str, decision: Decision, by: Decider, *, revision: int | None = None
     ) -> DecisionResult:
         """Hand in a decision; returns after the write. The first decision of a review counts.
 
@@ -434,7 +435,7 @@ class ReviewQueue:
         self.take(review, decision, by)
         return await self._result(review)
 
-    async def decide_all(self, decisions: Iterable[tuple[Review, Decision]], by: Person) -> list[DecisionResult]:
+    async def decide_all(self, decisions: Iterable[tuple[Review, Decision]], by: Decider) -> list[DecisionResult]:
         """Hand in decisions, in order; returns after all have been written or not."""
         taken: list[Review] = []
         for review, decision in decisions:

@@ -5,20 +5,20 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from fileops.core.decision import with_always
 from fileops.model.approval import Decision
-from fileops.model.review import ClosedReview, Person
+from fileops.model.review import ClosedReview, Decider
 from fileops.service.review.client import PersonReviews
 from fileops.service.review.queue import Review, ReviewQueue
 
 
 class ListView:
-    """A client that keeps a list of reviews itself, and is told how that changes. See queue.ReviewView.
+    """A client that keeps a list of reviews itself, and is notified of its changes. See queue.ReviewView.
 
     send: sends it what it shows from now on, and what no longer.
     """
 
     def __init__(
         self,
-        person: Person,
+        person: Decider,
         grace_s: float,
         concerns: Callable[[Review], bool],
         send: Callable[[Sequence[Review], Sequence[ClosedReview]], None],

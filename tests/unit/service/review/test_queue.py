@@ -20,7 +20,7 @@ from fileops.model.approval import (
     TooMany,
     Undecided,
 )
-from fileops.model.review import ClosedReview, Person, SessionInfo
+from fileops.model.review import ClosedReview, Decider, SessionInfo
 from fileops.service.review.queue import MAX_WAITING, DecisionResult, Review, ReviewQueue
 from support.virtual_time import VirtualTimeLoop
 from unit.core.review.plans import plan_from
@@ -36,10 +36,10 @@ class Host:
 
     can_ask_now: bool = False
     allows_unasked: bool = False
-    person: Person = Person("host")  # noqa: RUF009 - frozen
+    person: Decider = Decider("host")  # noqa: RUF009 - frozen
     asked: list[asyncio.Future[Decision]] = field(default_factory=list[asyncio.Future[Decision]])
 
-    def note_asked(self, persons: Sequence[Person]) -> None:
+    def note_asked(self, persons: Sequence[Decider]) -> None:
         assert persons
 
     async def decide(self, question: ApprovalRequest) -> Decision:
@@ -61,7 +61,7 @@ class View:
     shown: dict[str, int] = field(default_factory=dict[str, int])
     ends: dict[str, ClosedReview] = field(default_factory=dict[str, ClosedReview])
 
-    person: Person = Person("view")  # noqa: RUF009 - frozen
+    person: Decider = Decider("view")  # noqa: RUF009 - frozen
 
     def concerns(self, review: Review) -> bool:
         return any(review.asked.path.startswith(folder) for folder in self.folders)
@@ -224,7 +224,7 @@ class QueueMachine(RuleBasedStateMachine):
 
         async def begin() -> asyncio.Task[DecisionResult]:
             return asyncio.ensure_future(
-                self.queue.decide(review.review_id, decision, Person("view"), revision=revision)
+                self.queue.decide(review.review_id, decision, Decider("view"), revision=revision)
             )
 
         task = self.run(begin())
