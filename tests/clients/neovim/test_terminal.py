@@ -179,7 +179,7 @@ def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         nvim.wait_for(is_closed, "the panes to close")
 
 
-def test_quitting_neovim_rejects_pending_reviews(nvim: Neovim, tmp_path: Path) -> None:
+def test_quitting_neovim_during_a_review_writes_nothing(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         pid = int(shop.terminal.ask("luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
         shop.propose("agent-1", SHORTER_TOTAL)
@@ -189,16 +189,21 @@ def test_quitting_neovim_rejects_pending_reviews(nvim: Neovim, tmp_path: Path) -
         assert shop.cart.read_text() == CART
 
 
-def test_refused_accept_is_reported_with_the_change(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, columns=80) as shop:
+def test_decision_near_typed_text_is_asked_for_again(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, columns=110) as shop:
         result = shop.propose("agent-1", SHORTER_TOTAL)
         shop.terminal.shows("Review", "undecided")
-        shop.terminal.keys("G", "o", "# typed meanwhile", "Escape")
-        shop.terminal.shows("changed: accepting will be refused", "cannot be written")
+        shop.terminal.keys("/def total", "Enter", "O", "# typed meanwhile", "Escape")
+        shop.terminal.shows("changed since", "undecided")
         shop.terminal.command("Fileops accept")
-        assert shop.result(result) == "modified_externally"
-        shop.terminal.shows("cart.py was not written: it has changed meanwhile", "Changed since", "+# typed meanwhile")
-        assert shop.cart.read_text() == CART
+        shop.terminal.shows("cart.py is not decided: line 13 changed too; look again", "decided before; line 13")
+        assert shop.result_now(result) == ""
+        shop.terminal.command("Fileops accept")
+        assert shop.result(result) == "success"
+        shop.terminal.until(
+            "getline(13) ==# '# typed meanwhile' && getline(14) =~# '^def total(lines: list' && &modified"
+        )
+        assert shop.cart.read_text() == CART  # what was typed is not saved
 
 
 def test_marks_follow_the_users_undo(nvim: Neovim, tmp_path: Path) -> None:
