@@ -91,6 +91,18 @@ export function panesSuite(): void {
       });
     }
 
+    it('shows another text that is put there while its document is being opened', async () => {
+      const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: TEXT, after: TEXT, isEditable: true });
+      const opened = once(vscode.window.tabGroups.onDidChangeTabs, () => panes.isShown(pane));
+      const showing = panes.show(pane);
+      await opened;
+      assert.equal(await panes.setProposed(pane, 'one\n'), true);
+      await showing;
+      assert.equal(documentOf(pane)?.getText(), 'one\n');
+      await panes.close(pane);
+      await nothingLeft(pane);
+    });
+
     it('keeps what was typed while another text is put there, and says so', async () => {
       const { pane, document } = await shown();
       const changed = once(vscode.workspace.onDidChangeTextDocument, event => event.document === document);

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { agentOutside } from './outside.mjs';
 import { openWorkbench, say, until } from './workbench.mjs';
@@ -21,7 +22,7 @@ const workbench = await openWorkbench(name, {
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(60_000);
-const { waiting, status, lens, reasonBox } = personAt(workbench);
+const { waiting, status, lens, reasonBox, tab, toast, palette } = personAt(workbench);
 const file = path.join(workspace, 'one.txt');
 const disk = () => fs.readFileSync(file, 'utf8');
 let agent;
@@ -148,8 +149,36 @@ async function story() {
   assert.equal((await call).isError, false, (await call).text);
   await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in / }).waitFor();
   await waiting('one.txt').waitFor({ state: 'detached' });
-  await late.context().close();
   say('a window that came late showed the review and decided it; the first one said so');
+
+  call = agent.call('Edit', 'one.txt', step(7));
+  await other.lens('Accept').waitFor();
+  await proposal(page, 'agent 7').click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(' typed here');
+  await proposal(page, 'agent 7 typed here').waitFor();
+  await other.lens('Accept').click();
+  assert.equal((await call).isError, false, (await call).text);
+  await toast(/review of one\.txt has ended: accepted in /).getByRole('button', { name: 'Show What You Typed' }).click();
+  await tab('one.txt: what you typed').waitFor();
+  await proposal(page, 'agent 7 typed here').waitFor();
+  await late.context().close();
+  await palette('Fileops: Close All Fileops Diffs');
+  say('what was typed in one window, while another one decided, is shown');
+
+  call = agent.call('Edit', 'one.txt', step(8));
+  call.catch(() => undefined); // of a daemon that has ended
+  await lens('Accept').waitFor();
+  await proposal(page, 'agent 8').click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(' typed here');
+  await until(() => isKept('agent 8 typed here'), 'what is typed is kept');
+  process.kill(statusOf(socket).pid, 'SIGKILL');
+  await toast(/review of one\.txt has ended/).getByRole('button', { name: 'Show What You Typed' }).click();
+  await proposal(page, 'agent 8 typed here').waitFor();
+  await waiting('one.txt').waitFor({ state: 'detached' });
+  assert.ok(disk().includes('line 8\n'), disk());
+  say('the daemon was killed: what was typed is shown');
 }
 
 let exitCode = 1;

@@ -165,15 +165,15 @@ export class Reviews implements vscode.Disposable {
       this.desk.decide({ ...decision, review_id: question.review_id, revision: question.revision });
     const review = new Review(question, send, this.panes, this.desk.isOwn(question.session.session_id));
     if (old) void this.#replace(old, review);
-    else void this.#restore(review);
+    else this.#restore(review);
   }
 
   /** A review that is new here, with what was done to it before this window was reloaded. */
-  async #restore(review: Review): Promise<void> {
+  #restore(review: Review): void {
     const draft = this.#drafts.get(review.id);
+    const isSame = draft?.revision === review.question.revision;
+    if (draft) void this.#inTurn(() => review.takeOver(draft, ({ id }) => isSame && draft.dropped.includes(id))); // before it is shown
     this.#add(review);
-    if (draft) await this.#inTurn(() => review.takeOver(draft, ({ id }) => draft.revision === review.question.revision && draft.dropped.includes(id)));
-    if (draft) this.#changed.fire();
   }
 
   /** The file changed, and the decision did not fit any more: the review is open again on the new content. */

@@ -231,6 +231,8 @@ export class DiffPanes implements vscode.Disposable {
    * typed, and nothing else has changed.
    */
   async setProposed(pane: Pane, text: string): Promise<boolean> {
+    // A document that is still being loaded would have read the text before, and not hear of this one.
+    await untilChanged(() => this.#document(pane) !== undefined || !this.isVisible(pane));
     const document = this.#document(pane);
     if (document?.isDirty) return replace(document, text); // though it is the same, the editor would not load it again
     const shows = (): boolean => normalised(this.proposed(pane)) === normalised(text);
@@ -290,13 +292,16 @@ function replace(document: vscode.TextDocument, text: string): Thenable<boolean>
   return vscode.workspace.applyEdit(edit);
 }
 
-/** Until the condition, which depends on open documents, is true. */
+/** Until the condition, which depends on open documents and tabs, is true. */
 async function untilChanged(condition: () => boolean): Promise<void> {
   if (condition()) return;
   let listening: vscode.Disposable | undefined;
   await new Promise<void>(resolve => {
     const check = (): void => void (condition() && resolve());
-    listening = vscode.Disposable.from(vscode.workspace.onDidChangeTextDocument(check), vscode.workspace.onDidCloseTextDocument(check));
+    listening = vscode.Disposable.from(
+      vscode.workspace.onDidOpenTextDocument(check), vscode.workspace.onDidChangeTextDocument(check),
+      vscode.workspace.onDidCloseTextDocument(check), vscode.window.tabGroups.onDidChangeTabs(check),
+    );
   });
   listening?.dispose();
 }
