@@ -31,6 +31,10 @@ MCP_DEFAULTS = {
     "show_diff": "on",
 }  # fmt: skip
 
+ABOUT_REVIEW = """\
+Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits of
+agents in this folder wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for them."""
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -69,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_mcp_options(mcp)
     _add_daemon_commands(commands.add_parser)
+    _add_review_commands(commands.add_parser)
     schema = commands.add_parser(
         "schema",
         help="print the protocol as JSON Schema",
@@ -130,12 +135,32 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_plugin_options(daemon, argparse.SUPPRESS)
     daemon.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # a client has started it
     _add_socket_option(daemon)
-    status = add_command("status", help="print who takes part in the shared daemon")
+    status = add_command("status", help="print who takes part in the shared daemon, and which edits wait")
     status.add_argument("--json", action="store_true", help="for programs")
     _add_socket_option(status)
     stop = add_command("stop", help="end the shared daemon when its last client has left")
     stop.add_argument("--now", action="store_true", help="end it now; kill it if it does not end within 5 seconds")
     _add_socket_option(stop)
+
+
+def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
+    review = add_command(
+        "review",
+        help="show what waits for a decision, and decide",
+        description=ABOUT_REVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    review.add_argument("--list", action="store_true", help="print what waits in this folder, one line for each edit")
+    review.add_argument("--json", action="store_true", help="with --list: for programs")
+    _add_socket_option(review)
+    commands = review.add_subparsers(dest="review_command", metavar="COMMAND", prog="fileops-server review")
+    for name in ("accept", "reject"):
+        command = commands.add_parser(name, help=f"{name} edits", description=f"{name.capitalize()} edits that wait.")
+        command.add_argument("ids", metavar="ID", nargs="*", help="as --list prints them, or their unique beginnings")
+        command.add_argument("--all", action="store_true", help="all that waits in this folder")
+        if name == "reject":
+            command.add_argument("--reason", metavar="TEXT", help="what the agent is to know")
+        _add_socket_option(command)
 
 
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:

@@ -67,6 +67,10 @@ def _printing_command(options: argparse.Namespace) -> Callable[[], int] | None:
             from fileops.mcp.config import command
 
             return lambda: command.main(options)
+        case "review":
+            from fileops.terminal import command as review_command
+
+            return lambda: review_command.main(options)
         case "schema":
             return lambda: _print_schema(as_openrpc=options.openrpc)
         case "status" | "stop":

@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.host_names"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
+    "terminal": {"attach"},
     "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip
@@ -67,7 +68,8 @@ ONLY_IN = {
     "lsprotocol": ("fileops/lsp/",),
     "cattrs": ("fileops/lsp/",),
     "watchdog": ("fileops/watch/",),
-    "rich": ("fileops/demo/",),
+    "rich": ("fileops/demo/", "fileops/terminal/"),
+    "textual": ("fileops/terminal/screen.py", "fileops/terminal/widgets.py"),
     "PIL": ("fileops/service/images.py",),
     "re2": ("fileops/core/matching/",),
     "fsspec": ("fileops/fs/remote/",),
@@ -76,7 +78,7 @@ ONLY_IN = {
     "opentelemetry": ("fileops/telemetry/otel.py",),
     "pathspec": ("fileops/core/ignore.py",),
     "tomlkit": ("fileops/mcp/config/",),
-    "fileops_client": ("fileops/demo/", "fileops_client/"),
+    "fileops_client": ("fileops/demo/", "fileops/terminal/", "fileops_client/"),
 }
 IMPURE = {"asyncio", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 MAX_LINES_WITHOUT_REASON = 500  # more than this is seldom one subject

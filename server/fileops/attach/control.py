@@ -197,7 +197,26 @@ def _table(described: Mapping[str, Any]) -> str:
         lines += [f"    session {session}" for session in labels if labels != [label]]
     for client in described["private"]:
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
+    lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))
     return "\n".join(lines)
+
+
+def _waiting_lines(reviews: Sequence[Mapping[str, Any]], n_reviews: int) -> list[str]:
+    """The edits that wait for a decision. A daemon of an older version names none."""
+    if not n_reviews:
+        return []
+    lines = [f"{n_reviews} edits wait for a decision" if n_reviews != 1 else "1 edit waits for a decision"]
+    lines += [
+        f"  {review['review_id']}  {review['label']}  {printable(review['file_path'])}  "
+        f"for {_age(max(0.0, time.time() - review['asked_at']))}"
+        for review in reviews
+    ]
+    return [*lines, f"  and {n_reviews - len(reviews)} more"] if n_reviews > len(reviews) else lines
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal obeys."""
+    return "".join(char if char.isprintable() else f"<{ord(char):02x}>" for char in text)
 
 
 def _age(seconds: float) -> str:

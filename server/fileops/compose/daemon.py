@@ -56,6 +56,15 @@ class SharedDaemonState(DaemonState):
     def describe(self) -> list[dict[str, object]]:
         return [connection.describe() for connection in tuple(self.hub.connections.values())]
 
+    def waiting_reviews(self) -> list[dict[str, object]]:
+        return [
+            {
+                "review_id": review.review_id, "label": review.session.label, "file_path": review.asked.file_path,
+                "asked_at": review.asked_at,
+            }
+            for review in self.reviews.waiting()
+        ]  # fmt: skip
+
     async def notices(self, host: str, own_id: str) -> list[str]:
         session = self.hub.sessions.named(host, own_id)
         if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:

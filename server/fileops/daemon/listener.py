@@ -4,12 +4,13 @@ Everything here belongs to the event loop. A client gets one task, from its conn
 """
 
 import asyncio
+import json
 import logging
 import os
 import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import assert_never
 
@@ -40,6 +41,8 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 60.0  # between two looks whether the socket is still this daemon's
 ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
+MAX_REVIEWS = 50  # that `status` lists
+MAX_REVIEWS_BYTES = 16_000  # of the 64 kB of a line, which has the clients too
 HOOK_S = 1.0  # for the notices that a hook asks for; the host's user waits
 
 _MESSAGES: dict[Reason, str] = {
@@ -274,7 +277,7 @@ class Listener:
                 return control_answer_line(
                     attach=ATTACH, socket=self._address.socket, uptime_s=round(time.monotonic() - self._started_at, 1),
                     log=self._log_file, connections=self._connections.describe(),
-                    private=self._connections.describe_private(),
+                    private=self._connections.describe_private(), **_bounded(self._service.waiting_reviews()),
                 )  # fmt: skip
             case "stop":
                 self.retire("asked to stop")
@@ -296,6 +299,18 @@ class Listener:
             async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
                 return list(await self._service.notices(*hooked_session_of(request)))
         return []
+
+
+def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """The oldest reviews that one line has room for, and how many wait in all."""
+    shown: list[Mapping[str, object]] = []
+    left = MAX_REVIEWS_BYTES
+    for review in reviews[:MAX_REVIEWS]:
+        left -= len(json.dumps(review))
+        if left < 0:
+            break
+        shown.append(review)
+    return {"reviews": shown, "n_reviews": len(reviews)}
 
 
 def inode_of(path: str) -> tuple[int, int] | None:

@@ -24,6 +24,10 @@ class SharedService(Protocol):
         """Describe the clients: see daemon.connections."""
         ...
 
+    def waiting_reviews(self) -> Sequence[Mapping[str, object]]:
+        """Describe the reviews that wait, the oldest first, as `status --json` prints them: without texts."""
+        ...
+
     async def notices(self, host: str, own_id: str) -> Sequence[str]:
         """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
         ...

@@ -1,0 +1,159 @@
+"""The commands `review`, `review accept` and `review reject`: a list and decisions for scripts, and the full screen.
+
+The list and the decisions show nothing to anybody, so they are no views: no edit waits for them.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from fileops.attach.address import AddressRefused, find_address
+from fileops.attach.starter import is_served
+from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.lines import place, seconds, size, visible
+from fileops_client import FileOpsClient, Opening, Review
+
+_LEFT = {
+    "already_decided": "was decided before",
+    "review_changed": "the file has changed: look at it again",
+    "unknown_review": "does not wait",
+    "reopened": "the file has changed meanwhile: look at it again",
+}
+
+
+class Misused(Exception):
+    """The arguments name no reviews."""
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run a command; returns the exit status: 0 done, 1 something was left or no daemon runs, 2 wrong arguments."""
+    folder = os.getcwd()
+    try:
+        if options.review_command is not None:
+            return _decide(options, folder)
+        if options.list or options.json:
+            return _print_list(options, folder)
+    except Misused as fault:
+        return _failed(str(fault), MISUSED)
+    except (AddressRefused, *UNREACHABLE) as fault:
+        return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
+    return _show(options, folder)
+
+
+def _show(options: argparse.Namespace, folder: str) -> int:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual draws on stderr
+        return _failed("The full screen needs a terminal. `fileops-server review --list` prints what waits.", MISUSED)
+    try:
+        from fileops.terminal.screen import run
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "textual":
+            raise
+        return _failed(
+            "The full screen needs Textual, which is not installed. In the folder of fileops-server, run: "
+            f"{sys.executable} -m pip install '.[review]'\n"
+            "Without it: `fileops-server review --list`, `review accept ID`, `review reject ID`.",
+            FAILED,
+        )
+    return run(options.socket, folder)
+
+
+# --- the list -----------------------------------------------------------------------------------------------------
+
+
+def _print_list(options: argparse.Namespace, folder: str) -> int:
+    if not is_served(find_address(options.socket, os.environ)):
+        return _no_daemon()
+    reviews = asyncio.run(_listed(options.socket, folder))
+    if options.json:
+        text = msgspec.json.format(msgspec.json.encode({"reviews": reviews})).decode()
+    else:
+        text = "\n".join(_line(review, folder) for review in reviews) or "Nothing waits."
+    sys.stdout.write(text + "\n")
+    return DONE
+
+
+def _line(review: Review, folder: str) -> str:
+    now = time.time()
+    flag = "  protected" if review.is_protected else ""
+    return (
+        f"{review.review_id}  {visible(review.session.label)}  {place(review, folder)}  {size(review)}{flag}  "
+        f"waits {seconds(now - review.asked_at)}, {seconds(review.expires_at - now)} left"
+    )
+
+
+async def _listed(socket: str | None, folder: str) -> tuple[Review, ...]:
+    async with _client(socket, folder) as client:
+        return await client.reviews(include_texts=False)
+
+
+def _client(socket: str | None, folder: str) -> Opening[FileOpsClient]:
+    return FileOpsClient.attach(
+        socket=socket, role="editor", host=HOST, root=folder, initialization_options={"approval_fallback": "none"}
+    )
+
+
+# --- decisions ----------------------------------------------------------------------------------------------------
+
+
+def _decide(options: argparse.Namespace, folder: str) -> int:
+    """Raises: Misused, UNREACHABLE, AddressRefused."""
+    if bool(options.ids) == options.all:
+        raise Misused(f"Name reviews, or --all: fileops-server review {options.review_command} ID... | --all")
+    if not is_served(find_address(options.socket, os.environ)):
+        return _no_daemon()
+    return asyncio.run(_decided(options, folder))
+
+
+async def _decided(options: argparse.Namespace, folder: str) -> int:
+    """Raises: Misused, UNREACHABLE."""
+    async with _client(options.socket, folder if options.all else "/") as client:
+        reviews = {review.review_id: review for review in await client.reviews(include_texts=False)}
+        named = (_full_id(given, reviews) for given in options.ids)
+        chosen = list(reviews if options.all else dict.fromkeys(named))
+        if not chosen:
+            sys.stdout.write("Nothing waits.\n")
+            return DONE
+        accepts = options.review_command == "accept"
+        result = await client.decide_reviews(
+            "proceed_once" if accepts else "cancel",
+            review_ids=chosen,
+            reason=None if accepts else options.reason,
+            timeout_s=DECIDE_S,
+        )
+    failures = {decided.review_id: decided.error for decided in result.decided}
+    left = {review.review_id: review.reason for review in result.left}
+    status = DONE
+    for review_id in chosen:
+        where = f"  {place(reviews[review_id], folder)}" if review_id in reviews else ""
+        if review_id in left:
+            outcome, status = f"left: {_LEFT.get(left[review_id], left[review_id])}", FAILED
+        elif (error := failures.get(review_id)) is not None and accepts:
+            outcome, status = f"accepted, but not written: {visible(error.message)}", FAILED
+        else:
+            outcome = "accepted" if accepts else "rejected"
+        sys.stdout.write(f"{review_id}{where}  {outcome}\n")
+    return status
+
+
+def _full_id(given: str, reviews: Iterable[str]) -> str:
+    """The id that begins so; the same if there is none, so that the daemon says what became of it. Raises: Misused."""
+    found = [review_id for review_id in reviews if review_id.startswith(given)]
+    if given in found or not found:
+        return given
+    if len(found) > 1:
+        raise Misused(f"{visible(given)} begins {len(found)} ids: {', '.join(found[:5])}. Nothing was decided.")
+    return found[0]
+
+
+def _no_daemon() -> int:
+    return _failed("No shared daemon runs, so nothing waits.", FAILED)
+
+
+def _failed(sentence: str, status: int) -> int:
+    sys.stderr.write(f"fileops-server review: {sentence}\n")
+    return status

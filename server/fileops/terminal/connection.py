@@ -1,0 +1,9 @@
+"""What the commands and the full screen know alike about the daemon: their name, its failures, and exit statuses."""
+
+from fileops_client import AttachRefused, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
+
+DONE, FAILED, MISUSED = 0, 1, 2  # exit statuses
+HOST = "terminal"  # as people are told who decided
+DECIDE_S = 60.0  # until the edits have been written
+# What keeps a program from the daemon.
+UNREACHABLE = (ServerMissing, AttachRefused, ConnectionLost, RequestTimeout, ResponseError)

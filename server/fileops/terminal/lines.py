@@ -1,0 +1,153 @@
+"""Reviews as lines of text for a terminal: what files and agents say is shown, and never obeyed by the terminal."""
+
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from fileops_client import Review, ReviewChange
+
+TAB = "    "
+LAST_MINUTE_S = 60.0
+
+Kind = Literal["@", " ", "-", "+"]
+
+
+class DiffLine(NamedTuple):
+    """A line of a diff. change_id: of the change that it is part of, None for context and heads of hunks."""
+
+    kind: Kind
+    text: str
+    change_id: str | None
+
+
+def visible(text: str) -> str:
+    """Return the text with its control and direction characters as codes: an escape sequence could forge a line."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(char) for char in text.replace("\t", TAB))
+
+
+def _visible(char: str) -> str:
+    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return f"<{ord(char):02x}>"
+    return char
+
+
+def diff_lines(review: Review) -> Iterator[DiffLine]:
+    """The diff of a review, with the change to which each line belongs.
+
+    A change that the diff leaves out, because it is long, follows with its own lines.
+    """
+    old_line = new_line = 0
+    shown: set[str] = set()
+    for line in _body(review.diff):
+        kind, text = line[:1], line[1:]
+        if line.startswith("@@"):
+            old_line, new_line = _starts(line)
+            yield DiffLine("@", visible(line), None)
+        elif kind == "-":
+            change_id = _change_at(review.changes, "old", old_line)
+            old_line += 1
+            shown.add(change_id or "")
+            yield DiffLine("-", visible(text), change_id)
+        elif kind == "+":
+            change_id = _change_at(review.changes, "new", new_line)
+            new_line += 1
+            shown.add(change_id or "")
+            yield DiffLine("+", visible(text), change_id)
+        else:
+            if kind == " ":
+                old_line, new_line = old_line + 1, new_line + 1
+            yield DiffLine(" ", visible(text if kind == " " else line), None)
+    for change in review.changes:
+        if change.id not in shown:
+            yield from _lines_of(change)
+
+
+def _body(diff: str) -> list[str]:
+    """The lines below the names of the files."""
+    lines = diff.split("\n")
+    first = next((n for n, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    return lines[first : -1 if lines[-1] == "" else None]
+
+
+def _lines_of(change: ReviewChange) -> Iterator[DiffLine]:
+    head = f"@@ -{change.old_start},{change.old_lines} +{change.new_start},{change.new_lines} @@"
+    body = _body(change.diff)
+    yield DiffLine("@", head, change.id)
+    for line in body[1:]:
+        yield DiffLine("-" if line[:1] == "-" else "+" if line[:1] == "+" else " ", visible(line[1:]), change.id)
+
+
+def _starts(head: str) -> tuple[int, int]:
+    """The first lines of a hunk. A side without lines starts after the line that its head names."""
+    _, old, new, *_ = head.split(" ")
+    return _start(old), _start(new)
+
+
+def _start(side: str) -> int:
+    start, _, n_lines = side[1:].partition(",")
+    return int(start) + (1 if n_lines == "0" else 0)
+
+
+def _change_at(changes: Sequence[ReviewChange], side: Literal["old", "new"], line: int) -> str | None:
+    for change in changes:
+        start, n_lines = (change.old_start, change.old_lines) if side == "old" else (change.new_start, change.new_lines)
+        if start <= line < start + n_lines:
+            return change.id
+    return None
+
+
+# --- about a review -----------------------------------------------------------------------------------------------
+
+
+def count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def size(review: Review) -> str:
+    """The lines that it adds and removes."""
+    added = sum(change.new_lines for change in review.changes)
+    removed = sum(change.old_lines for change in review.changes)
+    return f"+{added} -{removed}"
+
+
+def place(review: Review, folder: str) -> str:
+    """The file, as the folder calls it."""
+    relative = os.path.relpath(review.file_path, folder)
+    return visible(review.file_path if relative.startswith("..") else relative)
+
+
+def seconds(amount: float) -> str:
+    return f"{max(0, round(amount))} s" if amount < 2 * LAST_MINUTE_S else f"{round(amount / 60)} min"
+
+
+def previous_lines(review: Review) -> Iterator[str]:
+    """What was decided before the file changed, and why that does not hold."""
+    if (previous := review.previous) is None:
+        return
+    if previous.text is not None and previous.change_ids is None:
+        decided = "accepted, as it was or with a text of their own"
+    elif previous.change_ids is not None:
+        decided = f"accepted in part, {count(len(previous.change_ids), 'change')}"
+    else:
+        decided = "accepted"
+    where = ", ".join(
+        f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
+        for lines in previous.ranges
+    )
+    yield f"Decided before: {decided}. The file has changed since" + (f" (line {where})" if where else "") + "."
+    yield f"That could not be merged: {_REASONS.get(previous.reason, visible(previous.reason))}. Please decide again."
+
+
+_REASONS = {
+    "near": "the change is within 3 lines of it",
+    "deleted": "the file was deleted",
+    "created": "the file was created meanwhile",
+    "another_file": "another file is in its place",
+    "no_match_now": "the text to replace is no longer there",
+    "count": "the text to replace occurs another number of times",
+    "format": "the format of the file changed",
+    "too_large": "the file is too large to compare",
+}

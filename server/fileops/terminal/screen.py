@@ -1,0 +1,512 @@
+"""The full screen of `fileops-server review`: an editor of the current folder that shows the queue, and decides.
+
+Everything belongs to one event loop. The board is what is shown; the client changes it, and is told decisions.
+"""
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar, Literal
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from fileops.terminal.board import Board
+from fileops.terminal.connection import DECIDE_S, FAILED, HOST, UNREACHABLE
+from fileops.terminal.lines import (
+    LAST_MINUTE_S,
+    count,
+    diff_lines,
+    place,
+    previous_lines,
+    seconds,
+    size,
+    visible,
+)
+from fileops.terminal.widgets import Lines, Page, Question
+from fileops_client import (
+    ClosedReview,
+    DecideReviewResult,
+    DidChangeReviews,
+    FileOpsClient,
+    Review,
+)
+
+Outcome = Literal["proceed_once", "proceed_always"]
+Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
+
+AGAIN_S = 5.0  # between two attempts to reach a daemon
+
+HELP = """\
+Up Down  j k   the edit above, below
+n p            the next, the previous change
+Space          drop this change, or take it back in
+a              accept the edit (without the changes that are dropped)
+r              reject the edit, with a reason for the agent
+e              edit the proposal in $EDITOR; what you save is written
+E              the same, from what you had decided before the file changed
+f F            accept, reject all edits of this file
+A X            accept, reject all edits
+s              accept, and what this session does from now on
+PgUp PgDn, Left Right   scroll the diff
+q              leave: what waits, waits for another editor
+
+Esc closes this page."""
+
+KEYS = " a accept  r reject  Space change  n/p next  e edit  f/F file  A/X all  ? help"
+
+_LEFT = {
+    "already_decided": "it was decided before",
+    "review_changed": "the file has changed, so look again",
+    "unknown_review": "it does not wait any more",
+    "reopened": "the file has changed meanwhile, so look again",
+}
+_ENDS = {
+    "withdrawn": "the agent has withdrawn it",
+    "undecided": "it ended without a decision",
+    "timed_out": "its time was up",
+    "waiting": "it waits elsewhere",
+}
+
+
+class ReviewApp(App[int]):
+    """One person at a terminal."""
+
+    TITLE = "fileops-server review"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; background: ansi_default; color: ansi_default; }
+    #head, #keys { height: 1; background: ansi_default; text-wrap: nowrap; text-overflow: ellipsis; }
+    #message { height: auto; max-height: 4; background: ansi_default; }
+    #queue { height: auto; max-height: 40%; background: ansi_default; }
+    #about { height: auto; max-height: 8; background: ansi_default; }
+    #diff { height: 1fr; background: ansi_default; }
+    Lines { scrollbar-size: 0 0; }
+    Question, Page { align: center middle; background: ansi_default; }
+    Question Vertical, Page Vertical { width: 76; height: auto; border: ascii; background: ansi_default; padding: 0 1; }
+    Question Static, Page Static { background: ansi_default; }
+    Question Input { border: none; height: 1; background: ansi_default; color: ansi_default; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("down,j", "move(1)", "below"),
+        ("up,k", "move(-1)", "above"),
+        ("n", "move_change(1)", "next change"),
+        ("p", "move_change(-1)", "previous change"),
+        ("space", "drop", "drop"),
+        ("a", "accept", "accept"),
+        ("s", "always", "accept always"),
+        ("r", "reject", "reject"),
+        ("e", "edit(False)", "edit"),
+        ("E", "edit(True)", "edit what was decided"),
+        ("f", "all_of_file(True)", "accept file"),
+        ("F", "all_of_file(False)", "reject file"),
+        ("A", "all(True)", "accept all"),
+        ("X", "all(False)", "reject all"),
+        ("pagedown", "page(1)", "scroll"),
+        ("pageup", "page(-1)", "scroll"),
+        ("right", "sideways(8)", "scroll"),
+        ("left", "sideways(-8)", "scroll"),
+        ("question_mark", "help", "keys"),
+        ("q,ctrl+c,ctrl+q", "leave", "quit"),
+    ]
+
+    def __init__(self, socket: str | None, folder: str) -> None:
+        super().__init__(ansi_color=True)  # the terminal's own colours; without any where NO_COLOR is set
+        self.board = Board()
+        self.folder = folder
+        self.fault: str | None = None
+        self._socket = socket
+        self._client: FileOpsClient | None = None
+        self._message = "Attaching to the shared daemon..."
+        self._is_lost = False
+        self._is_ready = False
+        self._own: set[str] = set()  # reviews that are being decided here
+        self._typed_reason = ""  # of a rejection that did not count
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether edits wait for this screen."""
+        return self._client is not None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="head", markup=False)
+        yield Lines(id="queue")
+        yield Static(id="about", markup=False)
+        yield Lines(id="diff")
+        yield Static(id="message", markup=False)
+        yield Static(KEYS, id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        self._is_ready = True
+        self.run_worker(self._attached(), exit_on_error=True)
+        self.set_interval(1.0, self._tick)
+        self._show()
+
+    # --- the daemon ------------------------------------------------------------------------------------------------
+
+    async def _attached(self) -> None:
+        """Be attached for as long as the screen runs, to another daemon if one ends."""
+        has_been = False
+        while True:
+            try:
+                client = await FileOpsClient.attach(
+                    socket=self._socket, role="editor", host=HOST, root=self.folder, on_reviews=self._take
+                )
+            except (*UNREACHABLE, OSError) as fault:
+                if not has_been:
+                    self.fault = f"The shared daemon cannot be reached: {fault}"
+                    self.exit(FAILED)
+                    return
+                self._say(f"No shared daemon: {fault}. Trying again every {AGAIN_S:g} s.", is_lost=True)
+                await asyncio.sleep(AGAIN_S)
+                continue
+            try:
+                await self._followed(client, is_again=has_been)
+            finally:
+                await client.close()
+            has_been = True
+
+    async def _followed(self, client: FileOpsClient, *, is_again: bool) -> None:
+        """Return when the daemon is lost."""
+        try:
+            with client.events(DidChangeReviews.METHOD) as changes:
+                waiting = await client.reviews(include_texts=False)
+                n_gone = self.board.keep_only(review.review_id for review in waiting)
+                self._client = client
+                lost = f" {count(n_gone, 'edit')} ended with it: the agents were told." if n_gone else ""
+                self._say(f"The shared daemon had ended. Attached again.{lost}" if is_again else "")
+                async for _ in changes:  # `_take` has shown it
+                    pass
+        except UNREACHABLE as fault:
+            self._client = None
+            self._say(f"The shared daemon has ended: nothing more is decided here. {fault}", is_lost=True)
+
+    def _take(self, change: DidChangeReviews) -> None:
+        for review, end in self.board.take(change.opened, change.closed):
+            if review.review_id not in self._own:
+                self._message = f"{self._place(review)}: {_end_of(end)}."
+        self._show()
+
+    # --- decisions -------------------------------------------------------------------------------------------------
+
+    def action_accept(self) -> None:
+        if (review := self._decidable()) is not None:
+            self.run_worker(self._accept([review]))
+
+    def action_always(self) -> None:
+        if (review := self._decidable()) is not None:
+            self.run_worker(self._accept([review], is_always=True))
+
+    def action_reject(self) -> None:
+        if (review := self.board.chosen) is not None:
+            self.run_worker(self._reject([review], f"Reject the edit of {self._place(review)}? A reason, if you like:"))
+
+    def action_all_of_file(self, is_accepted: bool) -> None:
+        if (review := self.board.chosen) is None:
+            return
+        reviews = self.board.of_file(review.file_path)
+        about = f"all {count(len(reviews), 'edit')} of {self._place(review)}"
+        self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
+
+    def action_all(self, is_accepted: bool) -> None:
+        if reviews := self.board.ordered():
+            about = f"all {count(len(reviews), 'edit')}"
+            self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
+
+    async def _decide_all(self, reviews: Sequence[Review], about: str, *, is_accepted: bool) -> None:
+        if not is_accepted:
+            await self._reject(reviews, f"Reject {about}? A reason, if you like:")
+        elif await self.push_screen_wait(Page(f"Accept {about}?\n\ny: yes   Esc: back", ("y",))) == "y":
+            await self._accept(reviews)
+
+    def _decidable(self) -> Review | None:
+        """The chosen review, if it has something to accept; else it is said why not."""
+        review = self.board.chosen
+        if review is None:
+            return None
+        if not review.changes:
+            self._say("This edit can no longer be made. Reject it (r), or write a text (e).")
+            return None
+        if not self.board.kept(review):
+            self._say("All changes are dropped. Reject the edit (r), or take a change back in (Space).")
+            return None
+        return review
+
+    async def _accept(self, reviews: Sequence[Review], *, is_always: bool = False) -> None:
+        outcome: Outcome = "proceed_always" if is_always else "proceed_once"
+        able = [review for review in reviews if self.board.kept(review)]
+        calls = [self._acceptance(review, outcome) for review in able]
+        n_left = len(reviews) - len(able)
+        await self._decide(able, calls, "Accepted", also_left=n_left)
+
+    def _acceptance(self, review: Review, outcome: Outcome) -> Call:
+        kept = self.board.kept(review) if self.board.dropped(review) else None
+        return partial(_accept, review, outcome, kept)
+
+    async def _reject(self, reviews: Sequence[Review], question: str) -> None:
+        reason = await self.push_screen_wait(Question(question, self._typed_reason))
+        if reason is None:
+            return
+        self._typed_reason = reason
+        calls = [partial(_cancel, review, reason) for review in reviews]
+        if await self._decide(reviews, calls, "Rejected"):
+            self._typed_reason = ""
+
+    async def _decide(self, reviews: Sequence[Review], calls: Sequence[Call], done: str, *, also_left: int = 0) -> bool:
+        """Hand in decisions, in order. Returns whether all of them counted; else it is said why not."""
+        client = self._client
+        if client is None:
+            self._say("There is no daemon, so nothing was decided.", is_lost=True)
+            return False
+        ids = {review.review_id for review in reviews}
+        self._own |= ids
+        try:
+            results: list[DecideReviewResult] = await asyncio.gather(*(call(client) for call in calls))
+        except UNREACHABLE as fault:
+            self._say(f"It is not known whether that was decided: {fault}", is_lost=not client.is_open)
+            return False
+        finally:
+            self._own -= ids
+        faults = [_fault_of(result) for result in results]
+        told = [
+            f"{self._place(review)}: {fault}"
+            for review, fault in zip(reviews, faults, strict=True)
+            if fault is not None
+        ]
+        told += [f"{count(also_left, 'edit')} left: nothing to accept in it"] if also_left else []
+        n_done = faults.count(None)
+        what = self._place(reviews[0]) if len(reviews) == 1 else count(n_done, "edit")
+        self._say(". ".join([*([f"{done} {what}"] if n_done else []), *told]) + ".")
+        return not told
+
+    # --- the editor ------------------------------------------------------------------------------------------------
+
+    def action_edit(self, is_previous: bool) -> None:
+        if (review := self.board.chosen) is not None:
+            self.run_worker(self._edit(review, is_previous=is_previous))
+
+    async def _edit(self, review: Review, *, is_previous: bool) -> None:
+        text = review.proposed_text
+        if is_previous:
+            text = None if review.previous is None else review.previous.text
+        if text is None:
+            self._say("There is no such text here, or it is too long to edit.")
+            return
+        folder = tempfile.mkdtemp(prefix="fileops-review-")
+        path = os.path.join(folder, os.path.basename(review.file_path))
+        _write(path, text)
+        status = await self._run_editor(path)
+        try:
+            typed = _read(path)
+        except (OSError, UnicodeDecodeError) as fault:
+            self._say(f"What the editor saved cannot be read: {fault}. Nothing was decided.")
+            return
+        if status != 0 or (typed == text and not is_previous):
+            shutil.rmtree(folder, ignore_errors=True)
+            why = f"The editor ended with status {status}" if status else "The text is unchanged"
+            self._say(f"{why}: nothing was decided.")
+            return
+        if await self._decide([review], [partial(_modify, review, typed)], "Wrote your text of"):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            self._say(f"{self._message} Your text is kept in {path}.")
+
+    async def _run_editor(self, path: str) -> int:
+        """Give the terminal to the person's editor. The daemon is listened to meanwhile, and nothing is drawn."""
+        command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        with self.batch_update(), self.suspend():
+            try:
+                process = await asyncio.create_subprocess_exec(*command, path)
+            except OSError as fault:
+                sys.stderr.write(f"{command[0]}: {fault.strerror}\n")
+                return 127
+            return await process.wait()
+
+    # --- moving ----------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        self.board.move(by)
+        self._show()
+
+    def action_move_change(self, by: int) -> None:
+        self.board.move_change(by)
+        self._show()
+
+    def action_drop(self) -> None:
+        self.board.toggle()
+        self._show()
+
+    def action_page(self, by: int) -> None:
+        diff = self.query_one("#diff", Lines)
+        diff.scroll_relative(y=by * max(1, diff.size.height - 2), animate=False)
+
+    def action_sideways(self, by: int) -> None:
+        self.query_one("#diff", Lines).scroll_relative(x=by, animate=False)
+
+    def action_help(self) -> None:
+        self.push_screen(Page(HELP))
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    # --- what is shown ---------------------------------------------------------------------------------------------
+
+    def _say(self, message: str, *, is_lost: bool = False) -> None:
+        self._message, self._is_lost = message, is_lost
+        self._show()
+
+    def _place(self, review: Review) -> str:
+        return place(review, self.folder)
+
+    def _tick(self) -> None:
+        if any(review.expires_at - time.time() < LAST_MINUTE_S + 1 for review in self.board.ordered()):
+            self._show(is_tick=True)
+
+    def _show(self, *, is_tick: bool = False) -> None:
+        if not self._is_ready:
+            return
+        main = self.screen_stack[0]
+        n_sessions = len(list(self.board.sessions()))
+        head = Text(f" {count(len(self.board), 'edit')} of {count(n_sessions, 'session')}", style="bold")
+        if self._is_lost:
+            head = Text(" NOT ATTACHED: no edit waits for this screen", style="bold reverse")
+        head.append(f"   {visible(_short(self.folder))}", style="dim")
+        main.query_one("#head", Static).update(head)
+        rows, chosen = self._queue_rows()
+        main.query_one("#queue", Lines).show(rows, revealed=chosen)
+        main.query_one("#about", Static).update(self._about())
+        main.query_one("#message", Static).update(Text(" " + visible(self._message), style="bold"))
+        if not is_tick:
+            lines, at = self._diff_rows()
+            main.query_one("#diff", Lines).show(lines, revealed=at)
+
+    def _queue_rows(self) -> tuple[list[Text], int | None]:
+        rows: list[Text] = []
+        chosen: int | None = None
+        now = time.time()
+        for label, reviews in self.board.sessions():
+            n_files = len({review.file_path for review in reviews})
+            rows.append(
+                Text(f" {visible(label)}: {count(len(reviews), 'edit')} in {count(n_files, 'file')}", style="bold")
+            )
+            for review in reviews:
+                is_chosen = review is self.board.chosen
+                chosen = len(rows) if is_chosen else chosen
+                row = Text(
+                    f" {'>' if is_chosen else ' '} {self._place(review)}  ", style="reverse" if is_chosen else ""
+                )
+                same = [one.review_id for one in reviews if one.file_path == review.file_path]
+                if len(same) > 1:
+                    row.append(f"{same.index(review.review_id) + 1}/{len(same)}  ")
+                row.append(size(review))
+                if review.is_protected:
+                    row.append("  protected", style="yellow")
+                if review.previous is not None:
+                    row.append("  again", style="yellow")
+                if (left := review.expires_at - now) < LAST_MINUTE_S:
+                    row.append(f"  {seconds(left)} left", style="bold red")
+                rows.append(row)
+        if not rows and self.is_attached:
+            rows.append(Text(" Nothing waits. Edits of agents in this folder wait here.", style="dim"))
+        return rows, chosen
+
+    def _about(self) -> Text:
+        review = self.board.chosen
+        about = Text()
+        if review is None:
+            return about
+        n_dropped = len(self.board.dropped(review))
+        where = f"change {self.board.change_number} of {len(review.changes)}" if review.changes else "no change left"
+        dropped = f", {n_dropped} dropped" if n_dropped else ""
+        about.append(f"--- {visible(review.title)} ({where}{dropped})", style="bold")
+        for line in previous_lines(review):
+            about.append("\n " + line)
+        return about
+
+    def _diff_rows(self) -> tuple[list[Text], int | None]:
+        review = self.board.chosen
+        if review is None:
+            return [], None
+        dropped, at = self.board.dropped(review), self.board.change
+        rows: list[Text] = []
+        revealed: int | None = None
+        for line in diff_lines(review):
+            is_at = at is not None and line.change_id == at.id
+            if is_at and revealed is None:
+                revealed = len(rows)
+            is_dropped = line.change_id in dropped
+            style = "strike dim" if is_dropped else _STYLES[line.kind]
+            row = Text(f"{'>' if is_at else ' '}{'x' if is_dropped else ' '}", style="bold")
+            row.append(line.text if line.kind == "@" else f"{line.kind}{line.text}", style=style)
+            rows.append(row)
+        return rows, revealed
+
+
+async def _accept(
+    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, client: FileOpsClient
+) -> DecideReviewResult:
+    return await client.decide_review(review, outcome, change_ids=change_ids, timeout_s=DECIDE_S)
+
+
+async def _cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
+    return await client.decide_review(review, "cancel", reason=reason, timeout_s=DECIDE_S)
+
+
+async def _modify(review: Review, text: str, client: FileOpsClient) -> DecideReviewResult:
+    return await client.decide_review(review, "modify", text=text, timeout_s=DECIDE_S)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        file.write(text)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogatepass", newline="") as file:
+        return file.read()
+
+
+_STYLES: dict[str, str] = {"@": "cyan", " ": "", "-": "red", "+": "green"}
+
+
+def _short(folder: str) -> str:
+    """The folder with the home folder as `~`."""
+    home = os.path.expanduser("~")
+    return "~" + folder.removeprefix(home) if folder.startswith(home + "/") else folder
+
+
+def _fault_of(result: DecideReviewResult) -> str | None:
+    if result.error is not None and result.error.code != "rejected":  # as the agent is told, not a failure
+        return f"not written: {result.error.message}"
+    if result.reason is None:
+        return None
+    by = f" in {result.by.client}" if result.by is not None and result.by.client else ""
+    return _LEFT.get(result.reason, result.reason) + by
+
+
+def _end_of(end: ClosedReview) -> str:
+    if end.state != "decided":
+        return _ENDS.get(end.state, end.state)
+    by = f" in {visible(end.by.client)}" if end.by is not None and end.by.client else ""
+    return ("rejected" if end.outcome == "cancel" else "accepted") + by
+
+
+def run(socket: str | None, folder: str) -> int:
+    """Show the screen until its person leaves; returns the exit status."""
+    app = ReviewApp(socket, folder)
+    status = app.run(mouse=False)
+    if app.fault is not None:
+        sys.stderr.write(f"fileops-server review: {app.fault}\n")
+    elif n_waiting := len(app.board):
+        with suppress(BrokenPipeError):
+            sys.stdout.write(f"{count(n_waiting, 'edit')} left undecided, for another editor to decide.\n")
+    return FAILED if status is None else status
