@@ -131,7 +131,7 @@ def test_wrong_arguments_are_status_2(shared: Place, folder: Path, arguments: tu
 
 
 @pytest.mark.parametrize("arguments", [("--list",), ("accept", "--all"), ("reject", "r-1")])
-def test_without_a_daemon_the_status_is_1_and_none_is_started(
+def test_missing_daemon_is_status_1_and_none_is_started(
     shared: Place, folder: Path, arguments: tuple[str, ...]
 ) -> None:
     done = shared.run("review", *arguments, cwd=folder)
@@ -140,7 +140,7 @@ def test_without_a_daemon_the_status_is_1_and_none_is_started(
     assert shared.daemons() == []
 
 
-def test_full_screen_without_a_terminal_says_what_to_do(shared: Place, folder: Path) -> None:
+def test_full_screen_without_a_terminal_is_refused(shared: Place, folder: Path) -> None:
     done = shared.run("review", cwd=folder)
     assert done.returncode == 2
     assert b"review --list" in done.stderr

@@ -86,7 +86,7 @@ async def test_reason_survives_a_resize_and_reaches_the_model(shared: Place, fol
     assert (folder / "a.py").read_text() == "".join(LINES)
 
 
-async def test_escape_decides_nothing_and_leaving_says_what_waits(shared: Place, folder: Path) -> None:
+async def test_escape_decides_nothing_and_leaving_reports_what_waits(shared: Place, folder: Path) -> None:
     async with (
         FileOpsClient.attach(root=folder, role="editor", on_reviews=lambda _: None) as board,
         screen_in(shared, folder) as window,
@@ -150,7 +150,7 @@ async def test_queue_counts_by_session_and_file_and_decides_a_file_and_all(share
     assert "twenty\n" in (folder / "a.py").read_text()
 
 
-async def test_decision_elsewhere_is_said_and_the_reason_is_kept(shared: Place, folder: Path) -> None:
+async def test_decision_elsewhere_is_reported_and_the_reason_is_kept(shared: Place, folder: Path) -> None:
     async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder) as agent:
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))
         await window.until("> a.py")
@@ -171,7 +171,7 @@ async def test_decision_elsewhere_is_said_and_the_reason_is_kept(shared: Place, 
         assert (await again).code == "rejected"
 
 
-async def test_lost_daemon_is_said_and_another_one_is_used(shared: Place, folder: Path) -> None:
+async def test_lost_daemon_is_reported_and_another_one_is_used(shared: Place, folder: Path) -> None:
     async with screen_in(shared, folder) as window:
         async with FileOpsClient.attach(root=folder) as agent:
             call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))

@@ -10,10 +10,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -21,7 +21,8 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from fileops.terminal.board import Board
-from fileops.terminal.connection import DECIDE_S, FAILED, HOST, UNREACHABLE
+from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
+from fileops.terminal.decisions import Call, Outcome, accept, cancel, end_of, fault_of, modify
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
     count,
@@ -34,15 +35,11 @@ from fileops.terminal.lines import (
 )
 from fileops.terminal.widgets import Lines, Page, Question
 from fileops_client import (
-    ClosedReview,
     DecideReviewResult,
     DidChangeReviews,
     FileOpsClient,
     Review,
 )
-
-Outcome = Literal["proceed_once", "proceed_always"]
-Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
 
 AGAIN_S = 5.0  # between two attempts to reach a daemon
 
@@ -63,19 +60,6 @@ q              leave: what waits, waits for another editor
 Esc closes this page."""
 
 KEYS = " a accept  r reject  Space change  n/p next  e edit  f/F file  A/X all  ? help"
-
-_LEFT = {
-    "already_decided": "it was decided before",
-    "review_changed": "the file has changed, so look again",
-    "unknown_review": "it does not wait any more",
-    "reopened": "the file has changed meanwhile, so look again",
-}
-_ENDS = {
-    "withdrawn": "the agent has withdrawn it",
-    "undecided": "it ended without a decision",
-    "timed_out": "its time was up",
-    "waiting": "it waits elsewhere",
-}
 
 
 class ReviewApp(App[int]):
@@ -193,7 +177,7 @@ class ReviewApp(App[int]):
     def _take(self, change: DidChangeReviews) -> None:
         for review, end in self.board.take(change.opened, change.closed):
             if review.review_id not in self._own:
-                self._message = f"{self._place(review)}: {_end_of(end)}."
+                self._message = f"{self._place(review)}: {end_of(end)}."
         self._show()
 
     # --- decisions -------------------------------------------------------------------------------------------------
@@ -250,14 +234,14 @@ class ReviewApp(App[int]):
 
     def _acceptance(self, review: Review, outcome: Outcome) -> Call:
         kept = self.board.kept(review) if self.board.dropped(review) else None
-        return partial(_accept, review, outcome, kept)
+        return partial(accept, review, outcome, kept)
 
     async def _reject(self, reviews: Sequence[Review], question: str) -> None:
         reason = await self.push_screen_wait(Question(question, self._typed_reason))
         if reason is None:
             return
         self._typed_reason = reason
-        calls = [partial(_cancel, review, reason) for review in reviews]
+        calls = [partial(cancel, review, reason) for review in reviews]
         if await self._decide(reviews, calls, "Rejected"):
             self._typed_reason = ""
 
@@ -276,7 +260,7 @@ class ReviewApp(App[int]):
             return False
         finally:
             self._own -= ids
-        faults = [_fault_of(result) for result in results]
+        faults = [fault_of(result) for result in results]
         told = [
             f"{self._place(review)}: {fault}"
             for review, fault in zip(reviews, faults, strict=True)
@@ -315,7 +299,7 @@ class ReviewApp(App[int]):
             why = f"The editor ended with status {status}" if status else "The text is unchanged"
             self._say(f"{why}: nothing was decided.")
             return
-        if await self._decide([review], [partial(_modify, review, typed)], "Wrote your text of"):
+        if await self._decide([review], [partial(modify, review, typed)], "Wrote your text of"):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             self._say(f"{self._message} Your text is kept in {path}.")
@@ -451,20 +435,6 @@ class ReviewApp(App[int]):
         return rows, revealed
 
 
-async def _accept(
-    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, client: FileOpsClient
-) -> DecideReviewResult:
-    return await client.decide_review(review, outcome, change_ids=change_ids, timeout_s=DECIDE_S)
-
-
-async def _cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
-    return await client.decide_review(review, "cancel", reason=reason, timeout_s=DECIDE_S)
-
-
-async def _modify(review: Review, text: str, client: FileOpsClient) -> DecideReviewResult:
-    return await client.decide_review(review, "modify", text=text, timeout_s=DECIDE_S)
-
-
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(text)
@@ -482,22 +452,6 @@ def _short(folder: str) -> str:
     """The folder with the home folder as `~`."""
     home = os.path.expanduser("~")
     return "~" + folder.removeprefix(home) if folder.startswith(home + "/") else folder
-
-
-def _fault_of(result: DecideReviewResult) -> str | None:
-    if result.error is not None and result.error.code != "rejected":  # as the agent is told, not a failure
-        return f"not written: {result.error.message}"
-    if result.reason is None:
-        return None
-    by = f" in {result.by.client}" if result.by is not None and result.by.client else ""
-    return _LEFT.get(result.reason, result.reason) + by
-
-
-def _end_of(end: ClosedReview) -> str:
-    if end.state != "decided":
-        return _ENDS.get(end.state, end.state)
-    by = f" in {visible(end.by.client)}" if end.by is not None and end.by.client else ""
-    return ("rejected" if end.outcome == "cancel" else "accepted") + by
 
 
 def run(socket: str | None, folder: str) -> int:

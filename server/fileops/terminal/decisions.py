@@ -1,0 +1,54 @@
+"""Decisions as the full screen hands them in, and what it says about what became of them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+from fileops.terminal.connection import DECIDE_S
+from fileops.terminal.lines import visible
+from fileops_client import ClosedReview, DecideReviewResult, FileOpsClient, Review
+
+Outcome = Literal["proceed_once", "proceed_always"]
+Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
+
+_LEFT = {
+    "already_decided": "it was decided before",
+    "review_changed": "the file has changed, so look again",
+    "unknown_review": "it does not wait any more",
+    "reopened": "the file has changed meanwhile, so look again",
+}
+_ENDS = {
+    "withdrawn": "the agent has withdrawn it",
+    "undecided": "it ended without a decision",
+    "timed_out": "its time was up",
+    "waiting": "it waits elsewhere",
+}
+
+
+async def accept(
+    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, client: FileOpsClient
+) -> DecideReviewResult:
+    return await client.decide_review(review, outcome, change_ids=change_ids, timeout_s=DECIDE_S)
+
+
+async def cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
+    return await client.decide_review(review, "cancel", reason=reason, timeout_s=DECIDE_S)
+
+
+async def modify(review: Review, text: str, client: FileOpsClient) -> DecideReviewResult:
+    return await client.decide_review(review, "modify", text=text, timeout_s=DECIDE_S)
+
+
+def fault_of(result: DecideReviewResult) -> str | None:
+    if result.error is not None and result.error.code != "rejected":  # as the agent is told, not a failure
+        return f"not written: {result.error.message}"
+    if result.reason is None:
+        return None
+    by = f" in {result.by.client}" if result.by is not None and result.by.client else ""
+    return _LEFT.get(result.reason, result.reason) + by
+
+
+def end_of(end: ClosedReview) -> str:
+    if end.state != "decided":
+        return _ENDS.get(end.state, end.state)
+    by = f" in {visible(end.by.client)}" if end.by is not None and end.by.client else ""
+    return ("rejected" if end.outcome == "cancel" else "accepted") + by
