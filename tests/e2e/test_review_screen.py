@@ -106,7 +106,7 @@ async def test_escape_decides_nothing_and_leaving_reports_what_waits(shared: Pla
         assert (await call).ok
 
 
-async def test_text_of_the_persons_editor_is_written(shared: Place, folder: Path, tmp_path: Path) -> None:
+async def test_text_of_the_users_editor_is_written(shared: Place, folder: Path, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/three/my own words/' \"$1\"\n")
     editor.chmod(0o755)

@@ -55,6 +55,15 @@ async def main(path):
 print(json.dumps(asyncio.run(main(sys.argv[1]))))
 """
 
+SHOW_REVIEWS = """
+import os, pty, sys
+_, terminal = pty.openpty()
+os.dup2(terminal, 0)
+sys.stdin = open(0)
+sys.stderr.isatty = lambda: True
+from fileops.cli import main
+print(main(["review"]))
+"""
 TAKE_THE_NAME = """
 import asyncio
 from fileops_client import FileOpsClient
@@ -166,6 +175,12 @@ def test_client_alone_without_a_server_names_the_command_to_install_one(
         "cannot start fileops-server: No such file or directory. "
         "Install the server (docs/guide/installing.md in its sources says how), or name its program with `command`"
     )
+
+
+def test_full_screen_without_textual_is_refused_with_the_command_that_installs_it(bare_server: BareEnvironment) -> None:
+    done = bare_server.run("-c", SHOW_REVIEWS)
+    assert done.stdout == "1\n"
+    assert "pip install '.[review]'" in done.stderr
 
 
 def test_server_without_re2_lists_no_regex_and_names_the_extra(bare_server: BareEnvironment, file: Path) -> None:
