@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "rpc.decode"},
     "service": {"model", "ports", "core", "concurrency", "tracking", "history", "telemetry", "platform.memory"},
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
-    "lsp": {"model", "ports", "core.uris", "rpc", "wire", "api", "service"},
+    "lsp": {"model", "ports", "core.presentation.diffs", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.host_names"},

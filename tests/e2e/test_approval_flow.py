@@ -247,7 +247,7 @@ async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp
         assert result["details"]["rebased"]["changed_by"] == "external"
         assert "Read the file before you edit it again." in result["output"]
         assert file.read_text() == f"1\n{FILLER}two\ntheirs\n"
-        assert (await editor.client.edit(file, "two", "2")).error.code == "modified_externally"
+        assert (await editor.client.edit(file, "two", "2")).code == "modified_externally"
         await editor.client.read(file)
         assert (await editor.client.edit(file, "two", "2")).ok
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fileops.attach.address import AddressRefused, find_address
+from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import place, seconds, size, visible
@@ -22,7 +22,7 @@ _LEFT = {
     "already_decided": "was decided before",
     "review_changed": "the file has changed: look at it again",
     "unknown_review": "does not wait",
-    "reopened": "the file has changed meanwhile: look at it again",
+    "reopened": "the file has changed: read it and decide again",
 }
 
 
@@ -40,7 +40,7 @@ def main(options: argparse.Namespace) -> int:
             return _print_list(options, folder)
     except Misused as fault:
         return _failed(str(fault), MISUSED)
-    except (AddressRefused, *UNREACHABLE) as fault:
+    except (AttachRefused, *UNREACHABLE) as fault:
         return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
     return _show(options, folder)
 
@@ -101,7 +101,7 @@ def _client(socket: str | None, folder: str) -> Opening[FileOpsClient]:
 
 
 def _decide(options: argparse.Namespace, folder: str) -> int:
-    """Raises: Misused, UNREACHABLE, AddressRefused."""
+    """Raises: Misused, UNREACHABLE, AttachRefused."""
     if bool(options.ids) == options.all:
         raise Misused(f"Name reviews, or --all: fileops-server review {options.review_command} ID... | --all")
     if not is_served(find_address(options.socket, os.environ)):

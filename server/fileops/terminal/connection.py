@@ -3,7 +3,7 @@
 from fileops_client import AttachRefused, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
 
 DONE, FAILED, MISUSED = 0, 1, 2  # exit statuses
-HOST = "terminal"  # as people are told who decided
+HOST = "terminal"  # who decided, as people read it
 DECIDE_S = 60.0  # until the edits have been written
 # What keeps a program from the daemon.
 UNREACHABLE = (ServerMissing, AttachRefused, ConnectionLost, RequestTimeout, ResponseError)

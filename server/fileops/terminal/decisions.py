@@ -12,9 +12,9 @@ Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
 
 _LEFT = {
     "already_decided": "it was decided before",
-    "review_changed": "the file has changed, so look again",
+    "review_changed": "the file has changed: decide again",
     "unknown_review": "it does not wait any more",
-    "reopened": "the file has changed meanwhile, so look again",
+    "reopened": "the file has changed since: decide again",
 }
 _ENDS = {
     "withdrawn": "the agent has withdrawn it",
@@ -39,7 +39,7 @@ async def modify(review: Review, text: str, client: FileOpsClient) -> DecideRevi
 
 
 def fault_of(result: DecideReviewResult) -> str | None:
-    if result.error is not None and result.error.code != "rejected":  # as the agent is told, not a failure
+    if result.error is not None and result.error.code != "rejected":  # what the agent reads, not a failure
         return f"not written: {result.error.message}"
     if result.reason is None:
         return None

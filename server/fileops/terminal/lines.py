@@ -128,7 +128,7 @@ def previous_lines(review: Review) -> Iterator[str]:
     if (previous := review.previous) is None:
         return
     if previous.text is not None and previous.change_ids is None:
-        decided = "accepted, as it was or with a text of their own"
+        decided = "accepted, as it was or with another text"
     elif previous.change_ids is not None:
         decided = f"accepted in part, {count(len(previous.change_ids), 'change')}"
     else:
@@ -144,7 +144,7 @@ def previous_lines(review: Review) -> Iterator[str]:
 _REASONS = {
     "near": "the change is within 3 lines of it",
     "deleted": "the file was deleted",
-    "created": "the file was created meanwhile",
+    "created": "the file has been created since",
     "another_file": "another file is in its place",
     "no_match_now": "the text to replace is no longer there",
     "count": "the text to replace occurs another number of times",

@@ -1,6 +1,6 @@
 """The full screen of `fileops-server review`: an editor of the current folder that shows the queue, and decides.
 
-Everything belongs to one event loop. The board is what is shown; the client changes it, and is told decisions.
+Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions.
 """
 
 import asyncio
@@ -166,7 +166,7 @@ class ReviewApp(App[int]):
                 waiting = await client.reviews(include_texts=False)
                 n_gone = self.board.keep_only(review.review_id for review in waiting)
                 self._client = client
-                lost = f" {count(n_gone, 'edit')} ended with it: the agents were told." if n_gone else ""
+                lost = f" {count(n_gone, 'edit')} ended with it: the agents were notified." if n_gone else ""
                 self._say(f"The shared daemon had ended. Attached again.{lost}" if is_again else "")
                 async for _ in changes:  # `_take` has shown it
                     pass
@@ -305,7 +305,7 @@ class ReviewApp(App[int]):
             self._say(f"{self._message} Your text is kept in {path}.")
 
     async def _run_editor(self, path: str) -> int:
-        """Give the terminal to the person's editor. The daemon is listened to meanwhile, and nothing is drawn."""
+        """Give the terminal to the person's editor. The daemon is heard in that time, and nothing is drawn."""
         command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
         with self.batch_update(), self.suspend():
             try:

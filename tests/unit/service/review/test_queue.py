@@ -1,4 +1,7 @@
-"""The queue of reviews: random lives of reviews and views, judged by a model that knows the rules only."""
+"""The queue of reviews: random lives of reviews and views, judged by a model that knows the rules only.
+
+R-REV-1 (states), R-REV-5 (what decides), R-REV-6 (grace and host), R-REV-9 (the first decision), R-REV-10 ("always").
+"""
 
 import asyncio
 from collections.abc import Coroutine, Sequence

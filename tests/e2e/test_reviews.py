@@ -1,0 +1,194 @@
+"""The requests about reviews over a shared daemon: listing, deciding, and what a malformed decision does.
+
+R-REV-2 (the list), R-REV-3 (decisions), R-REV-4 (older clients), R-REV-7 (codes), R-REV-8 (what was shown).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, editor_capabilities, shared_daemon
+
+LISTS = {"experimental": {"fileops": {"reviews": True}}}
+CHANGED = "fileops/didChangeReviews"
+OLD = "".join(f"line {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+async def daemon() -> AsyncGenerator[SharedDaemon]:
+    async with shared_daemon() as running:
+        yield running
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "p" / "a.txt"
+    path.parent.mkdir()
+    path.write_text(OLD)
+    return path
+
+
+async def view_of(daemon: SharedDaemon, *folders: Path, **options: Any) -> LspClient:
+    """An editor that keeps the list of reviews itself."""
+    client = await daemon.lsp("editor", "nvim")
+    await client.initialize(*folders, capabilities=LISTS, options={"review_grace_s": 0, **options})
+    return client
+
+
+async def begin_edit(daemon: SharedDaemon, file: Path, old: str = "line 5\n", new: str = "five\n") -> Any:
+    """An edit by an agent that waits; returns the agent and the call."""
+    agent = await daemon.agent(file.parent, host="bot")
+    await agent.read(file)
+    return agent, agent.start_edit(file, old, new)
+
+
+async def opened(view: LspClient) -> Any:
+    """The first review that the view was shown."""
+    changed = await view.notification(CHANGED, lambda params: bool(params["opened"]))
+    return changed["opened"][0]
+
+
+async def decide(view: LspClient, review: Any, outcome: str, **more: Any) -> Any:
+    return await view.call("fileops/decideReview", {"review_id": review["review_id"], "outcome": outcome, **more})
+
+
+async def test_view_is_shown_what_waits_and_its_decision_is_written(daemon: SharedDaemon, file: Path) -> None:
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    review = await opened(view)
+    assert (review["file_path"], review["session"]["host"], review["revision"]) == (str(file), "bot", 1)
+    assert [(change["old_start"], change["old_lines"]) for change in review["changes"]] == [(5, 1)]
+    assert (await view.call("fileops/reviews"))["reviews"] == [review]
+    decided = await decide(view, review, "proceed_once", revision=1)
+    assert (decided["state"], decided["reason"], decided["error"]) == ("decided", None, None)
+    assert decided["by"] == {"kind": "person", "client": "Neovim"}
+    assert file.read_text() == OLD.replace("line 5\n", "five\n")  # before the answer
+    assert code_of(await edit) is None
+    closed = await view.notification(CHANGED, lambda params: bool(params["closed"]))
+    assert (closed["closed"][0]["review_id"], closed["closed"][0]["state"]) == (review["review_id"], "decided")
+    assert (await view.call("fileops/reviews"))["reviews"] == []
+
+
+async def test_late_view_is_shown_the_review_and_decides(daemon: SharedDaemon, file: Path) -> None:
+    first = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    await opened(first)
+    late = await view_of(daemon, file.parent)
+    review = await opened(late)
+    await first.hang_up()
+    assert (await decide(late, review, "cancel", reason="Use\x07 tabs.\n"))["outcome"] == "cancel"
+    refused = await edit
+    assert refused["error"]["code"] == "rejected"
+    assert "The proposed edit was rejected: Use tabs.\n Nothing was written." in refused["output"]
+    assert "Do not retry" not in refused["output"]
+    assert refused["details"]["decided_by"] == {"kind": "person", "client": "Neovim"}
+    assert file.read_text() == OLD
+
+
+async def test_editor_without_a_list_is_asked_about_what_waits_already(daemon: SharedDaemon, file: Path) -> None:
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    await opened(view)
+    older = await daemon.lsp("editor", "helix")
+    asked = asyncio.Event()
+
+    async def confirm(_params: Any) -> Any:
+        asked.set()
+        return {"outcome": "proceed_once"}
+
+    older.answers["fileops/confirmEdit"] = confirm
+    await older.initialize(file.parent, capabilities=editor_capabilities(confirms=True))
+    assert code_of(await edit) is None
+    assert asked.is_set()
+
+
+async def test_view_that_left_decided_nothing(daemon: SharedDaemon, file: Path) -> None:
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    await opened(view)
+    await view.hang_up()
+    refused = await edit
+    assert refused["error"]["code"] == "undecided"
+    assert "You may ask the user, or send it again." in refused["output"]
+    assert file.read_text() == OLD
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        {"outcome": "yes"}, {"outcome": "modify"}, {"outcome": "proceed_once", "text": "x"},
+        {"outcome": "proceed_once", "change_ids": []}, {"outcome": "proceed_once", "change_ids": ["9-none"]},
+        {"outcome": "cancel", "change_ids": ["9-none"]}, {"outcome": "modify", "text": "x", "change_ids": ["9-none"]},
+        {"outcome": "proceed_once", "reviews": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_malformed_decision_is_refused_and_decides_nothing(
+    daemon: SharedDaemon, file: Path, malformed: dict[str, Any]
+) -> None:
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    review = await opened(view)
+    with pytest.raises(Refused) as refusal:
+        await view.call("fileops/decideReview", {"review_id": review["review_id"], **malformed})
+    assert refusal.value.args[0] == -32602
+    assert (await view.call("fileops/reviews"))["reviews"][0]["review_id"] == review["review_id"]
+    await decide(view, review, "cancel")
+    assert code_of(await edit) == "rejected"
+
+
+async def test_late_unknown_and_outdated_decisions_are_results(daemon: SharedDaemon, file: Path) -> None:
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    review = await opened(view)
+    assert (await decide(view, review, "proceed_once", revision=7))["reason"] == "review_changed"
+    assert (await decide(view, {"review_id": "r-none"}, "cancel"))["reason"] == "unknown_review"
+    first, second = await asyncio.gather(decide(view, review, "cancel"), decide(view, review, "proceed_once"))
+    assert [first["reason"], second["reason"]] == [None, "already_decided"]
+    assert second["outcome"] == "cancel"
+    assert code_of(await edit) == "rejected"
+
+
+async def test_requests_about_reviews_are_unknown_to_agents(daemon: SharedDaemon, file: Path) -> None:
+    agent = await daemon.agent(file.parent)
+    for method in ("fileops/reviews", "fileops/decideReview", "fileops/decideReviews"):
+        with pytest.raises(Refused) as refusal:
+            await agent.call(method, {})
+        assert refusal.value.args[0] == -32601
+
+
+async def test_all_waiting_reviews_of_a_session_are_decided_together(daemon: SharedDaemon, file: Path) -> None:
+    other = file.parent / "b.txt"
+    other.write_text("two\n")
+    view = await view_of(daemon, file.parent)
+    agent, edit = await begin_edit(daemon, file)
+    await agent.read(other)
+    second = agent.start_edit(other, "two", "2")
+    await view.until(lambda: sum(len(params["opened"]) for params in view.notified(CHANGED)) == 2)
+    result = await view.call("fileops/decideReviews", {"outcome": "cancel", "session_id": "bot-1", "reason": "later"})
+    assert (len(result["decided"]), result["left"]) == (2, [])
+    assert [code_of(await edit), code_of(await second)] == ["rejected", "rejected"]
+
+
+async def test_dropped_change_does_not_come_back_when_the_file_changes(daemon: SharedDaemon, file: Path) -> None:
+    """Of two changes one is dropped. Then a line beside the other one changes, so the decision is not safe any more."""
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    await agent.read(file)
+    steps = [{"old_string": "line 5\n", "new_string": "five\n"}, {"old_string": "line 20\n", "new_string": "twenty\n"}]
+    edit = agent.start("fileops/multiEdit", {"file_path": str(file), "edits": steps})
+    review = await opened(view)
+    file.write_text(OLD.replace("line 21\n", "theirs\n"))
+    kept = review["changes"][1]["id"]
+    answer = await decide(view, review, "proceed_once", change_ids=[kept])
+    assert answer["reason"] == "reopened"
+    await view.until(lambda: any(params["opened"][0]["revision"] == 2 for params in view.notified(CHANGED)))
+    (again,) = (await view.call("fileops/reviews"))["reviews"]
+    assert again["proposed_text"] == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
+    assert (again["previous"]["reason"], again["previous"]["change_ids"]) == ("near", [kept])
+    assert (await decide(view, again, "proceed_once", revision=2))["state"] == "decided"
+    assert code_of(await edit) is None
+    assert file.read_text() == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
