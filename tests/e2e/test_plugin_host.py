@@ -45,10 +45,10 @@ def host() -> Generator[Host]:
 
 def test_host_answers_in_turn_and_ends_with_its_pipe(host: Host) -> None:
     """It ends by itself, since a daemon that was killed cannot end it."""
-    assert host.ask("posixpath:basename", "/a/b\udcff") == {"reason": "b\udcff"}
+    assert host.ask("posixpath:basename", "/a/b\udcff") == {"text": "b\udcff"}
     assert host.ask("operator:truth", 3) == {"odd": "bool"}
     assert host.ask("builtins:list", [[0, 1, "x"], [2, 3, "y"]], max_places=1) == {"places": [[0, 1, "x"]]}
-    assert host.ask("builtins:print", "to stderr, not between two frames") == {"reason": None}
+    assert host.ask("builtins:print", "to stderr, not between two frames") == {"text": None}
     host.requests.close()
     assert host.process.wait(PATIENCE_S) == 0
     assert host.answers.read() == b""
@@ -64,7 +64,7 @@ def test_host_answers_in_turn_and_ends_with_its_pipe(host: Host) -> None:
 )
 def test_plugin_that_raises_fails_alone(host: Host, value: str, arguments: list[object], failed: str) -> None:
     assert host.ask(value, *arguments) == {"failed": failed}
-    assert host.ask("posixpath:basename", "/a/b") == {"reason": "b"}
+    assert host.ask("posixpath:basename", "/a/b") == {"text": "b"}
 
 
 def test_plugin_that_needs_more_memory_than_there_is_was_the_last_one(host: Host) -> None:
