@@ -1,6 +1,6 @@
 """The `details` of a result, as the daemon sends them: JSON objects with these keys."""
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Required, TypedDict
 
 
 class Nearest(TypedDict):
@@ -94,6 +94,14 @@ class UndoneFile(TypedDict):
     ui_extra: dict[str, Any]
 
 
+class DecidedBy(TypedDict, total=False):
+    """Who decided that an edit is not made: a person, in the program `client`, or a policy, by its `rule`."""
+
+    kind: Required[Literal["person", "policy"]]
+    client: str
+    rule: str
+
+
 class CoercedArgument(TypedDict):
     """An argument of a lenient call that was not of the schema's type: its place, as given, and as it was read."""
 
@@ -155,6 +163,8 @@ class Details(TypedDict, total=False):
     diff_since_read: str | None
     also_changed_by: str
     relevance: Relevance
+    # on `consent_unavailable`, and on `rejected` in a review
+    decided_by: DecidedBy
     # on `processing_failed`, with `reason`
     processor: str
     # on `validation_failed`

@@ -17,6 +17,7 @@ from fileops.model.edits import Change, Hunk, HunkLine, LineRange, Nearest
 from fileops.model.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
 from fileops.model.files import CommitReport, TextFormat
 from fileops.model.results import EditResult, ReadResult, TrackedFile, Window
+from fileops.model.review import Decider
 from fileops.rpc.json import dumps
 from fileops.wire import convert
 from fileops.wire import types as wire
@@ -97,6 +98,8 @@ MESSAGES: dict[str, Callable[[], object]] = {
     "edit_of_moved_file": lambda: failed(
         errors.ModifiedExternally(changed_by="s2", diff_since_read="@@ -1 +1 @@\n-a\n+b\n", also_changed_by="buffer")
     ),
+    "edit_rejected_in_a_review": lambda: failed(errors.Rejected(reason="Leave the numbers.", by=Decider("Neovim"))),
+    "edit_without_consent": lambda: failed(errors.ConsentUnavailable(rule="protected")),
     "undo_in_conflict": lambda: failed(
         errors.UndoConflict(ranges=(LineRange(start_line=1, end_line=2),), explanation="x")
     ),
@@ -153,7 +156,7 @@ def _some(field: str) -> object:
         return ()
     if field == "relevance":
         return None
-    if field in {"nearest", "diff_since_read", "also_changed_by"}:
+    if field in {"nearest", "diff_since_read", "also_changed_by", "by"}:
         return None
     numbers = {
         "size_bytes",
