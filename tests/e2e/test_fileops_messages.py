@@ -198,3 +198,28 @@ async def test_editor_of_a_shared_daemon_has_the_sessions_of_all(file: Path) -> 
             told = await client.hear("didChangeSessions")
             listed = await client.call("sessions")
             assert {session["connected"] for session in (*told["sessions"], *listed["sessions"])} == {True}
+
+
+async def test_reviews_are_listed_decided_and_told(file: Path) -> None:
+    """R-REV-2, R-REV-3"""
+    async with serving() as client:
+        await client.start_session(capabilities=asks(reviews=True))
+        await client.call("read", file_path=str(file))
+        accepted = client.begin("edit", "edit-1", file_path=str(file), old_string="two", new_string="2")
+        (opened,) = (await client.hear("didChangeReviews"))["opened"]
+        assert (await client.call("reviews"))["reviews"] == [opened]
+        decided = await client.call("decideReview", review_id=opened["review_id"], outcome="proceed_once")
+        assert (decided["state"], decided["outcome"], decided["error"]) == ("decided", "proceed_once", None)
+        assert (await asyncio.wait_for(accepted, PATIENCE_S))["status"] == "success"
+        (closed,) = (await client.hear("didChangeReviews"))["closed"]
+        assert (closed["review_id"], closed["state"]) == (opened["review_id"], "decided")
+        dropped = client.begin("edit", "edit-2", file_path=str(file), old_string="three", new_string="3")
+        (opened,) = (await client.hear("didChangeReviews"))["opened"]
+        all_decided = await client.call("decideReviews", outcome="cancel", reason="keep it")
+        assert all_decided == {"decided": [{"review_id": opened["review_id"], "error": None}], "left": []}
+        rejected = await asyncio.wait_for(dropped, PATIENCE_S)
+        assert rejected["error"]["code"] == "rejected"
+        assert rejected["details"]["decided_by"]["kind"] == "person"
+        assert "keep it" in rejected["output"]
+        assert (await client.call("reviews"))["reviews"] == []
+    assert file.read_bytes() == b"one\n2\nthree\n"

@@ -89,7 +89,7 @@ async def test_several_are_rejected_with_a_reason_that_the_model_reads(shared: P
             call = calls.create_task(edit(agent, file))
             review = await shown.one()
             done = await board.decide_reviews("cancel", file_path=file, reason="Leave the numbers.")
-            assert [decided.review_id for decided in done.decided] == [review.review_id]
+            assert [(decided.review_id, decided.error) for decided in done.decided] == [(review.review_id, None)]
             assert done.left == ()
         assert call.result().code == "rejected"
         assert "Leave the numbers." in call.result().output

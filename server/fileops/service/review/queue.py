@@ -176,7 +176,8 @@ class Review:
     def close(self, error: FileOpsError | None = None) -> None:
         """End the review: its edit was written, or `error` says why not. Without a decision it has ended already."""
         if self.state == "deciding":
-            self._queue.end(self, "decided", error)
+            is_rejected = self.outcome == "cancel"  # the person knows: their decision was carried out
+            self._queue.end(self, "decided", None if is_rejected else error)
 
     def withdraw(self) -> None:
         """End the review: its edit was cancelled after the decision, before it was written."""
