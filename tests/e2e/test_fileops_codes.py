@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.protocol import LanguageServerProtocol
 
+from fileops.service.review.queue import MAX_WAITING
+from support.daemon_process import place
 from support.hostile_package import hostile_in
 from support.lsp_client import SUITE, serving
 from support.patience import PATIENCE_S
@@ -43,10 +45,12 @@ async def test_codes_of_reads(tmp_path: Path) -> None:
         ("too_large", made("large", b"line\n" * 1000)),
         ("too_many_chars", made("many", b"0123456789\n" * 30)),
         ("connection_lost", "/far/f.txt"),
+        ("not_permitted", made("key.secret", b"one\n")),
     ]
     options = {
         "limits": {"max_file_kb": 2, "max_chars": 100},
         "filesystems": [{"prefix": "/far", "url": "sftp://127.0.0.1:9/folder"}],
+        "unreadable": ["*.secret"],
     }
     async with serving() as client:
         await client.start_session(initialization_options=options)
@@ -114,6 +118,57 @@ async def test_unanswered_question_is_withdrawn(tmp_path: Path) -> None:
         result = await client.call("edit", file_path=str(tmp_path / "f"), old_string="", new_string="x")
         assert code_of(result) == "approval_timeout"
         await asyncio.wait_for(withdrawn.wait(), PATIENCE_S)
+
+
+async def test_question_that_a_client_cannot_show_is_undecided(tmp_path: Path) -> None:
+    """R-REV-6"""
+
+    async def fail(_params: Any) -> Any:
+        raise JsonRpcInternalError("the window is closing")
+
+    file = tmp_path / "f"
+    async with serving() as client:
+        client.answer("fileops/confirmEdit", fail)
+        await client.start_session(
+            capabilities=types.ClientCapabilities(experimental=EXPERIMENTAL),
+            initialization_options={"review_grace_s": 0},
+        )
+        result = await client.call("edit", file_path=str(file), old_string="", new_string="x")
+        assert code_of(result) == "undecided"
+    assert not file.exists()
+
+
+async def test_agent_edit_of_a_protected_file_without_a_person_lacks_consent(tmp_path: Path) -> None:
+    """R-REV-7"""
+    file = tmp_path / ".env"
+    with place() as here:
+        async with serving("attach", env=here.process_env) as client:
+            await client.start_session()
+            result = await client.call("write", file_path=str(file), content="KEY=1\n")
+            assert code_of(result) == "consent_unavailable"
+            assert result["details"]["decided_by"] == {"kind": "policy", "rule": "protected"}
+    assert not file.exists()
+
+
+async def test_edit_beyond_those_that_a_person_looks_at_is_refused(tmp_path: Path) -> None:
+    """R-REV-7"""
+    async with serving() as client:
+        await client.start_session(
+            capabilities=types.ClientCapabilities(experimental={"fileops": {"reviews": True}}),
+        )
+        waiting = [
+            client.begin("write", f"write-{n}", file_path=str(tmp_path / f"{n}.txt"), content="x\n")
+            for n in range(MAX_WAITING)
+        ]
+        for _ in waiting:
+            assert len((await client.hear("didChangeReviews"))["opened"]) == 1
+        more = await client.call("write", file_path=str(tmp_path / "more.txt"), content="x\n")
+        assert code_of(more) == "too_many_reviews"
+        decided = await client.call("decideReviews", outcome="cancel")
+        assert len(decided["decided"]) == MAX_WAITING
+        results = await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE_S)
+        assert {code_of(result) for result in results} == {"rejected"}
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_codes_of_commands(tmp_path: Path) -> None:

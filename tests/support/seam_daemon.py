@@ -38,6 +38,7 @@ class Seam:
         self.n_waiting_for_others = 0
         self.calls = Calls(())
         self.bash = None
+        self.reviews = None
         wiring.add_standard("textDocument/didSave", self._saved)
 
     def _saved(self, _params: object) -> None:
