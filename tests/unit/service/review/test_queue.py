@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from fileops.model.approval import (
     Always,
@@ -346,5 +346,5 @@ class QueueMachine(RuleBasedStateMachine):
             assert is_open or asked.deciding.done()
 
 
-QueueMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
-TestQueue = QueueMachine.TestCase
+def test_review_ends_by_a_decision_of_its_user_or_writes_nothing() -> None:
+    run_state_machine_as_test(QueueMachine, settings=settings(max_examples=150, stateful_step_count=40, deadline=None))
