@@ -132,7 +132,7 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
         where = f"  {place(reviews[review_id], folder)}" if review_id in reviews else ""
         if review_id in left:
             outcome, status = f"left: {_LEFT.get(left[review_id], left[review_id])}", FAILED
-        elif (error := failures.get(review_id)) is not None and accepts:
+        elif (error := failures.get(review_id)) is not None:
             outcome, status = f"accepted, but not written: {visible(error.message)}", FAILED
         else:
             outcome = "accepted" if accepts else "rejected"

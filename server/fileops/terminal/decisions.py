@@ -39,7 +39,7 @@ async def modify(review: Review, text: str, client: FileOpsClient) -> DecideRevi
 
 
 def fault_of(result: DecideReviewResult) -> str | None:
-    if result.error is not None and result.error.code != "rejected":  # what the agent reads, not a failure
+    if result.error is not None:
         return f"not written: {result.error.message}"
     if result.reason is None:
         return None
