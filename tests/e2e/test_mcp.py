@@ -100,7 +100,7 @@ def test_own_edit_makes_no_notice_but_another_threads_edit_does(client: McpClien
     for thread in ("t1", "t2"):
         client.tool("Read", {"threadId": thread}, file_path=str(path))
     edited = client.tool("Edit", {"threadId": "t1"}, file_path=str(path), old_string="two", new_string="2")
-    assert len(texts_of(edited)) == 1
+    assert texts_of(edited)[1:] == ["@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"]  # its own diff, and no notice
     assert len(texts_of(client.tool("Read", {"threadId": "t1"}, file_path=str(other)))) == 1
     notice = texts_of(client.tool("Read", {"threadId": "t2"}, file_path=str(other)))[1]
     assert notice.startswith(f"{path} was edited by another agent (codex-mcp-client:t1) since you last read it.")
@@ -368,18 +368,18 @@ def test_pipelined_calls_of_one_file_keep_their_order(client: McpClient, tmp_pat
     [
         ({"action": "accept", "content": {"decision": "apply"}}, None),
         ({"action": "accept", "content": {"decision": "reject"}}, "rejected"),
-        ({"action": "accept", "content": {"decision": "APPLY"}}, "rejected"),
-        ({"action": "accept", "content": {"decision": "reject", "apply": True}}, "rejected"),
-        ({"action": "accept", "content": {"decision": "apply", "apply": False}}, "rejected"),
-        ({"action": "accept", "content": {"decision": "apply", "apply": True}}, "rejected"),
-        ({"action": "accept", "content": {"decision": "apply", "note": "no, wait"}}, "rejected"),
-        ({"action": "accept", "content": {"decision": ["apply"]}}, "rejected"),
-        ({"action": "accept", "content": {"apply": True}}, "rejected"),
-        ({"action": "accept", "content": {}}, "rejected"),
-        ({"action": "accept"}, "rejected"),
+        ({"action": "accept", "content": {"decision": "APPLY"}}, "undecided"),
+        ({"action": "accept", "content": {"decision": "reject", "apply": True}}, "undecided"),
+        ({"action": "accept", "content": {"decision": "apply", "apply": False}}, "undecided"),
+        ({"action": "accept", "content": {"decision": "apply", "apply": True}}, "undecided"),
+        ({"action": "accept", "content": {"decision": "apply", "note": "no, wait"}}, "undecided"),
+        ({"action": "accept", "content": {"decision": ["apply"]}}, "undecided"),
+        ({"action": "accept", "content": {"apply": True}}, "undecided"),
+        ({"action": "accept", "content": {}}, "undecided"),
+        ({"action": "accept"}, "undecided"),
         ({"action": "decline"}, "rejected"),
-        ({"action": "cancel", "content": {"decision": "apply"}}, "rejected"),
-        ([], "rejected"),
+        ({"action": "cancel", "content": {"decision": "apply"}}, "undecided"),
+        ([], "undecided"),
     ],
 )
 def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | None) -> None:
@@ -405,10 +405,10 @@ def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | Non
     [
         ({"apply": True}, None),
         ({"apply": False}, "rejected"),
-        ({"apply": 1}, "rejected"),
-        ({"apply": "true"}, "rejected"),
-        ({"apply": True, "decision": "reject"}, "rejected"),
-        ({"decision": "apply"}, "rejected"),
+        ({"apply": 1}, "undecided"),
+        ({"apply": "true"}, "undecided"),
+        ({"apply": True, "decision": "reject"}, "undecided"),
+        ({"decision": "apply"}, "undecided"),
     ],
 )
 def test_form_for_opencode_has_one_switch(tmp_path: Path, content: object, code: str | None) -> None:
@@ -432,7 +432,7 @@ def test_root_of_an_agent_lifts_no_protection(tmp_path: Path) -> None:
         client.begin()
         client.tool("Read", file_path=str(path))
         refused = client.tool("Edit", file_path=str(path), old_string="two", new_string="2")
-    assert code_of(refused) == "rejected"
+    assert code_of(refused) == "consent_unavailable"
     assert "two" in path.read_text()
 
 
@@ -489,8 +489,10 @@ def test_consent_is_requested_as_the_options_specify(
             elif outcome == "asked":
                 assert client.answer(edit)["result"]["resultType"] == "input_required"
             elif outcome == "refused":
-                consent = "This edit needs a person's consent, and this host cannot ask the user. Nothing was changed."
-                assert texts_of(client.answer(edit)["result"]) == [consent]
+                [text] = texts_of(result := client.answer(edit)["result"])
+                consent = "This edit needs a person's consent, and this host cannot ask for it. Nothing was written. "
+                assert text.startswith(f"<tool_use_error>{consent}")
+                assert code_of(result) == "consent_unavailable"
             else:
                 assert code_of(client.answer(edit)["result"]) is None
             assert path.exists() == (outcome == "applied")
@@ -533,12 +535,12 @@ def test_modern_question_is_answered_by_a_repeated_call_once(client: McpClient, 
     path.write_text("one\ntwo\nthree\n")
     modern_call(client, "Read", {"file_path": str(path)})
     replayed = modern_call(client, "Edit", arguments, FORMS, **again)
-    assert code_of(replayed) == "rejected"
+    assert code_of(replayed) == "undecided"
     assert path.read_text() == "one\ntwo\nthree\n"
 
 
 @pytest.mark.parametrize("how", ["altered", "forged", "other arguments", "other tool", "no answer", "declined"])
-def test_modern_state_that_does_not_match_is_a_rejection(client: McpClient, tmp_path: Path, how: str) -> None:
+def test_modern_state_that_does_not_match_decides_nothing(client: McpClient, tmp_path: Path, how: str) -> None:
     path = three_lines(tmp_path, ".env")
     arguments, asked = asked_edit(client, path)
     tool, state, responses = "Edit", asked["requestState"], accepted()
@@ -557,7 +559,7 @@ def test_modern_state_that_does_not_match_is_a_rejection(client: McpClient, tmp_
         case _:
             responses = {"approve": {"action": "decline"}}
     result = modern_call(client, tool, arguments, FORMS, requestState=state, inputResponses=responses)
-    assert code_of(result) == "rejected"
+    assert code_of(result) == ("rejected" if how == "declined" else "undecided")
     assert path.read_text() == "one\ntwo\nthree\n"
 
 

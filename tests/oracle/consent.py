@@ -101,6 +101,47 @@ def _due(mode: Mode, concerned: Sequence[EditorSeat], *, host_asks: bool, is_pro
     return Due(by_host=True) if host_asks else Due(is_refused=True)
 
 
+def code_of_editors(answers: Iterable[object]) -> str | None:
+    """What comes of the answers of all editors that were asked: a code, None for an applied edit.
+
+    The first decision counts, so at most one of the answers may be one. None of them is one: "undecided".
+    """
+    decisions = [code for code in map(_code_of_editor, answers) if code != "undecided"]
+    assert len(set(decisions)) <= 1, "which one came first is not known here"
+    return decisions[0] if decisions else "undecided"
+
+
+def _code_of_editor(answer: object) -> str | None:
+    match answer:
+        case {"outcome": "proceed_once" | "proceed_always", **more} if not more:
+            return None
+        case {"outcome": "cancel"}:
+            return "rejected"
+        case _:
+            return "undecided"
+
+
+def codes_of_host(answer: object) -> set[str | None]:
+    """What may come of the answer of a host to `elicitation/create`: a code, None for an applied edit."""
+    given = is_consent(answer)
+    if given is not False:
+        return {None} if given else {None, "undecided"}
+    match answer:
+        case {"action": "decline"} | {"action": "accept", "content": {"decision": "reject"}} if not _has_more(answer):
+            return {"rejected"}
+        case _:
+            return {"undecided"}
+
+
+def _has_more(answer: object) -> bool:
+    """Whether an accepted form has another field than the one that was shown: it may contradict it."""
+    match answer:
+        case {"action": "accept", "content": {"decision": _, **more}}:
+            return bool(more)
+        case _:
+            return False
+
+
 def is_consent(answer: object) -> bool | None:
     """Whether the answer of a host to `elicitation/create` allows the edit; None if it may be read either way.
 

@@ -14,7 +14,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from oracle.consent import (
     Due,
     EditorSeat,
     Mode,
-    is_consent,
+    code_of_editors,
+    codes_of_host,
     is_inside,
     stops_asking,
     strictest,
@@ -61,7 +62,7 @@ NO_CONSENT: tuple[object, ...] = (
     {"action": "accept"}, {"action": "decline", "content": {"decision": "apply"}},
     {"action": "cancel"}, {"decision": "apply"}, [], "apply", None, True,
 )  # fmt: skip
-NO_DECISION: tuple[object, ...] = (
+REJECTIONS: tuple[object, ...] = (
     {"outcome": "cancel"}, {"outcome": "cancel", "text": "x"},
 )  # fmt: skip
 MALFORMED: tuple[object, ...] = (
@@ -218,7 +219,7 @@ class SharedGame:
         seat = EditorSeat(
             name, tuple(f"{self.root}/{folder}".rstrip("/") for folder in folders), dice.random() < 0.85, stated
         )
-        options: dict[str, Any] = {} if stated is None else {"agents_approval": stated}
+        options: dict[str, Any] = {"review_grace_s": 0, **({} if stated is None else {"agents_approval": stated})}
         client = await self.daemon.editor(*map(Path, seat.folders), host=name, confirms=seat.can_ask, **options)
 
         async def confirm(params: Any) -> Any:
@@ -564,7 +565,7 @@ class SharedGame:
                 turn.others = {"outcome": "cancel"}
             turn.decision = {
                 "once": {"outcome": "proceed_once"}, "always": {"outcome": "proceed_always"},
-                "no": dice.choice(NO_DECISION), "malformed": dice.choice(MALFORMED),
+                "no": dice.choice(REJECTIONS), "malformed": dice.choice(MALFORMED),
             }[kind]  # fmt: skip
         turn.of_host = dice.choice([
             {"action": "accept", "content": {"decision": "apply"}},
@@ -670,40 +671,43 @@ class SharedGame:
     ) -> None:
         asked = Due(editors=frozenset(turn.asked), by_host=bool(turn.n_asked_of_host))
         if turn.asked and turn.leaves:
-            after = self._due_after_leaving(agent, session, path)
-            require(any(due.by_host == asked.by_host for due in after), f"{turn} after an editor left: {after}")
-            allows = any(due.is_free for due in after) or (asked.by_host and is_consent(turn.of_host) is not False)
-            require(code is not None or allows, f"applied without consent: {turn}")
-            if asked.by_host and code is None and stops_asking(turn.of_host):
-                self.consent.granted_by_host.add(session)
+            # An editor that wanted no questions is asked when it is the only one left; it rejects (`_confirm`).
+            of_editors = "rejected" if len(turn.asked) > 1 else "undecided"
+        elif turn.asked:
+            require(
+                any(due.editors == asked.editors for due in dues),
+                f"{session}: asked were {asked}, where {dues} was due for {self._short(path)}",
+            )
+            of_editors = code_of_editors([turn.decision, *(turn.others for _ in turn.silent)])
+        else:
+            self._judge_without_editors(session, path, turn, code, dues)
             return
-        fitting = [due for due in dues if (due.editors, due.by_host) == (asked.editors, asked.by_host)]
-        require(fitting, f"{session}: asked were {asked}, where {dues} was due for {self._short(path)}")
-        if asked.editors:
-            is_yes = turn.decision in ({"outcome": "proceed_once"}, {"outcome": "proceed_always"})
-            require((code is None) == is_yes, f"answered with {code} after the decision {turn.decision}")
-            if turn.decision == {"outcome": "proceed_always"}:
+        if of_editors != "undecided":
+            require(not asked.by_host, f"the host was asked although the editors answered: {turn}")
+            require(code == of_editors, f"answered with {code}, not {of_editors}: {turn}")
+            if code is None and turn.decision == {"outcome": "proceed_always"}:
                 assert turn.decider is not None
                 self.consent.granted.setdefault(session, []).append(self.consent.editors[turn.decider])
-        elif asked.by_host:
-            is_yes = is_consent(turn.of_host)
-            require(is_yes is None or (code is None) == is_yes, f"answered with {code} after {turn.of_host}")
-            if code is None and stops_asking(turn.of_host):
-                self.consent.granted_by_host.add(session)
-        else:
-            require(
-                any(due.is_free == (code is None) for due in fitting), f"answered with {code}, where {dues} was due"
-            )
+            return
+        require(asked.by_host == agent.host_asks, f"nobody in an editor decided, and the host was to be asked: {turn}")
+        self._judge_host(session, turn, code)
 
-    def _due_after_leaving(self, agent: AgentSeat, session: str, path: str) -> list[Due]:
-        """What is right if the only editor that was asked has left: others may be there that want no questions."""
-        return [
-            due
-            for consent in (self.consent, replace(self.consent, editors={}))
-            for due in consent.due(
-                session, path, approve=agent.approve, host_asks=agent.host_asks, is_protected=_is_protected(path)
-            )
-        ]
+    def _judge_without_editors(self, session: str, path: str, turn: Turn, code: str | None, dues: list[Due]) -> None:
+        is_asked = bool(turn.n_asked_of_host)
+        fitting = [due for due in dues if not due.editors and due.by_host == is_asked]
+        require(fitting, f"{session}: the host was {'' if is_asked else 'not '}asked about {self._short(path)}: {dues}")
+        if is_asked:
+            self._judge_host(session, turn, code)
+        else:
+            codes = {None if due.is_free else "consent_unavailable" for due in fitting}
+            require(code in codes, f"answered with {code}, where {dues} was due")
+
+    def _judge_host(self, session: str, turn: Turn, code: str | None) -> None:
+        """turn: no editor has decided; the host was asked if it can ask."""
+        codes = codes_of_host(turn.of_host) if turn.n_asked_of_host else {"undecided"}
+        require(code in codes, f"answered with {code}, not {codes}: {turn}")
+        if code is None and stops_asking(turn.of_host):
+            self.consent.granted_by_host.add(session)
 
     def _judge_bytes(self, session: str, path: str, before: bytes, after: bytes, wanted: tuple[str, str] | str) -> None:
         if isinstance(wanted, tuple):

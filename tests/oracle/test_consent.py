@@ -1,8 +1,18 @@
-"""What the model of consent requires, in cases that were worked out by hand: R-ROUTE-1 to R-ROUTE-3."""
+"""What the model of consent requires, in cases that were worked out by hand (R-ROUTE-1 to R-ROUTE-3, R-REV-5)."""
 
 import pytest
 
-from oracle.consent import Approve, Consent, Due, EditorSeat, Mode, is_consent, stops_asking
+from oracle.consent import (
+    Approve,
+    Consent,
+    Due,
+    EditorSeat,
+    Mode,
+    code_of_editors,
+    codes_of_host,
+    is_consent,
+    stops_asking,
+)
 
 S, OTHER = "session", "another session"
 FILE, ELSEWHERE = "/a/f", "/b/f"
@@ -102,6 +112,39 @@ def test_demand_of_an_agent_adds_questions_and_takes_none_away() -> None:
 )
 def test_form_is_consent_if_each_of_its_fields_is(answer: object, allows: bool | None) -> None:
     assert is_consent(answer) is allows
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        ([{"outcome": "proceed_once"}], None),
+        ([{"outcome": "proceed_always"}, {}], None),
+        ([{"outcome": "cancel"}], "rejected"),
+        ([None, {"outcome": "cancel", "text": "x"}], "rejected"),
+        ([{"outcome": "proceed_once", "hunk_ids": []}], "undecided"),
+        ([None, "proceed_always"], "undecided"),
+        ([], "undecided"),
+    ],
+)
+def test_only_an_answer_that_decides_counts(answers: list[object], code: str | None) -> None:
+    assert code_of_editors(answers) == code
+
+
+@pytest.mark.parametrize(
+    ("answer", "codes"),
+    [
+        ({"action": "accept", "content": {"decision": "apply"}}, {None}),
+        ({"action": "accept", "content": {"decision": "reject"}}, {"rejected"}),
+        ({"action": "decline"}, {"rejected"}),
+        ({"action": "decline", "content": {"decision": "apply"}}, {"rejected"}),
+        ({"action": "cancel"}, {"undecided"}),
+        ({"action": "accept", "content": {"decision": "reject", "apply": True}}, {"undecided"}),
+        ({"action": "accept", "content": {"decision": "apply", "apply": False}}, {"undecided"}),
+        (None, {"undecided"}),
+    ],
+)
+def test_host_that_says_neither_yes_nor_no_decides_nothing(answer: object, codes: set[str | None]) -> None:
+    assert codes_of_host(answer) == codes
 
 
 def test_only_the_answer_with_that_choice_stops_the_questions() -> None:

@@ -72,7 +72,7 @@ class LegacyDialogue:
 class ModernDialogue:
     """Asks by ending the call; a repeated call brings the answer. asked: of the opened state, None without one.
 
-    is_forged: a state was given that does not open. Each question in it is rejected.
+    is_forged: a state was given that does not open: forged, expired, or used before. It decides nothing.
     """
 
     def __init__(self, asked: Asked | None, answer: object, host: str, *, is_forged: bool) -> None:
@@ -82,7 +82,7 @@ class ModernDialogue:
     async def decide(self, question: ApprovalRequest) -> Decision:
         """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
         if self._is_forged:
-            return Reject()
+            return Undecided()
         digest, lines = question_digest(question), lines_digest(question)
         asked = self._asked
         if asked is None:
