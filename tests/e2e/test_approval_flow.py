@@ -233,6 +233,25 @@ async def test_file_that_changed_near_the_edit_is_asked_about_again(tmp_path: Pa
         assert file.read_text() == "moved one\n"
 
 
+async def test_approval_of_what_is_left_of_an_edit_is_reported_as_changed_by_the_user(tmp_path: Path, file: Path):
+    """R-REV-8: the model learns that a part of its edit was not written."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/multiEdit", both(editor, file))
+        await within(held.asked.wait())
+        file.write_text(f"un\n{FILLER}two\n")
+        editor.confirm = again = Held(answer({"outcome": "proceed_once"}))
+        held.unlock_and_close_later.set()
+        await within(again.asked.wait())
+        assert editor.questions[-1]["proposed_text"] == f"un\n{FILLER}TWO\n"
+        again.unlock_and_close_later.set()
+        result = await within(call)
+        assert (result["error"], result["details"]["modified_by_user"]) == (None, True)
+        assert "User modified the proposed change" in result["output"]
+        assert file.read_text() == f"un\n{FILLER}TWO\n"
+
+
 async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp_path: Path, file: Path):
     """R-REV-8, under `freshness: "mtime"`: both changes are in the file, and the session has to read the other."""
     async with editor_client(tmp_path, CONFIRM) as editor:

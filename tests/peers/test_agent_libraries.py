@@ -37,7 +37,8 @@ def test_agent_of_pydantic_ai_reads_fails_edits_and_sees_an_image(folder: Path) 
     read, refused, edited, image = told["answers"]
     assert read.startswith("     1→one\n     2→two\n")
     assert NOT_FOUND in refused
-    assert edited.startswith(f"The file {folder}/a.txt has been updated.")
+    assert f"The file {folder}/a.txt has been updated." in edited
+    assert "-two\\n+2" in edited
     assert "Read image file [image/png]" in image
     assert "BinaryImage" in image
     assert (folder / "a.txt").read_text() == "one\n2\nthree\n"

@@ -63,7 +63,7 @@ async def test_client_of_version_2_is_served(folder: Path, mode: Any, version: s
         edited = await client.call_tool("Edit", {"file_path": path, "old_string": "two", "new_string": "2"})
         assert edited.is_error is False, edited
         assert (folder / ".env").read_text() == "one\n2\nthree\n"
-        assert [question.split("\n")[0] for question in questions] == ["Confirm Edit: .env"]
+        assert [question.split("\n")[0] for question in questions] == [f"Confirm Edit: {path}"]
         image = (await client.call_tool("Read", {"file_path": str(folder / "a.png")})).content[1]
         assert isinstance(image, ImageContent)
         undone = await client.call_tool("Undo", {"file_path": path})
@@ -93,7 +93,7 @@ def test_client_of_version_1_is_served(folder: Path) -> None:
     told = json.loads(done.stdout)
     assert told["version"] == "2025-11-25"
     assert told["tools"] == ["Read", "Edit", "MultiEdit", "Undo"]
-    assert told["kinds"] == [["text"], ["text"], ["text"], ["text", "image"]]
+    assert told["kinds"] == [["text"], ["text", "text"], ["text"], ["text", "image"]]
     assert told["errors"] == [False, False, True, False]
     assert len(told["questions"]) == 1
     assert (folder / ".env").read_text() == "one\n2\nthree\n"

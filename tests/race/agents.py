@@ -20,18 +20,25 @@ _LINE = re.compile(r"^\s*\d+→(.*)$", re.MULTILINE)
 _MAX_WORDS = 40
 _N_REMEMBERED = 3  # own edits of a file that each read is compared with
 _REFUSALS = {"modified_externally", "apply_refused", "rejected", "not_read"}
+_MERGED = "while this edit was reviewed; both changes are in it"
 _READ_REFUSALS = {"apply_refused"}
 
 Edits = Sequence[tuple[str, str]]
 
 
 class Outcome(NamedTuple):
-    """code: None if it went well. place: "disk" or "buffer", "" if the answer does not say."""
+    """code: None if it went well. place: "disk" or "buffer", "" if the answer does not say.
+
+    is_merged: a person's decision was merged with what others had changed meanwhile. is_other: not all of the edit was
+    written, because a person wanted it so.
+    """
 
     code: str | None
     output: str = ""
     place: str = ""
     edit_id: str = ""
+    is_merged: bool = False
+    is_other: bool = False
 
 
 class Hands(Protocol):
@@ -80,7 +87,11 @@ class McpHands:
     async def _call(self, tool: str, **arguments: Any) -> Outcome:
         result = await asyncio.to_thread(lambda: self._host.tool(tool, **arguments))
         facts = result["_meta"]["fileops/result"]
-        return Outcome(facts.get("code"), result["content"][0]["text"], str(facts.get("applied_to", "")))
+        output = result["content"][0]["text"]
+        return Outcome(
+            facts.get("code"), output, str(facts.get("applied_to", "")),
+            is_merged=_MERGED in output, is_other=facts.get("modified_by_user", False),
+        )  # fmt: skip
 
 
 class Seen(NamedTuple):
@@ -173,10 +184,15 @@ class Agent:
             if answer.code not in _REFUSALS:
                 self._ledger.fault(f"{self._who}: edit of {file.path}: {answer.code}: {answer.output} {edits}")
             return None
-        self._ledger.end(event, "void" if answer.place == "buffer" else "sure")
+        self._ledger.end(event, "void" if answer.place == "buffer" else "maybe" if answer.is_other else "sure")
+        if answer.is_other:
+            self.outcomes["edit of which a part was written"] += 1
+            self._last_edit.pop(file.path, None)
+            return None
         if answer.place == "disk":
             self._own[file.path].extend(event.adds)
-            self._judge_unseen(event, seen)
+            if not answer.is_merged:
+                self._judge_unseen(event, seen)
         else:
             self._ledger.judge_buffer_edit(event)
         self._last_edit[file.path] = (answer.edit_id, event)
@@ -184,7 +200,7 @@ class Agent:
         return new
 
     def _judge_unseen(self, event: Event, seen: Seen) -> None:
-        """An edit that was taken is one of what the session has seen, unless its rule allows more."""
+        """An edit that was not merged is one of what the session has seen, unless its rule allows more."""
         if seen.place != "disk" or self._freshness == "relevant":
             return
         other = self._ledger.unseen(event, seen.at)
@@ -237,5 +253,6 @@ def sorted_words(text: str) -> list[str]:
 
 def _of(answer: Any) -> Outcome:
     return Outcome(
-        answer.code, answer.output, str(answer.details.get("applied_to", "")), str(answer.details.get("edit_id", ""))
-    )
+        answer.code, answer.output, str(answer.details.get("applied_to", "")), str(answer.details.get("edit_id", "")),
+        is_merged=_MERGED in answer.output, is_other=answer.details.get("modified_by_user", False),
+    )  # fmt: skip

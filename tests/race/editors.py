@@ -156,9 +156,9 @@ class Editor:
         return {"applied": True}
 
     async def _confirm(self, params: Any) -> Any:
-        del params
         if self._dice.random() < 0.1:
             await asyncio.sleep(self._dice.random() * 0.3)
-        outcome = "cancel" if self._dice.random() < 0.08 else "proceed_once"
+        is_left = bool(params["hunks"])  # of an edit that was asked about before; else there is nothing to approve
+        outcome = "cancel" if self._dice.random() < 0.08 or not is_left else "proceed_once"
         self.outcomes[f"decision {outcome}"] += 1
         return {"outcome": outcome}

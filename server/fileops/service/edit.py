@@ -55,11 +55,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then.
 
     dropped: places of the plan's snapshot where the user dropped a change in an earlier round of the same review.
+    is_other: whether the plan is no longer what was requested: others or the user took a part out, or changed it.
     """
 
     plan: Plan
     question: ApprovalRequest
     dropped: tuple[Span, ...] = ()
+    is_other: bool = False
 
 
 EditStep = EditResult | Proposal | NeedsCorrection
@@ -265,15 +267,15 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         changed it, and their changes can be merged with the decision: the merged text is written. Otherwise the user
         is asked again, about the present file.
         """
-        asked, by_user = proposal.plan, decided is not proposal.plan
+        asked, by_user = proposal.plan, proposal.is_other or decided is not proposal.plan
         snapshot = self.fs.read(canonical_path(self.fs, request.file_path, policy.roots))
         was, is_known = asked.snapshot, self.freshness.knows(request.session_id, snapshot)
         if (snapshot.path, snapshot.exists, snapshot.data) == (was.path, was.exists, was.data):
             plan = replace(decided, snapshot=snapshot, rebased=None if is_known else decided.rebased)
             return self._commit(request, plan, token, modified_by_user=by_user)
         if is_known and not by_user and snapshot.path == was.path:
-            replanned = self._plan(request, snapshot, None, token)
-            if _changed_lines(replanned) == _changed_lines(asked):
+            replanned = self._plan_if_possible(request, snapshot, token)
+            if replanned is not None and _changed_lines(replanned) == _changed_lines(asked):
                 return self._commit(request, replanned, token)
         outcome = merge(
             Decided(
@@ -288,11 +290,20 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             again = _proposal_of(request, plan, policy, token)
             changes = again.question.changes if outcome.splices else ()
             question = replace(again.question, previous=outcome.previous, changes=changes)
-            return replace(again, question=question, dropped=outcome.dropped)
+            requested = self._plan_if_possible(request, snapshot, token)
+            is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
+            return replace(again, question=question, dropped=outcome.dropped, is_other=is_other)
         plan = replace(plan, rebased=self._merged_over(request, snapshot, asked))
         if not plan.splices:  # others have made the same change
             return _result_of(request, plan, None, modified_by_user=by_user)
         return self._commit(request, plan, token, modified_by_user=by_user)
+
+    def _plan_if_possible(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan | None:
+        """The plan of the request on this content; None if it cannot be made there. Raises: Cancelled."""
+        try:
+            return self._plan(request, snapshot, None, token)
+        except FileOpsError:
+            return None
 
     def _with_splices(
         self, request: EditRequest, snapshot: Snapshot, wanted: tuple[Splice, ...], decided: Plan, token: CancelToken
