@@ -252,6 +252,29 @@ async def test_approval_of_what_is_left_of_an_edit_is_reported_as_changed_by_the
         assert file.read_text() == f"un\n{FILLER}TWO\n"
 
 
+@pytest.mark.parametrize("freshness", ["mtime", "content", "relevant"])
+async def test_what_others_changed_stays_unseen_to_a_session_that_was_asked_about_again(
+    tmp_path: Path, file: Path, freshness: str
+):
+    """R-REV-8: the person has seen the present file, and not the model, which may not replace it."""
+    async with editor_client(tmp_path, CONFIRM, options={"freshness": freshness}) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        file.write_text(f"moved one\n{FILLER}deux\n")
+        editor.confirm = again = Held(answer({"outcome": "proceed_once"}))
+        held.unlock_and_close_later.set()
+        await within(again.asked.wait())
+        again.unlock_and_close_later.set()
+        result = await within(call)
+        assert result["details"]["rebased"]["changed_by"] == "external"
+        assert file.read_text() == f"moved 1\n{FILLER}deux\n"
+        assert (await editor.client.edit(file, "two", "2")).error.code == "modified_externally"
+        whole = {"file_path": str(file), "content": f"1\n{FILLER}2\n"}
+        assert (await editor.client.request("fileops/write", whole))["error"]["code"] == "modified_externally"
+
+
 async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp_path: Path, file: Path):
     """R-REV-8, under `freshness: "mtime"`: both changes are in the file, and the session has to read the other."""
     async with editor_client(tmp_path, CONFIRM) as editor:

@@ -284,7 +284,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             ),
             snapshot, lambda: self._plan_on(request, snapshot, token), token.check,
         )  # fmt: skip
-        plan = self._with_splices(request, snapshot, outcome.splices, decided, token)
+        rebased = None if is_known else self._merged_over(request, snapshot, asked)
+        plan = self._with_splices(request, snapshot, outcome.splices, replace(decided, rebased=rebased), token)
         validation.require_valid(self.settings.validators, plan)
         if isinstance(outcome, Reopened):
             again = _proposal_of(request, plan, policy, token)
@@ -293,7 +294,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             requested = self._plan_if_possible(request, snapshot, token)
             is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
             return replace(again, question=question, dropped=outcome.dropped, is_other=is_other)
-        plan = replace(plan, rebased=self._merged_over(request, snapshot, asked))
         if not plan.splices:  # others have made the same change
             return _result_of(request, plan, None, modified_by_user=by_user)
         return self._commit(request, plan, token, modified_by_user=by_user)
@@ -317,8 +317,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             operation="modify" if snapshot.exists else "create", limits=self.settings.limits, check=token.check,
         )  # fmt: skip
         return replace(
-            decided, snapshot=snapshot, format=fmt, splices=wanted, change=change, creates=not snapshot.exists,
-            rebased=None,
+            decided, snapshot=snapshot, format=fmt, splices=wanted, change=change, creates=not snapshot.exists
         )  # fmt: skip
 
     def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
