@@ -209,6 +209,15 @@ def judge_rewriting(before: Content, text: str, after: Content) -> None:
             require(old == new, f"the line {old!r} was not to be changed: {new!r}")
 
 
+def judge_merge(base: str, decided: str, present: str, result: str) -> None:
+    """`result` has to have what the person decided and what others did: both started at `base`. All as shown."""
+    was, wanted, theirs, now = (set(words_of(text)) for text in (base, decided, present, result))
+    story = f"{base!r} -> {decided!r} was decided, and {present!r} stood: {result!r}"
+    require(not (missing := ((wanted | theirs) - was) - now), f"{missing} went: {story}")
+    require(not (risen := (was - (wanted & theirs)) & now), f"{risen} was taken out, and stands: {story}")
+    require(not (lost := (was & wanted & theirs) - now), f"{lost} went, and nobody took it out: {story}")
+
+
 def raw(content: Content) -> str:
     """The content behind its mark, one to one: also what is no text, and line ends as they are."""
     if not isinstance(content, bytes):

@@ -24,6 +24,7 @@ from oracle.contents import (
     Sight,
     Wrong,
     as_shown,
+    judge_merge,
     judge_rewriting,
     judge_splice,
     mixes_encodings,
@@ -34,7 +35,7 @@ from oracle.contents import (
     shown,
 )
 from oracle.peer import ANSWER_S, Peer, file_names
-from oracle.texts import FORMATS, Vocabulary, codec_of, lf, text_of
+from oracle.texts import FORMATS, Vocabulary, codec_of, lf, text_of, words_of
 from support.rawclient import Message
 
 LONG = "s" * 200
@@ -86,9 +87,21 @@ class Turn:
     n_asked: int = 0
     n_applied: int = 0
     decided: dict[str, str | None] = field(default_factory=dict)  # path → the text that is to stand, None: rejected
-    has_moved: bool = False
+    was: Content = None  # what the person was shown last
+    stood: Content = None  # when they decided
+    dropped: set[str] = field(default_factory=set)  # words that were proposed, and that they did not want
+    refusals: set[str] = field(default_factory=set)  # codes that their answers may have
     is_closed: bool = False
     applied: dict[str, str] = field(default_factory=dict)  # path → the document's text, as the daemon's edit made it
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the file changed while the person thought."""
+        return not same(self.was, self.stood)
+
+    def refuse(self, path: str, code: str) -> None:
+        self.decided[path] = None
+        self.refusals.add(code)
 
     def __str__(self) -> str:
         asked = f"{self.decision} ({'more happened' if self.meanwhile else 'at once'})" if self.n_asked else ""
@@ -254,20 +267,23 @@ class Game:
         self._looked(daemon, path)
         if code == "ok" and not is_dry:
             require("ok" in allowed, f"accepted, where {allowed} was due: {edits} of {before!r}")
-            require(
-                not turn.has_moved, f"accepted, though the file moved while the person thought: {edits} of {before!r}"
-            )
-            require(turn.n_asked == asks, f"a person was asked {turn.n_asked} times, not {int(asks)}")
-            after = self._written(turn, path, before, result["details"]["applied_to"])
+            require(bool(turn.n_asked) == asks, f"a person was asked {turn.n_asked} times, not {int(asks)}")
             wanted = turn.decided.get(path, planned)
             require(wanted is not None, f"written, though the person said no ({turn.decision})")
-            if before is None:
+            stood = turn.stood if turn.n_asked else before
+            after = self._written(turn, path, stood, result["details"]["applied_to"])
+            if turn.has_moved:
+                require("rebased" in result["details"], f"merged, and not reported: {result['details']}")
+                judge_merge(shown(turn.was), wanted or "", shown(stood), shown(after))
+            elif stood is None:
                 require(shown(after) == wanted, f"{wanted!r} was to be created, not {after!r}")
-            elif len(edits) == 1 and wanted == planned:
-                judge_splice(before, *edits[0], after)
+            elif len(edits) == 1 and wanted == planned and turn.n_asked < 2:
+                judge_splice(stood, *edits[0], after)
             else:
-                judge_rewriting(before, wanted or "", after)
-            self._applied(daemon, session, path, before, after, result["details"]["edit_id"])
+                judge_rewriting(stood, wanted or "", after)
+            self._applied(daemon, session, path, stood, after, result["details"]["edit_id"])
+            if "rebased" in result["details"]:
+                self.oracle.sights[daemon, session, path].text = f"without what others wrote: {turn.msg_id}"
             return
         if code == "not_found" and not is_dry:
             self.oracle.sights.pop((daemon, session, path), None)
@@ -284,10 +300,7 @@ class Game:
         """allowed: for the file's sake; the person, the editor and what happened meanwhile may have refused as well."""
         allowed = allowed - {"ok"}
         if turn.n_asked:
-            allowed |= {"rejected"} if None in turn.decided.values() else set[str]()
-            allowed |= {"cancelled"} if turn.decision == "cancel" else set[str]()
-            if turn.meanwhile is not None:
-                allowed |= {*CHANGED, "not_found", "already_exists", "no_match", "multiple_matches"}
+            allowed |= turn.refusals
         if turn.n_applied and turn.applying != "oblige":
             allowed |= {"apply_refused", *CHANGED}
         require(code in allowed, f"refused with {code}, where only {allowed or 'yes'} was due; {turn}; {before!r}")
@@ -405,7 +418,7 @@ class Game:
         code, result = self._served(turn)
         self._note("undo", daemon, session, code, which, turn)
         refusals = {"undo_conflict", "modified_externally"}
-        refusals |= {"rejected"} if None in turn.decided.values() else set()
+        refusals |= turn.refusals
         refusals |= {"apply_refused"} if self.oracle.documents else set()
         is_doubtful = any(self._is_doubtful(daemon, path) for path in self.paths)
         require(code in {"ok", *refusals} or is_doubtful, f"an undo was answered with {code}: {result}")
@@ -733,12 +746,33 @@ class Game:
         before, proposed = self.oracle.present(turn.daemon, path), _told(params["proposed_text"])
         turn.n_asked += 1
         require(_told(params["original_text"]) == shown(before), f"asked about {params} where {before!r} stands")
-        require(turn.plan is None or proposed == turn.plan, f"asked about {params} where {turn.plan!r} was proposed")
-        turn.decided[path] = proposed
-        if turn.meanwhile is not None:
+        is_again = path in turn.decided
+        if is_again:
+            self._judge_second_question(turn, path, before, params)
+        else:
+            require(turn.plan is None or proposed == turn.plan, f"asked: {params} where {turn.plan!r} was proposed")
+        turn.decided[path], turn.was = proposed, before
+        if turn.meanwhile is not None and not is_again:
             turn.meanwhile()
-            turn.has_moved = not same(before, self.oracle.present(turn.daemon, path))
-        match turn.decision:
+        turn.stood = self.oracle.present(turn.daemon, path)
+        decision = turn.decision if not is_again else "once" if params["hunks"] else "reject"
+        self._answer(peer, turn, msg_id, path, params, decision)
+        turn.dropped |= {*words_of(proposed)} - {*words_of(shown(before)), *words_of(turn.decided[path] or "")}
+
+    def _judge_second_question(self, turn: Turn, path: str, present: Content, params: dict[str, Any]) -> None:
+        """R-REV-8: what the person dropped is not proposed again, and what others wrote is in the proposal."""
+        require(turn.has_moved, f"asked again, though nothing has changed: {params}")
+        proposed = set(words_of(_told(params["proposed_text"])))
+        again = turn.dropped & proposed - {*words_of(shown(present))}
+        require(not again, f"{again} was dropped, and is proposed again: {params}")
+        lost = {*words_of(shown(present))} - {*words_of(shown(turn.was))} - proposed
+        require(not lost, f"{lost} of others is taken out of {path}: {params}")
+
+    def _answer(
+        self, peer: Peer, turn: Turn, msg_id: object, path: str, params: dict[str, Any], decision: str
+    ) -> None:  # fmt: skip
+        proposed = _told(params["proposed_text"])
+        match decision:
             case "once":
                 peer.reply(msg_id, result={"outcome": "proceed_once"})
             case "always":
@@ -753,17 +787,17 @@ class Game:
                 turn.decided[path] = _with_hunks(_told(params["original_text"]), chosen)
                 peer.reply(msg_id, result={"outcome": "proceed_once", "hunk_ids": [hunk["id"] for hunk in chosen]})
             case "malformed":
-                turn.decided[path] = None
+                turn.refuse(path, "undecided")
                 peer.reply(msg_id, result=json.loads(NO_ANSWERS[turn.msg_id % len(NO_ANSWERS)]))
             case "fail":
-                turn.decided[path] = None
+                turn.refuse(path, "undecided")
                 peer.reply(msg_id, error={"code": -32000, "message": "the reviewer has gone home"})
             case "cancel":
-                turn.decided[path] = None
+                turn.refuse(path, "cancelled")
                 peer.cancel(turn.msg_id)
                 peer.reply(msg_id, result={"outcome": "proceed_always"})  # too late
             case _:
-                turn.decided[path] = None
+                turn.refuse(path, "rejected")
                 peer.reply(msg_id, result={"outcome": "cancel"})
 
     def _apply(self, peer: Peer, turn: Turn, msg_id: object, params: dict[str, Any]) -> None:

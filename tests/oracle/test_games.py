@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from oracle import game, shared_game
-from oracle.contents import Applied, Document, Oracle, Sight, Wrong, judge_rewriting, judge_splice
+from oracle.contents import Applied, Document, Oracle, Sight, Wrong, judge_merge, judge_rewriting, judge_splice
 from oracle.game import Game, Step
 from oracle.run import Daemon, play, shrunk, steps_of
 from oracle.shared_game import SharedGame
@@ -73,6 +73,10 @@ def _undo(edit: Applied, now: bytes, result: bytes) -> None:
         pytest.param(lambda: judge_splice(b"a a", "a", "c", b"c a"), id="one of two places"),
         pytest.param(lambda: judge_splice(b"a", "a", "c", b"c\n"), id="a newline that nobody gave"),
         pytest.param(lambda: judge_rewriting(b"a\r\nb\r\n", "a\nc\n", b"a\nc\r\n"), id="a line beside the change"),
+        pytest.param(lambda: judge_merge("v1 v2", "v1 v3", "v4 v2", "v4 v2"), id="what was decided is gone"),
+        pytest.param(lambda: judge_merge("v1 v2", "v1 v3", "v4 v2", "v1 v3"), id="what another wrote is gone"),
+        pytest.param(lambda: judge_merge("v1 v2", "v1 v2 v3", "v2", "v1 v2 v3"), id="what another took out is back"),
+        pytest.param(lambda: judge_merge("v1 v2", "v1 v2 v3", "v1 v2 v4", "v2 v3 v4"), id="a word of both is gone"),
         pytest.param(
             lambda: _undo(_DELETED, b"import os\nf(a, b)\n", b"import os\nf(a, b, b)\n"), id="what was put back, twice"
         ),
