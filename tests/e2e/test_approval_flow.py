@@ -270,7 +270,7 @@ async def test_what_others_changed_stays_unseen_to_a_session_that_was_asked_abou
         result = await within(call)
         assert result["details"]["rebased"]["changed_by"] == "external"
         assert file.read_text() == f"moved 1\n{FILLER}deux\n"
-        assert (await editor.client.edit(file, "two", "2")).error.code == "modified_externally"
+        assert (await editor.client.edit(file, "two", "2")).code == "modified_externally"
         whole = {"file_path": str(file), "content": f"1\n{FILLER}2\n"}
         assert (await editor.client.request("fileops/write", whole))["error"]["code"] == "modified_externally"
 

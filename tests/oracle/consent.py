@@ -112,34 +112,24 @@ def code_of_editors(answers: Iterable[object]) -> str | None:
 
 
 def _code_of_editor(answer: object) -> str | None:
-    match answer:
-        case {"outcome": "proceed_once" | "proceed_always", **more} if not more:
-            return None
-        case {"outcome": "cancel"}:
-            return "rejected"
-        case _:
-            return "undecided"
+    given = _fields(answer)
+    if given in ({"outcome": "proceed_once"}, {"outcome": "proceed_always"}):
+        return None
+    return "rejected" if given.get("outcome") == "cancel" else "undecided"
 
 
 def codes_of_host(answer: object) -> set[str | None]:
     """What may come of the answer of a host to `elicitation/create`: a code, None for an applied edit."""
-    given = is_consent(answer)
-    if given is not False:
-        return {None} if given else {None, "undecided"}
-    match answer:
-        case {"action": "decline"} | {"action": "accept", "content": {"decision": "reject"}} if not _has_more(answer):
-            return {"rejected"}
-        case _:
-            return {"undecided"}
+    allows = is_consent(answer)
+    if allows is not False:
+        return {None} if allows else {None, "undecided"}
+    given = _fields(answer)
+    is_refused = given.get("action") == "accept" and _fields(given.get("content")) == {"decision": "reject"}
+    return {"rejected"} if is_refused or given.get("action") == "decline" else {"undecided"}
 
 
-def _has_more(answer: object) -> bool:
-    """Whether an accepted form has another field than the one that was shown: it may contradict it."""
-    match answer:
-        case {"action": "accept", "content": {"decision": _, **more}}:
-            return bool(more)
-        case _:
-            return False
+def _fields(value: object) -> dict[object, object]:
+    return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def is_consent(answer: object) -> bool | None:
