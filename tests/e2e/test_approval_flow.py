@@ -253,7 +253,7 @@ async def test_approval_of_what_is_left_of_an_edit_is_reported_as_changed_by_the
 
 
 @pytest.mark.parametrize("freshness", ["mtime", "content", "relevant"])
-async def test_what_others_changed_stays_unseen_to_a_session_that_was_asked_about_again(
+async def test_changes_of_others_stay_unseen_to_a_session_whose_edit_was_asked_about_again(
     tmp_path: Path, file: Path, freshness: str
 ):
     """R-REV-8: the person has seen the present file, and not the model, which may not replace it."""

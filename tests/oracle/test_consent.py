@@ -143,7 +143,7 @@ def test_only_an_answer_that_decides_counts(answers: list[object], code: str | N
         (None, {"undecided"}),
     ],
 )
-def test_host_that_says_neither_yes_nor_no_decides_nothing(answer: object, codes: set[str | None]) -> None:
+def test_answer_of_a_host_that_is_neither_yes_nor_no_decides_nothing(answer: object, codes: set[str | None]) -> None:
     assert codes_of_host(answer) == codes
 
 
