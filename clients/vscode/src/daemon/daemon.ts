@@ -244,7 +244,7 @@ export class Daemon implements vscode.Disposable {
     this.#crashed.fire();
     void this.#inTurn(async () => { // requests wait from now on
       await new Promise(resolve => setImmediate(resolve)); // the client has its own end to note first
-      await this.#stopClient();
+      await this.#stop(); // 'stopped', whether it noted it or not: what is shown of the old daemon ends
       await this.#start();
     });
     return giveUp;
