@@ -138,7 +138,7 @@ async def test_question_that_a_client_cannot_show_is_undecided(tmp_path: Path) -
     assert not file.exists()
 
 
-async def test_agent_edit_of_a_protected_file_without_a_person_lacks_consent(tmp_path: Path) -> None:
+async def test_agent_edit_of_a_protected_file_without_a_user_lacks_consent(tmp_path: Path) -> None:
     """R-REV-7"""
     file = tmp_path / ".env"
     with place() as here:
@@ -150,7 +150,7 @@ async def test_agent_edit_of_a_protected_file_without_a_person_lacks_consent(tmp
     assert not file.exists()
 
 
-async def test_edit_beyond_those_that_a_person_looks_at_is_refused(tmp_path: Path) -> None:
+async def test_edit_beyond_those_that_a_user_can_look_at_is_refused(tmp_path: Path) -> None:
     """R-REV-7"""
     async with serving() as client:
         await client.start_session(

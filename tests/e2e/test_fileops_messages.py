@@ -200,7 +200,7 @@ async def test_editor_of_a_shared_daemon_has_the_sessions_of_all(file: Path) -> 
             assert {session["connected"] for session in (*told["sessions"], *listed["sessions"])} == {True}
 
 
-async def test_reviews_are_listed_decided_and_told(file: Path) -> None:
+async def test_reviews_are_listed_decided_and_notified(file: Path) -> None:
     """R-REV-2, R-REV-3"""
     async with serving() as client:
         await client.start_session(capabilities=asks(reviews=True))

@@ -1,6 +1,7 @@
 -- Shell commands that wait for a person: the pane, the keys, the queue with the edits, and the real daemon's bash.
 local t = require('harness')
 local fileops = require('fileops')
+local asked = require('fileops.review.asked')
 local review = require('fileops.review.queue')
 local view = require('fileops.review.view')
 local world = require('world')
@@ -20,14 +21,14 @@ local function ask(command, given)
     session_id = given.session_id or 's1',
     description = given.description,
   }
-  return review.ask_command(params, { client_id = 1, request_id = given.request_id }, function(value, problem)
+  return asked.ask_command(params, { client_id = 1, request_id = given.request_id }, function(value, problem)
     assert(next(answers[slot]) == nil, 'answered twice')
     answers[slot] = { value = value, problem = problem }
   end)
 end
 
 local function fresh()
-  review.reject_all()
+  asked.reject_all()
   t.clean()
   vim.o.lines, vim.o.columns = 40, 80
   answers = {}
@@ -48,7 +49,7 @@ t.it('a command is shown whole, with where and why, and the cursor stays', funct
   ask('make all &&\nmake test', { description = 'Build it\nand try it', cwd = '/w/shop' })
   t.eq(shown(), { '/w/shop', 'Build it', 'and try it', 'make all &&', 'make test' })
   t.eq(vim.api.nvim_get_current_win(), win)
-  review.reject_all()
+  asked.reject_all()
   t.eq(world.own_windows(), {})
 end)
 
@@ -85,14 +86,14 @@ t.it('a long line is wrapped and the pane is as high as it needs', function()
   local win = world.own_windows()[1]
   t.eq(vim.wo[win].wrap, true)
   t.eq(vim.api.nvim_win_text_height(win, {}).all, vim.api.nvim_win_get_height(win) - 1) -- the bar
-  review.reject_all()
+  asked.reject_all()
 end)
 
 t.it('nothing in a command breaks the pane, and nothing hides in it', function()
   fresh()
   ask('echo \0 \27[2J\r\226\128\174 x', { description = '\0', cwd = '/w\nx' })
   t.eq(shown(), { '/w?x', '?', 'echo ? \27[2J\r\226\128\174 x' })
-  review.reject_all()
+  asked.reject_all()
 end)
 
 t.it('commands and edits wait in one queue, and are listed together', function()
@@ -112,7 +113,7 @@ t.it('commands and edits wait in one queue, and are listed together', function()
     proposed_label = 'Proposed',
   }
   local edit_answer
-  review.ask(edit, { client_id = 1 }, function(value) edit_answer = value end)
+  asked.ask(edit, { client_id = 1 }, function(value) edit_answer = value end)
   ask('make all\nmake test', { cwd = '/w/shop' })
   t.eq(fileops.status(), 'fileops: 2 to review')
   local offered = t.selecting(2, view.list)
@@ -153,10 +154,10 @@ t.it('the agent withdraws its command', function()
   fresh()
   ask('one', { request_id = 'x' })
   ask('two', { request_id = 'y' })
-  local said = t.said(function() review.cancelled('x', 1) end)
+  local said = t.said(function() asked.cancelled('x', 1) end)
   t.eq(said, { 'fileops: the agent took back its command' })
   t.eq({ answers[1].problem.code, answers[2], shown()[3] }, { -32800, {}, 'two' })
-  t.said(function() review.withdraw_all('gone') end)
+  t.said(function() asked.withdraw_all('gone') end)
   t.eq({ answers[2].problem.code, world.own_windows() }, { -32800, {} })
 end)
 
@@ -177,7 +178,7 @@ if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 ---@param mode? string
 local function shell(mode)
-  review.reject_all()
+  asked.reject_all()
   return world.new('one\n', { server = { bash = true, approval_mode = mode or 'default' } })
 end
 
