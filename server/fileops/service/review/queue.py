@@ -152,7 +152,11 @@ class Review:
         The question is withdrawn when the call is cancelled. Call `close` when the edit has been written or not.
         """
         if self.revision == 0 and self._queue.n_waiting(self.session.session_id) >= MAX_WAITING:
-            log.warning("%d edits of %s wait for a decision: a further one is refused", MAX_WAITING, self.session.label)
+            log.warning(
+                "%d edits of session %r wait for a decision: a further one is refused",
+                MAX_WAITING,
+                self.session.session_id,
+            )
             return TooMany(MAX_WAITING)
         self._begin_round(question)
         limit = asyncio.timeout_at(self._ends_at)
