@@ -261,7 +261,7 @@ def test_agent_needs_no_second_read_after_a_formatter(relevant: McpClient, file:
         "What else changed:\n@@ -1,5 +1,5 @@\n line 1\n-line 2\n+line  2\n line 3\n line 4\n line 5"
     )
     again = relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")
-    assert len(texts_of(again)) == 1
+    assert len(texts_of(again)) == 2  # what was done, and its diff: no notice
     assert again["isError"] is False
 
 

@@ -463,9 +463,9 @@ async def test_rules_are_not_loosened_without_the_user(project: Path, approve: s
     """R-UNREAD-6."""
     async with shared_daemon() as daemon:
         host = await daemon.host(project, approve=approve)
-        assert code_of(await _edit_of_rules(host, project)) == "rejected"
+        assert code_of(await _edit_of_rules(host, project)) == "consent_unavailable"
         agent = await daemon.agent(project)
-        assert code_of(await _edit_of_rules(agent, project)) == "rejected"
+        assert code_of(await _edit_of_rules(agent, project)) == "consent_unavailable"
 
     assert (project / ".agentsignore").read_text() == "*.secret\n/private/\n"
 

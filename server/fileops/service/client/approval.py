@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Self
 
+from fileops.core.approval import is_rule_file
 from fileops.core.decision import always_of
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once
@@ -92,6 +93,8 @@ class ClientApproval:
 
     def is_settled(self, question: ApprovalRequest, full_name: str | None, session: OpenSession) -> bool:
         """Whether a question needs no person any more: "always" may have been said since the edit was planned."""
+        if is_rule_file(question.path):
+            return False
         mode_at = None if full_name is None else self.policy(full_name, session).mode_at
         mode = "default" if mode_at is None else mode_at(question.path)
         return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)

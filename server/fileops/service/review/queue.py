@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from fileops.core.approval import is_rule_file
 from fileops.core.decision import always_of
 from fileops.core.roots import is_inside
 from fileops.model.approval import (
@@ -217,7 +218,7 @@ class Review:
         """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
             return Undecided()
-        if self._host.allows_unasked:
+        if self._host.allows_unasked and not (self.question is not None and is_rule_file(self.question.path)):
             self._queue.take(self, Once(), self._host.person)
             return Once()
         return NoConsent("protected" if self.question is not None and self.question.is_protected else "ask")
