@@ -6,7 +6,7 @@ in the present content, as if it had been shown. Otherwise the person has to dec
 proposal: it contains what they accepted or typed, as far as that can still be made, and nothing that they dropped.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -79,9 +79,15 @@ def merge(
     )  # fmt: skip
     if not present.exists or not was.exists:
         return Reopened(splices=(), previous=previous, dropped=())
-    dropped = (*decided.dropped, *(_place(change) for change in _dropped(decided, check)))
+    wanted = [Span(splice.start, splice.end) for splice in decided.splices]
+    kept: list[ReviewChange] = []
+    dropped_now: list[ReviewChange] = []  # of which nothing is left: no decided splice touches their lines
+    for change in changes_of(decided.asked, check):
+        (kept if _touches(_place(change), wanted) else dropped_now).append(change)
+    dropped = (*decided.dropped, *map(_place, dropped_now))
     check()
-    splices = tuple(_proposal(decided, present, dropped, replan, check))
+    is_dropped = _content_test(base, kept, dropped_now)
+    splices = tuple(_proposal(decided, present, dropped, is_dropped, replan, check))
     is_same_file = present.path == was.path
     return Reopened(
         splices=splices, previous=previous, dropped=map_spans(dropped, base, present.data) if is_same_file else ()
@@ -102,12 +108,6 @@ def _place(change: ReviewChange) -> Span:
     return Span(change.splice.start, change.splice.end)
 
 
-def _dropped(decided: Decided, check: Check) -> list[ReviewChange]:
-    """The proposed changes of which nothing is left: no decided splice touches their lines."""
-    wanted = [Span(splice.start, splice.end) for splice in decided.splices]
-    return [change for change in changes_of(decided.asked, check) if not _touches(_place(change), wanted)]
-
-
 def _touches(place: Span, others: Sequence[Span]) -> bool:
     return any(place.start <= other.end and other.start <= place.end for other in others)
 
@@ -116,7 +116,12 @@ def _touches(place: Span, others: Sequence[Span]) -> bool:
 
 
 def _proposal(
-    decided: Decided, present: Snapshot, dropped: Sequence[Span], replan: Callable[[], Plan], check: Check
+    decided: Decided,
+    present: Snapshot,
+    dropped: Sequence[Span],
+    is_dropped: Callable[[ReviewChange, bytes], bool],
+    replan: Callable[[], Plan],
+    check: Check,
 ) -> Iterator[Splice]:
     """Yield what the person wanted and can still have, in order.
 
@@ -134,7 +139,6 @@ def _proposal(
         places = None if contested is None else map_spans(contested, base, present.data)
         unwanted = map_spans(dropped, base, present.data) if is_same_file else ()
         taken = [Span(splice.start, splice.end) for splice in moved]
-        is_dropped = _content_test(decided, check)
         again = [
             change.splice
             for change in planned
@@ -166,15 +170,15 @@ def _carried(decided: Decided, present: Snapshot, check: Check) -> tuple[tuple[S
     return tuple(moved), contested
 
 
-def _content_test(decided: Decided, check: Check) -> Callable[[ReviewChange, bytes], bool]:
+def _content_test(
+    base: bytes, kept_changes: Iterable[ReviewChange], dropped_changes: Iterable[ReviewChange]
+) -> Callable[[ReviewChange, bytes], bool]:
     """Whether a change is one that was dropped, by its lines alone: others may have moved these.
 
     If a change with the same lines was accepted too, its lines say nothing.
     """
-    base = decided.asked.snapshot.data
-    changes, dropped_changes = changes_of(decided.asked, check), _dropped(decided, check)
     dropped = {_lines(change, base) for change in dropped_changes}
-    kept = {_lines(change, base) for change in changes if change not in dropped_changes}
+    kept = {_lines(change, base) for change in kept_changes}
 
     def is_dropped(change: ReviewChange, data: bytes) -> bool:
         lines = _lines(change, data)

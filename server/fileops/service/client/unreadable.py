@@ -94,11 +94,8 @@ class RuleBook:
 
         A link that another link leads to is left out: the file can be read under the canonical name, too.
         """
-        names, above, rest = (
-            {canonical_path: None},
-            "",
-            [name for name in given_path.split("/") if name not in {"", "."}],
-        )
+        names, above = {canonical_path: None}, ""
+        rest = [name for name in given_path.split("/") if name not in {"", "."}]
         while rest and given_path != canonical_path:
             if ".." not in rest:
                 names["/".join([above, *rest])] = None

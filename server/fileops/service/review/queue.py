@@ -218,19 +218,17 @@ class Review:
         """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
             return Undecided()
-        if self._host.allows_unasked and not (self.question is not None and is_rule_file(self.question.path)):
+        if self._host.allows_unasked and not is_rule_file(self.asked.path):
             self._queue.take(self, Once(), self._host.person)
             return Once()
-        return NoConsent("protected" if self.question is not None and self.question.is_protected else "ask")
+        return NoConsent("protected" if self.asked.is_protected else "ask")
 
     async def _asked_through_host(self) -> Decision | None:
         """Ask the host, while views that come show the review too: the first decision withdraws the other question.
 
         Returns None if the person did not decide there, and a view has come in the meantime.
         """
-        if self.question is None:
-            return Undecided()
-        asking = asyncio.ensure_future(self._host.decide(self.question))
+        asking = asyncio.ensure_future(self._host.decide(self.asked))
         try:
             await asyncio.wait((self._decision, asking), return_when=asyncio.FIRST_COMPLETED)
             if self._decision.done():
