@@ -6,7 +6,7 @@ Hosts ask by themselves before a tool is called. So by default a person is asked
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Literal, Protocol, cast
+from typing import Protocol, cast
 
 from fileops.core.presentation.diffs import changed_lines, cut_diff
 from fileops.mcp.progress import Progress
@@ -27,8 +27,6 @@ MAX_DIFF_CHARS = 4000
 REQUEST_KEY = "approve"  # of the one input request in an InputRequiredResult
 APPLY, APPLY_ALL, REJECT = "apply", "apply and stop asking", "reject"
 SWITCH_HOST = "opencode"  # it is shown one switch instead of three choices
-
-Approve = Literal["person", "ask", "host", "never"]
 
 
 class InputRequired(Exception):
@@ -150,10 +148,7 @@ def _message(question: ApprovalRequest) -> str:
     """Return the path and the changed lines. A host may show three lines only, so no file header is among them."""
     name = question.file_path.rpartition("/")[2]
     title = question.title.removesuffix(name) + question.file_path
-    diff = cut_diff(
-        changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
-        cut_line=lambda n: f"… {n} more {'line' if n == 1 else 'lines'}",
-    )  # fmt: skip
+    diff = cut_diff(changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
     return f"{title}\n{diff}"
 
 

@@ -5,12 +5,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S, Approve
-from fileops.model.settings import ApprovalMode, EncodingRule, FreshnessRule, Settings
-
-_MODES: dict[Approve, ApprovalMode] = {
-    "person": "auto_edit", "host": "auto_edit", "ask": "default", "never": "yolo",
-}  # fmt: skip
+from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
+from fileops.model.settings import EncodingRule, FreshnessRule, Settings
+from fileops.service.hub.approvals import WITHOUT_EDITOR, Approve
 
 
 class McpOptions(Struct, frozen=True, kw_only=True):
@@ -38,7 +35,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
         return Settings(
             freshness=self.freshness,
             confine=self.confine,
-            approval_mode=_MODES[self.approve],
+            approval_mode=WITHOUT_EDITOR[self.approve],
             approval_timeout_s=APPROVAL_TIMEOUT_S,
             encodings=self.encodings,
             unreadable=self.unreadable,

@@ -20,7 +20,7 @@ Approve = Literal["person", "ask", "host", "never"]
 _WITH_EDITOR: dict[Approve, ApprovalMode] = {
     "person": "default", "ask": "default", "host": "auto_edit", "never": "yolo",
 }  # fmt: skip
-_WITHOUT_EDITOR: dict[Approve, ApprovalMode] = {
+WITHOUT_EDITOR: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo",
 }  # fmt: skip
 
@@ -118,7 +118,7 @@ class AgentRouting:
 
     def _undecided_mode(self, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         if not editors:
-            return _WITHOUT_EDITOR[self._approve]
+            return WITHOUT_EDITOR[self._approve]
         default = _WITH_EDITOR[self._approve]
         if self._approve in {"ask", "host"}:
             return default
