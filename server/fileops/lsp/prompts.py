@@ -105,10 +105,7 @@ class EditPrompt:
 
 def _message(review: Review, *, is_own: bool) -> str:
     question = review.asked
-    diff = cut_diff(
-        question.change.unified, max_lines=MAX_MESSAGE_DIFF_LINES, max_chars=MAX_MESSAGE_DIFF_CHARS,
-        cut_line=lambda n: f"… {n} more {'line' if n == 1 else 'lines'}",
-    )  # fmt: skip
+    diff = cut_diff(question.change.unified, max_lines=MAX_MESSAGE_DIFF_LINES, max_chars=MAX_MESSAGE_DIFF_CHARS)
     title = question.title if is_own else f"{review.session.label}: {question.title}"
     return f"{title}\n{question.description}\n{diff}"
 

@@ -9,6 +9,7 @@ from msgspec import Struct, UnsetType
 
 from fileops.core.presentation.diffs import cut_diff, hunks_of
 from fileops.core.presentation.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
+from fileops.core.presentation.phrases import counted
 from fileops.mcp import texts
 from fileops.mcp.protocol import JsonObject
 from fileops.rpc import json
@@ -72,7 +73,7 @@ def hint_of(result: ToolResult) -> str | None:
     place = decode(nearest, _Nearest)
     diff = cut_diff(
         hunks_of(place.diff), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
-        cut_line=lambda n: f"… and {n} more {'line' if n == 1 else 'lines'}; Read the file.",
+        cut_line=lambda n: f"… and {counted(n, 'more line')}; Read the file.",
     )  # fmt: skip
     return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from fileops.core.presentation.phrases import counted
 from fileops.model.edits import Hunk
 
 NO_NEWLINE = "\\ No newline at end of file"
@@ -47,7 +48,11 @@ def first_lines(diff: str, *, max_lines: int, max_chars: int) -> tuple[str, int]
     return "\n".join(lines[:n_kept]), len(lines) - n_kept
 
 
-def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str]) -> str:
+def n_more_lines(n: int) -> str:
+    return f"… {counted(n, 'more line')}"
+
+
+def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str] = n_more_lines) -> str:
     """Return the first lines of a diff. cut_line: makes the last line, from the number of lines that are left out."""
     kept, n_more = first_lines(diff, max_lines=max_lines, max_chars=max_chars)
     return "\n".join(filter(None, (kept, cut_line(n_more)))) if n_more else kept

@@ -1,6 +1,7 @@
 """Sentences for a model about what others changed in files that it has read, with a diff of bounded length."""
 
 from fileops.core.presentation.diffs import first_lines, hunks_of
+from fileops.core.presentation.phrases import counted
 from fileops.model.results import ForeignChange, Notice
 
 MAX_DIFF_LINES = 40
@@ -47,5 +48,5 @@ def _shown(heading: str, notice: Notice) -> str:
     diff, n_more = notice.diff, notice.n_more
     if diff is None:
         return "Read the file."
-    more = f"… and {n_more} more {'line' if n_more == 1 else 'lines'}; Read the file." if n_more else ""
+    more = f"… and {counted(n_more, 'more line')}; Read the file." if n_more else ""
     return "\n".join(filter(None, (heading, diff, more)))

@@ -1,8 +1,17 @@
 """Parts of sentences that several texts use."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from fileops.model.edits import LineRange
+
+class Lines(Protocol):
+    """Lines of a text, both ends included and 1-based: the server's `LineRange`, or a client's."""
+
+    @property
+    def start_line(self) -> int: ...
+
+    @property
+    def end_line(self) -> int: ...
 
 
 def counted(n: int, noun: str) -> str:
@@ -10,7 +19,8 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def lines_named(ranges: Sequence[LineRange]) -> str:
+def lines_named(ranges: Sequence[Lines]) -> str:
+    """Return them as a sentence names them: "line 3" or "lines 3-5, 9"."""
     named = ", ".join(
         str(lines.start_line) if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
         for lines in ranges
