@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.host_names"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
-    "terminal": {"attach"},
+    "terminal": {"attach", "core.presentation.phrases"},
     "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip

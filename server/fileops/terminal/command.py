@@ -15,15 +15,9 @@ import msgspec
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
 from fileops_client import FileOpsClient, Opening, Review
-
-_LEFT = {
-    "already_decided": "was decided before",
-    "review_changed": "the file has changed: look at it again",
-    "unknown_review": "does not wait",
-    "reopened": "the file has changed: read it and decide again",
-}
 
 
 class Misused(Exception):
@@ -131,7 +125,7 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
     for review_id in chosen:
         where = f"  {place(reviews[review_id], folder)}" if review_id in reviews else ""
         if review_id in left:
-            outcome, status = f"left: {_LEFT.get(left[review_id], left[review_id])}", FAILED
+            outcome, status = f"left: {why_left(left[review_id])}", FAILED
         elif (error := failures.get(review_id)) is not None:
             outcome, status = f"accepted, but not written: {visible(error.message)}", FAILED
         else:

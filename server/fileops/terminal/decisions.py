@@ -1,4 +1,4 @@
-"""Decisions as the full screen hands them in, and what it says about what became of them."""
+"""Decisions as the full screen hands them in, and what is said about what became of a decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
@@ -11,10 +11,10 @@ Outcome = Literal["proceed_once", "proceed_always"]
 Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
 
 _LEFT = {
-    "already_decided": "it was decided before",
-    "review_changed": "the file has changed: decide again",
-    "unknown_review": "it does not wait any more",
-    "reopened": "the file has changed since: decide again",
+    "already_decided": "was decided before",
+    "review_changed": "has changed with its file: look at it again",
+    "unknown_review": "does not wait",
+    "reopened": "has to be decided again: its file has changed",
 }
 _ENDS = {
     "withdrawn": "the agent has withdrawn it",
@@ -44,7 +44,12 @@ def fault_of(result: DecideReviewResult) -> str | None:
     if result.reason is None:
         return None
     by = f" in {result.by.client}" if result.by is not None and result.by.client else ""
-    return _LEFT.get(result.reason, result.reason) + by
+    return f"it {why_left(result.reason)}{by}"
+
+
+def why_left(reason: str) -> str:
+    """Why a decision did not count, as what is said of the edit."""
+    return _LEFT.get(reason, reason)
 
 
 def end_of(end: ClosedReview) -> str:

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from fileops.core.presentation.phrases import counted, lines_named
 from fileops_client import Review, ReviewChange
 
 TAB = "    "
@@ -102,10 +103,6 @@ def _change_at(changes: Sequence[ReviewChange], side: Literal["old", "new"], lin
 # --- about a review -----------------------------------------------------------------------------------------------
 
 
-def count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def size(review: Review) -> str:
     """The lines that it adds and removes."""
     added = sum(change.new_lines for change in review.changes)
@@ -130,14 +127,11 @@ def previous_lines(review: Review) -> Iterator[str]:
     if previous.text is not None and previous.change_ids is None:
         decided = "accepted, as it was or with another text"
     elif previous.change_ids is not None:
-        decided = f"accepted in part, {count(len(previous.change_ids), 'change')}"
+        decided = f"accepted in part, {counted(len(previous.change_ids), 'change')}"
     else:
         decided = "accepted"
-    where = ", ".join(
-        f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
-        for lines in previous.ranges
-    )
-    yield f"Decided before: {decided}. The file has changed since" + (f" (line {where})" if where else "") + "."
+    where = f" ({lines_named(previous.ranges)})" if previous.ranges else ""
+    yield f"Decided before: {decided}. The file has changed since{where}."
     yield f"That could not be merged: {_REASONS.get(previous.reason, visible(previous.reason))}. Please decide again."
 
 

@@ -20,12 +20,12 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
+from fileops.core.presentation.phrases import counted
 from fileops.terminal.board import Board
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
 from fileops.terminal.decisions import Call, Outcome, accept, cancel, end_of, fault_of, modify
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
-    count,
     diff_lines,
     place,
     previous_lines,
@@ -166,7 +166,7 @@ class ReviewApp(App[int]):
                 waiting = await client.reviews(include_texts=False)
                 n_gone = self.board.keep_only(review.review_id for review in waiting)
                 self._client = client
-                lost = f" {count(n_gone, 'edit')} ended with it: the agents were notified." if n_gone else ""
+                lost = f" {counted(n_gone, 'edit')} ended with it: the agents were notified." if n_gone else ""
                 self._say(f"The shared daemon had ended. Attached again.{lost}" if is_again else "")
                 async for _ in changes:  # `_take` has shown it
                     pass
@@ -198,12 +198,12 @@ class ReviewApp(App[int]):
         if (review := self.board.chosen) is None:
             return
         reviews = self.board.of_file(review.file_path)
-        about = f"all {count(len(reviews), 'edit')} of {self._place(review)}"
+        about = f"all {counted(len(reviews), 'edit')} of {self._place(review)}"
         self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
     def action_all(self, is_accepted: bool) -> None:
         if reviews := self.board.ordered():
-            about = f"all {count(len(reviews), 'edit')}"
+            about = f"all {counted(len(reviews), 'edit')}"
             self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
     async def _decide_all(self, reviews: Sequence[Review], about: str, *, is_accepted: bool) -> None:
@@ -266,9 +266,9 @@ class ReviewApp(App[int]):
             for review, fault in zip(reviews, faults, strict=True)
             if fault is not None
         ]
-        told += [f"{count(also_left, 'edit')} left: nothing to accept in it"] if also_left else []
+        told += [f"{counted(also_left, 'edit')} left: nothing to accept in it"] if also_left else []
         n_done = faults.count(None)
-        what = self._place(reviews[0]) if len(reviews) == 1 else count(n_done, "edit")
+        what = self._place(reviews[0]) if len(reviews) == 1 else counted(n_done, "edit")
         self._say(". ".join([*([f"{done} {what}"] if n_done else []), *told]) + ".")
         return not told
 
@@ -360,7 +360,7 @@ class ReviewApp(App[int]):
             return
         main = self.screen_stack[0]
         n_sessions = len(list(self.board.sessions()))
-        head = Text(f" {count(len(self.board), 'edit')} of {count(n_sessions, 'session')}", style="bold")
+        head = Text(f" {counted(len(self.board), 'edit')} of {counted(n_sessions, 'session')}", style="bold")
         if self._is_lost:
             head = Text(" NOT ATTACHED: no edit waits for this screen", style="bold reverse")
         head.append(f"   {visible(_short(self.folder))}", style="dim")
@@ -380,7 +380,7 @@ class ReviewApp(App[int]):
         for label, reviews in self.board.sessions():
             n_files = len({review.file_path for review in reviews})
             rows.append(
-                Text(f" {visible(label)}: {count(len(reviews), 'edit')} in {count(n_files, 'file')}", style="bold")
+                Text(f" {visible(label)}: {counted(len(reviews), 'edit')} in {counted(n_files, 'file')}", style="bold")
             )
             for review in reviews:
                 is_chosen = review is self.board.chosen
@@ -462,5 +462,5 @@ def run(socket: str | None, folder: str) -> int:
         sys.stderr.write(f"fileops-server review: {app.fault}\n")
     elif n_waiting := len(app.board):
         with suppress(BrokenPipeError):
-            sys.stdout.write(f"{count(n_waiting, 'edit')} left undecided, for another editor to decide.\n")
+            sys.stdout.write(f"{counted(n_waiting, 'edit')} left undecided, for another editor to decide.\n")
     return FAILED if status is None else status

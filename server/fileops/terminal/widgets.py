@@ -7,6 +7,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.events import Key
 from textual.geometry import Region, Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
@@ -62,9 +63,9 @@ class Question(ModalScreen[str | None]):
 
 
 class Page(ModalScreen[str | None]):
-    """A text, closed by one of these keys; the answer is the key."""
+    """A text, closed by one of these keys, which is the answer, or by Escape, which is none."""
 
-    def __init__(self, text: str, keys: Sequence[str] = ("escape", "enter", "q", "question_mark")) -> None:
+    def __init__(self, text: str, keys: Sequence[str] = ("enter", "q", "question_mark")) -> None:
         super().__init__()
         self._text, self._keys = text, keys
 
@@ -72,10 +73,8 @@ class Page(ModalScreen[str | None]):
         with Vertical():
             yield Static(self._text, markup=False)
 
-    def key_escape(self) -> None:
-        self.dismiss(None)
-
-    def on_key(self, event: object) -> None:
-        key = str(getattr(event, "key", ""))
-        if key in self._keys and key != "escape":
-            self.dismiss(key)
+    def on_key(self, event: Key) -> None:
+        if event.key == "escape":
+            self.dismiss(None)
+        elif event.key in self._keys:
+            self.dismiss(event.key)
