@@ -222,10 +222,15 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(path=paths, session=sessions, at=places, typed_at=places)
     def edits_and_the_person_types_before_he_approves(self, path: str, session: str, at: int, typed_at: int) -> None:
+        def types_once() -> None:
+            # Each time that typing opens the review again, the user would type again, and so on without an end.
+            self.bench.person.meanwhile = lambda: None
+            self.type_line(path, typed_at)
+
         def work() -> None:
             self.edit(path, session, at, reads_first=True)
 
-        with_approval(self, "once", lambda: self.type_line(path, typed_at), work)
+        with_approval(self, "once", types_once, work)
 
     def edit(self, path: str, session: str, at: int, *, reads_first: bool) -> None:
         model = self.models[path]
