@@ -31,8 +31,8 @@ case "$1 $2" in
 esac
 """
 PROMPT = "Please edit a.txt"
-# A start and a dozen calls, up to 30 s on a busy machine. One event needs less, so the bound of an event may shrink after
-# a failure elsewhere (support/patience.py); this one does not.
+# A start and a dozen calls, up to 30 s on a busy machine. One event needs less, so the bound of an event may shrink
+# after a failure elsewhere (support/patience.py); this one does not.
 CONVERSATION_S = FULL_S
 
 
