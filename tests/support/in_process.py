@@ -16,7 +16,7 @@ from fileops.model.edits import Edit
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.review import Decider, SessionInfo
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
 from fileops.service.client.adapters import ClientAdapters
@@ -131,13 +131,13 @@ class Workbench:
         return snapshot.data if snapshot.exists else None
 
     async def read(self, path: str, session_id: str = DEFAULT_SESSION) -> ReadResult:
-        return await self.service.read(ReadRequest(file_path=path, session_id=session_id))
+        return await self.service.read(ReadRequest(file_path=path, session_id=SessionName(session_id)))
 
     async def edit(
         self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION, *, replace_all: bool = False
     ) -> EditResult:
         edits = (Edit(old_string=old, new_string=new, replace_all=replace_all),)
-        return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=session_id))
+        return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=SessionName(session_id)))
 
     async def applied(self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION) -> str:
         """Read, then edit, successfully: the edit's id."""
@@ -156,8 +156,8 @@ class Workbench:
         path: str | None = None,
         dry_run: bool = False,
     ) -> UndoResult:
+        of = None if session_id is None else SessionName(session_id)
         request = UndoRequest(
-            edit_id=edit_id, session_id=session_id, file_path=path, by_session=session_id or DEFAULT_SESSION,
-            dry_run=dry_run,
-        )  # fmt: skip
+            edit_id=edit_id, session_id=of, file_path=path, by_session=of or DEFAULT_SESSION, dry_run=dry_run
+        )
         return await self.service.edits.undo(request)

@@ -12,6 +12,7 @@ from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.state import Hub, SharedParts
+from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
     from fileops.lsp.reviews import ReviewingClient
@@ -66,10 +67,11 @@ class LspConnection(ClientConnection):
             shared = state.parts(options, warn, settings.freshness, context.events)
         else:
             shared = state.parts(options, warn, "mtime", hub.router)
+        names = self._names(hub, context)
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, settings.approval_timeout_s),
             events=context.events if hub is None else self._events(hub),
-            corrector=client_adapters.corrector_of(context), on_closed=self._leave, names=self._names(hub, context),
+            corrector=client_adapters.corrector_of(context, names), on_closed=self._leave, names=names,
             is_agent=not self.is_editor, is_editor=self.is_editor and hub is not None, sinks=shared.sinks,
             place=self._place, warn=warn if state.is_on_disk else ignore,
         )  # fmt: skip
@@ -101,7 +103,7 @@ class LspConnection(ClientConnection):
         if hub is None:
             return SessionNames()
 
-        def is_other(name: str) -> bool:
+        def is_other(name: "SessionName") -> bool:
             session = hub.sessions.get(name) if self.is_editor else None
             return session is not None and self._name not in session.connections
 
@@ -138,7 +140,7 @@ class LspConnection(ClientConnection):
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)
         self._view = view
-        commands = client_adapters.command_approver_of(context)
+        commands = client_adapters.command_approver_of(context, adapters.names)
         executor = None if own is None else own.executor
         asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
         return replace(
@@ -210,7 +212,7 @@ class LspConnection(ClientConnection):
         def is_open(path: str) -> bool:
             return self.is_editor and shared.files.is_open_in(self._name, path)
 
-        def paths_of(session_id: str, file_path: str) -> tuple[str, ...]:
+        def paths_of(session_id: SessionName, file_path: str) -> tuple[str, ...]:
             return shared.workspace.freshness.paths_of(session_id, file_path) if self.is_editor else ()
 
         view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)

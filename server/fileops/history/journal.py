@@ -20,6 +20,7 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
 from fileops.model.files import Committed, Snapshot
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.sessions import SessionName
 from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
@@ -58,7 +59,7 @@ class History:
         self,
         *,
         edit_id: str,
-        session_id: str,
+        session_id: SessionName,
         given_path: str,
         plan: Plan,
         committed: Committed,
@@ -158,7 +159,7 @@ class History:
         return edit.edit_id in self._earlier
 
     def edits(
-        self, *, path: str | None = None, session_id: str | None = None, limit: int | None = None
+        self, *, path: str | None = None, session_id: SessionName | None = None, limit: int | None = None
     ) -> tuple[AppliedEdit, ...]:
         """Newest first. path: canonical."""
         with self._lock:

@@ -28,7 +28,7 @@ from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.workspace_folders import ClientFolders
 from fileops.model.events import Event
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
@@ -104,9 +104,8 @@ class LspServer:
         async def handle(raw: object) -> object:
             params: Params = decode({} if raw is None else raw, request.params)
             service = self._ready()
-            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
             with (
-                service.calls.measured(request.method, session_id, InvalidParams),
+                service.calls.measured(request.method, _session_of(params, service), InvalidParams),
                 self._progress.reporting(params.work_done_token, request.method) as say,
             ):
                 result = await request.handle(service, params, *([say] if request.streams_output else []))
@@ -123,8 +122,7 @@ class LspServer:
             if try_sync is None or params.work_done_token is not None:
                 return None
             service = self._ready()
-            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
-            with service.calls.measured(request.method, session_id, InvalidParams) as call:
+            with service.calls.measured(request.method, _session_of(params, service), InvalidParams) as call:
                 result = try_sync(service, params)
                 call.is_over = result is not None
             return result
@@ -292,6 +290,12 @@ class LspServer:
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)
+
+
+def _session_of(params: Params, service: "FileOps") -> SessionName:
+    """The session in whose statistics a request counts."""
+    given: str | None = getattr(params, "session_id", None)
+    return service.names.full(given)
 
 
 @contextmanager

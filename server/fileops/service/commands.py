@@ -17,6 +17,7 @@ from fileops.model.approval import Always, Once, TimedOut
 from fileops.model.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NotAbsolute, Rejected
 from fileops.model.requests import CommandRequest
 from fileops.model.results import CommandResult
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 from fileops.ports import CommandApprover, ExecutorChoice, RunningProcess
 from fileops.service.sessions import OpenSession
@@ -40,8 +41,8 @@ class CommandRunner:
         *,
         executor_at: ExecutorChoice,
         approver: CommandApprover,
-        mode_of: Callable[[str], ApprovalMode],
-        open_session: Callable[[str], OpenSession],
+        mode_of: Callable[[SessionName], ApprovalMode],
+        open_session: Callable[[SessionName], OpenSession],
         folders: Callable[[], tuple[str, ...]],
         default_cwd: str,
         recheck: Callable[[], None],
@@ -80,7 +81,7 @@ class CommandRunner:
             is_clipped=clipped.is_clipped,
         )
 
-    def forget(self, session_id: str) -> None:
+    def forget(self, session_id: SessionName) -> None:
         """Drop the permanent approvals of this session."""
         self._granted = {grant for grant in self._granted if grant[0] != session_id}
 

@@ -25,6 +25,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, to_result
@@ -204,7 +205,7 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy, token: Can
         file.undone.content or b"",
         outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids)),
         file_path=file.file_path,
-        session_id=request.by_session or request.session_id or "",
+        session_id=request.by_session or request.session_id or NO_SESSION,
         policy=policy,
         check=token.check,
     )

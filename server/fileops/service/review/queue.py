@@ -32,6 +32,7 @@ from fileops.model.approval import (
 )
 from fileops.model.errors import FileOpsError
 from fileops.model.review import ClosedReview, Decider, Outcome, ReviewState, SessionInfo
+from fileops.model.sessions import SessionName
 
 log = logging.getLogger(__name__)
 
@@ -357,7 +358,7 @@ class ReviewQueue:
         """Where it is shown."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
-    def n_waiting(self, session_id: str) -> int:
+    def n_waiting(self, session_id: SessionName) -> int:
         return sum(review.session.session_id == session_id for review in self._reviews.values())
 
     def waiting(self) -> tuple[Review, ...]:

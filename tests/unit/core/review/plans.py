@@ -9,6 +9,7 @@ from fileops.core.text import detect_format
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Plan, Splice
 from fileops.model.files import Snapshot, Stamp
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 
 PATH = "/p/a.py"
@@ -41,6 +42,6 @@ def question_of(old: bytes, new: bytes) -> ApprovalRequest:
     """The question whether `new` may be made of `old`."""
     plan = plan_from(old, new)
     return ApprovalRequest(
-        title="", description="", file_path=PATH, session_id="", change=plan.change, original_text=None,
+        title="", description="", file_path=PATH, session_id=SessionName(""), change=plan.change, original_text=None,
         proposed_text=None, path=PATH, changes=changes_of(plan),
     )  # fmt: skip

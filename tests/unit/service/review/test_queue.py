@@ -24,6 +24,7 @@ from fileops.model.approval import (
     Undecided,
 )
 from fileops.model.review import ClosedReview, Decider, SessionInfo
+from fileops.model.sessions import SessionName
 from fileops.service.review.queue import MAX_WAITING, DecisionResult, Review, ReviewQueue
 from support.virtual_time import VirtualTimeLoop
 from unit.core.review.plans import plan_from
@@ -100,7 +101,7 @@ class Asked:
 def question(path: str, *, is_protected: bool = False) -> ApprovalRequest:
     plan = plan_from(b"a\n", b"b\n")
     return ApprovalRequest(
-        title="", description="", file_path=path, session_id="", change=plan.change, original_text=None,
+        title="", description="", file_path=path, session_id=SessionName(""), change=plan.change, original_text=None,
         proposed_text=None, path=path, is_protected=is_protected,
     )  # fmt: skip
 
@@ -169,7 +170,7 @@ class QueueMachine(RuleBasedStateMachine):
         host, path = Host(can_ask), f"{folder}/a.py"
 
         async def begin() -> tuple[Review, asyncio.Task[Decision]]:
-            review = self.queue.open(SessionInfo(session_id=session, host="h", label="H"), host, TIMEOUT_S)
+            review = self.queue.open(SessionInfo(session_id=SessionName(session), host="h", label="H"), host, TIMEOUT_S)
             return review, asyncio.ensure_future(review.decide(question(path, is_protected=is_protected)))
 
         review, task = self.run(begin())
