@@ -469,9 +469,14 @@ ROUTES = [
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize(("approve", "protected", "shows_forms", "plain_outcome", "protected_outcome"), ROUTES)
 def test_consent_is_requested_as_the_options_specify(
-    tmp_path: Path, era: str, approve: str, protected: str, shows_forms: bool, plain_outcome: str,
+    tmp_path: Path,
+    era: str,
+    approve: str,
+    protected: str,
+    shows_forms: bool,
+    plain_outcome: str,
     protected_outcome: str,
-) -> None:  # fmt: skip
+) -> None:
     capabilities = FORMS if shows_forms else {}
     with mcp_client(tmp_path, "--approve", approve, "--protected", protected) as client:
         if era == "legacy":

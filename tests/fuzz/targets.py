@@ -53,7 +53,8 @@ class Wish:
     """Values read off the front of some bytes; behind their end everything is zero."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data = data
+        self._at = 0
 
     def number(self, below: int) -> int:
         value = self._data[self._at] if self._at < len(self._data) else 0

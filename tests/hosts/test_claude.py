@@ -18,6 +18,10 @@ def test_plugin_is_valid_in_the_eyes_of_claude_code(tmp_path: Path) -> None:
         place.put(printed_config("claude-plugin"))
         done = subprocess.run(
             [claude_code(), "plugin", "validate", "--strict", str(place.project)],
-            env=claude_environment(place), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-        )  # fmt: skip
+            env=claude_environment(place),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr

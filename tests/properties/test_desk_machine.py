@@ -313,11 +313,14 @@ def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], Non
         return Once() if answer == "once" else Reject()
 
     person = machine.bench.person
-    person.can_ask, person.answer, person.meanwhile = True, decide, meanwhile
+    person.can_ask = True
+    person.answer = decide
+    person.meanwhile = meanwhile
     try:
         work()
     finally:
-        person.can_ask, person.meanwhile = False, lambda: None
+        person.can_ask = False
+        person.meanwhile = lambda: None
 
 
 async def _new_desk() -> Workbench:

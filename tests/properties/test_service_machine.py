@@ -197,7 +197,8 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(session=sessions, name=names, old=olds, new=news, n_turns=st.integers(0, 4))
     def cancel(self, session: str, name: str, old: str, new: str, n_turns: int) -> None:
         edits = (Edit(old_string=old, new_string=new, replace_all=True),)
-        before, self.wanted = self.sight(name), self.expected(session, name, edits)
+        before = self.sight(name)
+        self.wanted = self.expected(session, name, edits)
         request = EditRequest(file_path=str(self.root / name), edits=edits, session_id=SessionName(session))
 
         async def ask() -> EditResult | None:
@@ -224,11 +225,15 @@ class ServiceMachine(RuleBasedStateMachine):
     def ask(
         self, session: str, name: str, edits: tuple[Edit, ...], *, dry_run: bool = False, is_multi: bool = False
     ) -> None:
-        before, self.wanted = self.sight(name), self.expected(session, name, edits)
+        before = self.sight(name)
+        self.wanted = self.expected(session, name, edits)
         request = EditRequest(
-            file_path=str(self.root / name), edits=edits, session_id=SessionName(session), dry_run=dry_run,
+            file_path=str(self.root / name),
+            edits=edits,
+            session_id=SessionName(session),
+            dry_run=dry_run,
             tool="multi_edit" if is_multi else "edit",
-        )  # fmt: skip
+        )
         self.judge(session, name, self.runner.run(self.service.edit(request)), before)
 
     @invariant()

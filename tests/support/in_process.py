@@ -61,10 +61,12 @@ def asker_of(approver: Approver) -> ReviewAsker:
     """Asks this person about every edit, through a queue of reviews."""
     queue = ReviewQueue()
     reviews = PersonReviews(
-        queue=queue, person=Decider("the test"), concerns=lambda _review: True,
+        queue=queue,
+        person=Decider("the test"),
+        concerns=lambda _review: True,
         is_listed=lambda _review: True,
         always_for=lambda _review: Always(),
-    )  # fmt: skip
+    )
 
     async def ask(review: Review) -> Decision | None:
         return await approver.decide(review.asked)
@@ -76,9 +78,12 @@ def asker_of(approver: Approver) -> ReviewAsker:
 def asker_of_host(host: HostApprover, queue: ReviewQueue | None = None) -> ReviewAsker:
     """Asks an agent's host, if no view of the queue is left."""
     return ReviewAsker(
-        queue=queue or ReviewQueue(), info_of=lambda name: SessionInfo(session_id=name, host="test", label="Test"),
-        host=host, can_ask=lambda: True, timeout_s=600.0,
-    )  # fmt: skip
+        queue=queue or ReviewQueue(),
+        info_of=lambda name: SessionInfo(session_id=name, host="test", label="Test"),
+        host=host,
+        can_ask=lambda: True,
+        timeout_s=600.0,
+    )
 
 
 def service_over(
@@ -112,7 +117,8 @@ class Workbench:
         self.disk = disk or MemoryFileSystem()
         self.disk.make_folder("/w")
         self.editor = FakeEditor(self.disk, self.disk.put)
-        self.events, self.person = EventRecorder(), Person()
+        self.events = EventRecorder()
+        self.person = Person()
         self.history = history or History()
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)

@@ -66,7 +66,8 @@ class AgentSession:
 class _Noting(RecordingHooks):
     def __init__(self, session: AgentSession, given_path: str) -> None:
         super().__init__()
-        self._session, self._given_path = session, given_path
+        self._session = session
+        self._given_path = given_path
 
     def after(self, committed: Committed) -> None:
         self._session.freshness.note_write(SessionName(self._session.id), self._given_path, committed)

@@ -53,14 +53,18 @@ def sessions_result(service: "FileOps") -> wire.SessionsResult:
     return wire.SessionsResult(
         sessions=[
             wire.Session(
-                session_id=service.names.local(session.session_id), host=session.host, label=session.label,
+                session_id=service.names.local(session.session_id),
+                host=session.host,
+                label=session.label,
                 connected=session.is_connected,
                 approval_mode=service.approval_mode(session.session_id),
-                n_reads=session.n_reads, n_edits=session.n_edits, last_seen=session.last_seen,
+                n_reads=session.n_reads,
+                n_edits=session.n_edits,
+                last_seen=session.last_seen,
             )
             for session in service.all_sessions()
         ]
-    )  # fmt: skip
+    )
 
 
 async def reset_session(service: "FileOps", params: SessionParams) -> None:

@@ -377,9 +377,22 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
 
     log, path = _open_log(log_path(os.environ, address.stem))
     command = [
-        sys.executable, "-P", "-m", "fileops", "--log-level", "info", "--log-file", path,
-        "daemon", "--detached", "--socket", address.socket, "--idle-s", f"{idle_s:g}", *options,
-    ]  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        "fileops",
+        "--log-level",
+        "info",
+        "--log-file",
+        path,
+        "daemon",
+        "--detached",
+        "--socket",
+        address.socket,
+        "--idle-s",
+        f"{idle_s:g}",
+        *options,
+    ]
     child = os.fork()
     if child != 0:
         os.waitpid(child, 0)

@@ -46,9 +46,11 @@ def command_approver_of(context: "ClientContext", names: "SessionNames") -> "Com
     from fileops.lsp.prompts import LspCommandApprover
 
     return LspCommandApprover(
-        context.client, names, timeout_s=context.settings.approval_timeout_s,
+        context.client,
+        names,
+        timeout_s=context.settings.approval_timeout_s,
         use_message_fallback=context.options.approval_fallback == "message",
-    )  # fmt: skip
+    )
 
 
 def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":

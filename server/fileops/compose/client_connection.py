@@ -33,7 +33,9 @@ class ClientConnection:
     """One client. name: of the connection, never used twice; "" in a private daemon."""
 
     def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
-        self._state, self._attachment, self._name = state, attachment, name
+        self._state = state
+        self._attachment = attachment
+        self._name = name
         self._service: FileOps | None = None
         self._host = attachment.host
         if state.hub is not None:
@@ -61,10 +63,17 @@ class ClientConnection:
         own = [session for session in sessions if self._name in session.connections]
         labels = [session.label for session in own]
         return {
-            "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
-            "pid": of.pid, "roots": list(self._folders()), "sessions": [session.session_id for session in own],
-            "label": labels[0] if labels else self.program, "labels": labels,
-        }  # fmt: skip
+            "name": self._name,
+            "host": self.host,
+            "role": of.role,
+            "protocol": of.protocol,
+            "version": of.version,
+            "pid": of.pid,
+            "roots": list(self._folders()),
+            "sessions": [session.session_id for session in own],
+            "label": labels[0] if labels else self.program,
+            "labels": labels,
+        }
 
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""

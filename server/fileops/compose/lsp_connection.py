@@ -40,9 +40,11 @@ class LspConnection(ClientConnection):
         if (hub := self._state.hub) is not None:
             max_unread_bytes = MAX_UNREAD_BYTES
             self._server.shared = {
-                "connection": self._name, "role": self._attachment.role, "version": __version__,
+                "connection": self._name,
+                "role": self._attachment.role,
+                "version": __version__,
                 "socket": hub.socket,
-            }  # fmt: skip
+            }
         return LspSession(
             self._server, for_reading, for_writing, watch_parent=not is_embedded, max_unread_bytes=max_unread_bytes
         )
@@ -71,10 +73,15 @@ class LspConnection(ClientConnection):
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, settings.approval_timeout_s),
             events=context.events if hub is None else self._events(hub),
-            corrector=client_adapters.corrector_of(context, names), on_closed=self._leave, names=names,
-            is_agent=not self.is_editor, is_editor=self.is_editor and hub is not None, sinks=shared.sinks,
-            place=self._place, warn=warn if state.is_on_disk else ignore,
-        )  # fmt: skip
+            corrector=client_adapters.corrector_of(context, names),
+            on_closed=self._leave,
+            names=names,
+            is_agent=not self.is_editor,
+            is_editor=self.is_editor and hub is not None,
+            sinks=shared.sinks,
+            place=self._place,
+            warn=warn if state.is_on_disk else ignore,
+        )
         if hub is not None:
             adapters = replace(adapters, all_sessions=hub.sessions.all)
         if own is not None and own.image_detector is not None:
@@ -144,9 +151,12 @@ class LspConnection(ClientConnection):
         executor = None if own is None else own.executor
         asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
         return replace(
-            adapters, asker=asker, reviews=self._reviews(context, view), command_approver=commands,
+            adapters,
+            asker=asker,
+            reviews=self._reviews(context, view),
+            command_approver=commands,
             executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
-        )  # fmt: skip
+        )
 
     def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
         """Let the edits of agents in this editor's folders and documents be decided here."""
@@ -154,9 +164,11 @@ class LspConnection(ClientConnection):
 
         settings = context.settings
         asked = AskedEditor(
-            can_ask=view.can_ask(is_own=False), stated_mode=settings.agents_approval, folders=self._folders,
+            can_ask=view.can_ask(is_own=False),
+            stated_mode=settings.agents_approval,
+            folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),
-        )  # fmt: skip
+        )
         hub.editors.connect(self._name, asked)
         hub.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
 

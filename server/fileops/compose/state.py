@@ -125,7 +125,8 @@ class Hub:
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
-        self.router, self.editors = EventRouter(), AskedEditors()
+        self.router = EventRouter()
+        self.editors = AskedEditors()
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}

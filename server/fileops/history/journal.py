@@ -42,7 +42,8 @@ class History:
     """An EditJournal."""
 
     def __init__(self, store: HistoryStore | None = None, *, max_bytes: int = MAX_BYTES) -> None:
-        self._store, self._max_bytes = store, max_bytes
+        self._store = store
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._files: dict[str, _FileHistory] = {}
         self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
@@ -187,7 +188,8 @@ class Contents:
 
     def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
         """Take edits, oldest first, the content after the newest, and (`kept`) compressed contents by edit id."""
-        self._edits, self._kept = edits, kept
+        self._edits = edits
+        self._kept = kept
         self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
         self._start = (len(edits) - 1, latest)
         self._at, self._content = self._start

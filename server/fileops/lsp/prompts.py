@@ -37,7 +37,8 @@ class UserPrompt:
     """
 
     def __init__(self, client: Client, capability: str, *, use_message_fallback: bool) -> None:
-        self._client, self._capability = client, f"experimental.fileops.{capability}"
+        self._client = client
+        self._capability = f"experimental.fileops.{capability}"
         self._use_message_fallback = use_message_fallback
 
     @property
@@ -83,7 +84,8 @@ class EditPrompt:
     """Asks about a review by `fileops/confirmEdit`, or by a message, for clients that keep no list of reviews."""
 
     def __init__(self, client: Client, names: SessionNames) -> None:
-        self._prompt, self._names = UserPrompt(client, "confirm_edit", use_message_fallback=True), names
+        self._prompt = UserPrompt(client, "confirm_edit", use_message_fallback=True)
+        self._names = names
 
     @property
     def confirms(self) -> bool:

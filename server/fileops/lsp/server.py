@@ -72,7 +72,8 @@ class LspServer:
         Args: notice: a sentence that the client's user is shown at `initialize`. owns_process: whether it may tune the
         garbage collection of this process.
         """
-        self._notice, self._owns_process = notice, owns_process
+        self._notice = notice
+        self._owns_process = owns_process
         self.dialect = LspDialect(self)
         self.connection = self.dialect.connection
         self.on_parent: Callable[[int], None] = lambda _pid: None  # called at `initialize`, with the client's process
@@ -199,11 +200,17 @@ class LspServer:
 
     def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(
-            settings=decoded.settings, options=decoded.options, folders=self._folders.paths, events=events,
+            settings=decoded.settings,
+            options=decoded.options,
+            folders=self._folders.paths,
+            events=events,
             client_name=client_name,
-            client=self.client, progress=self._progress, add_standard=self.add_standard,
-            listen=self._listeners.append, on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
-        )  # fmt: skip
+            client=self.client,
+            progress=self._progress,
+            add_standard=self.add_standard,
+            listen=self._listeners.append,
+            on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
+        )
 
     def _warn_of(self, ignored: tuple[str, ...]) -> None:
         for sentence in ignored:

@@ -33,7 +33,9 @@ class UndoActions:
     """Belongs to the event loop."""
 
     def __init__(self, service: "FileOps", client: Client, progress: ProgressTokens) -> None:
-        self._service, self._client, self._progress = service, client, progress
+        self._service = service
+        self._client = client
+        self._progress = progress
 
     def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
         add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})

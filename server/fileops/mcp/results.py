@@ -59,9 +59,11 @@ def shown_diff(result: ToolResult) -> str:
 def hint_of(place: Nearest) -> str:
     """Where a text that was not found most likely is meant to be."""
     diff = cut_diff(
-        hunks_of(place.diff), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
+        hunks_of(place.diff),
+        max_lines=MAX_DIFF_LINES,
+        max_chars=MAX_DIFF_CHARS,
         cut_line=lambda n: f"… and {counted(n, 'more line')}; Read the file.",
-    )  # fmt: skip
+    )
     return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
 
 

@@ -206,9 +206,15 @@ def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
 
 def _listed(name: str, description: str, input_schema: JsonObject) -> JsonObject:
     is_read = name == "Read"
-    annotations: JsonObject = {"readOnlyHint": True} if is_read else {
-        "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False,
-    }  # fmt: skip
+    annotations: JsonObject = (
+        {"readOnlyHint": True}
+        if is_read
+        else {
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+        }
+    )
     meta: JsonObject = {"anthropic/alwaysLoad": True}
     if is_read:
         meta["anthropic/maxResultSizeChars"] = MAX_RESULT_CHARS

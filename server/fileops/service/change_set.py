@@ -143,9 +143,14 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             self.freshness.hint(committed.snapshot.path)
 
         edit = self.committer.commit(
-            file.plan, token, file_path=file.file_path, session_id=self.by_session or NO_SESSION, on_committed=note,
-            removes=file.removes, undoes=() if file.modified_by_user else file.undone.edit_ids,
-        )  # fmt: skip
+            file.plan,
+            token,
+            file_path=file.file_path,
+            session_id=self.by_session or NO_SESSION,
+            on_committed=note,
+            removes=file.removes,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        )
         self.events.publish(edit.did_edit)
         snapshot, report = edit.committed.snapshot, edit.committed.report
         return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)

@@ -47,9 +47,13 @@ class CommandRunner:
         default_cwd: str,
         recheck: Callable[[], None],
     ) -> None:
-        self._executor_at, self._approver, self._mode_of = executor_at, approver, mode_of
+        self._executor_at = executor_at
+        self._approver = approver
+        self._mode_of = mode_of
         self._open_session = open_session
-        self._folders, self._default_cwd, self._recheck = folders, default_cwd, recheck
+        self._folders = folders
+        self._default_cwd = default_cwd
+        self._recheck = recheck
         self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
         self._running: set[RunningProcess] = set()
@@ -156,7 +160,8 @@ class _Stream:
     """Reports new output in intervals. Fed in a worker thread; calls `say` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, say: Say) -> None:
-        self._loop, self._say = loop, say
+        self._loop = loop
+        self._say = say
         self._lock = threading.Lock()
         self._waiting = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -49,9 +49,14 @@ class Committer(Struct, frozen=True, kw_only=True):
         committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
         timestamp = self.clock.time_ns() / 1e9
         self.journal.append(
-            edit_id=edit_id, session_id=session_id, given_path=file_path, plan=plan, committed=committed,
-            timestamp=timestamp, undoes=undoes,
-        )  # fmt: skip
+            edit_id=edit_id,
+            session_id=session_id,
+            given_path=file_path,
+            plan=plan,
+            committed=committed,
+            timestamp=timestamp,
+            undoes=undoes,
+        )
         did_edit = DidEdit(
             file_path=file_path,
             session_id=session_id,

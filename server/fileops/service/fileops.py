@@ -60,7 +60,8 @@ class FileOps:
         if settings.freshness == "relevant":
             workspace.freshness.keep_bases()
         self._notices: NoticeBoard | None = None
-        self._workspace, self._client = workspace, client
+        self._workspace = workspace
+        self._client = client
         freshness = workspace.freshness
         self._unreadable: Unreadable | None = None  # for a person's editor
         fs: FileSystem = workspace.fs
@@ -71,8 +72,10 @@ class FileOps:
         self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)))
-        self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)
-        self._sessions, self._in_flight = workspace.sessions, workspace.in_flight
+        self._path_locks = workspace.path_locks
+        self._workers = workspace.workers.of_client(client.place)
+        self._sessions = workspace.sessions
+        self._in_flight = workspace.in_flight
         self.files = SessionFiles(
             fs=fs,
             freshness=freshness,
@@ -88,9 +91,16 @@ class FileOps:
         )
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
         self.edits = ClientEdits(
-            workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
-            stats=self._stats, fs=fs, is_hidden=self._is_hidden,
-        )  # fmt: skip
+            workspace,
+            client,
+            settings,
+            approval=self._approval,
+            files=self.files,
+            workers=self._workers,
+            stats=self._stats,
+            fs=fs,
+            is_hidden=self._is_hidden,
+        )
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
@@ -102,10 +112,14 @@ class FileOps:
         from fileops.service.commands import CommandRunner
 
         return CommandRunner(
-            executor_at=client.executor_at, approver=client.command_approver, mode_of=self.approval_mode,
-            open_session=self._sessions.get, folders=lambda: self.folders, default_cwd=own_folder(),
+            executor_at=client.executor_at,
+            approver=client.command_approver,
+            mode_of=self.approval_mode,
+            open_session=self._sessions.get,
+            folders=lambda: self.folders,
+            default_cwd=own_folder(),
             recheck=self._workspace.freshness.sweep,
-        )  # fmt: skip
+        )
 
     # --- the tools -----------------------------------------------------------------------------------------
 

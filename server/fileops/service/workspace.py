@@ -37,7 +37,10 @@ class Workspace:
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
     ) -> None:
-        self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
+        self.fs = fs
+        self.freshness = freshness
+        self.history = history
+        self.clock = clock
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()

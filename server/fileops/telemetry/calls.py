@@ -71,12 +71,14 @@ class CallTimer:
     def __init__(
         self, method: str, session_id: SessionName, refusals: type[Exception], sinks: tuple[Sink, ...]
     ) -> None:
-        self.method, self.session_id = method, session_id
+        self.method = method
+        self.session_id = session_id
         self.code = OK
         self.outcome: EditResult | None = None
         self.waited_ns = 0
         self.is_over = True
-        self._refusals, self._sinks = refusals, sinks
+        self._refusals = refusals
+        self._sinks = sinks
         self._began_ns = time.perf_counter_ns()
 
     def __enter__(self) -> "CallTimer":

@@ -86,11 +86,30 @@ def test_nothing_is_started_where_no_project_is_edited(
 
 def test_script_that_edits_a_project_starts_nothing(nvim: Neovim, project: Path) -> None:
     done = subprocess.run(
-        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}", "--cmd", NO_PYTHON,
-         *settings(nvim), "cart.py", "-c", f"echo {STATUS}", "-c", "qa!"],
-        cwd=project, env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        [
+            nvim.program,
+            "--clean",
+            "--headless",
+            "-n",
+            "--cmd",
+            f"set rtp^={PLUGIN}",
+            "--cmd",
+            NO_PYTHON,
+            *settings(nvim),
+            "cart.py",
+            "-c",
+            f"echo {STATUS}",
+            "-c",
+            "qa!",
+        ],
+        cwd=project,
+        env=nvim.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert done.stderr == "not loaded"
 
 

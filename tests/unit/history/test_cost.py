@@ -30,7 +30,8 @@ def n_steps(work: Callable[[], object]) -> int:
     def traced(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
         del argument
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
         count += event == "opcode"
         return traced
 

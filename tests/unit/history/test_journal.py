@@ -19,7 +19,9 @@ class Journalled:
     """A file that an agent edits, with everything written down."""
 
     def __init__(self, history: History) -> None:
-        self.disk, self.history, self.n_edits = MemoryFileSystem(), history, 0
+        self.disk = MemoryFileSystem()
+        self.history = history
+        self.n_edits = 0
         self.disk.put(PATH, b"")
 
     def edit(self, old: str, new: str) -> str:
@@ -29,9 +31,13 @@ class Journalled:
         committed = self.disk.replace(snapshot, planned.splices, RecordingHooks())
         self.n_edits += 1
         self.history.append(
-            edit_id=str(self.n_edits), session_id=SessionName("s"), given_path=PATH, plan=planned, committed=committed,
+            edit_id=str(self.n_edits),
+            session_id=SessionName("s"),
+            given_path=PATH,
+            plan=planned,
+            committed=committed,
             timestamp=float(self.n_edits),
-        )  # fmt: skip
+        )
         return str(self.n_edits)
 
 

@@ -95,7 +95,8 @@ class Answering(Client):
     """A client that gives one answer to everything, and knows all our requests or none."""
 
     def __init__(self, answer: object, *, confirms: bool) -> None:
-        self._answer, self._confirms = answer, confirms
+        self._answer = answer
+        self._confirms = confirms
 
     def capability(self, dotted: str) -> object:
         return self._confirms

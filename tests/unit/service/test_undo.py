@@ -407,7 +407,8 @@ async def test_removal_with_all_hunks_chosen_is_a_removal(
     bench: Workbench, answer: Callable[[ApprovalRequest], Decision]
 ):
     edit_id = await bench.applied("/w/new", "", "x\n")
-    bench.person.can_ask, bench.person.answer = True, answer
+    bench.person.can_ask = True
+    bench.person.answer = answer
     assert (await bench.undo(edit_id)).error is None
     assert bench.on_disk("/w/new") is None
 
@@ -423,7 +424,8 @@ async def test_always_for_an_undo_asks_once_for_all_files(bench: Workbench):
         del question
         return Always()
 
-    bench.person.can_ask, bench.person.answer = True, always
+    bench.person.can_ask = True
+    bench.person.answer = always
     assert (await bench.service.edits.undo(UndoRequest(session_id=SessionName("a")))).error is None
     assert [question.file_path for question in bench.person.questions] == ["/w/g", "/w/.env"]
     assert bench.on_disk(PATH) == b"one\ntwo\nthree\n"

@@ -14,9 +14,16 @@ from fileops.telemetry.calls import CallRecord
 from fileops.telemetry.otel import Telemetry, exporter_names, telemetry_from
 
 EDIT = CallRecord(
-    method="fileops/edit", session_id=SessionName("s"), started_ns=10**18, duration_ns=2_000_000, waited_ns=5_000_000,
-    matches=("exact",), n_added=3, n_removed=1, is_applied=True,
-)  # fmt: skip
+    method="fileops/edit",
+    session_id=SessionName("s"),
+    started_ns=10**18,
+    duration_ns=2_000_000,
+    waited_ns=5_000_000,
+    matches=("exact",),
+    n_added=3,
+    n_removed=1,
+    is_applied=True,
+)
 
 
 def test_call_becomes_a_span() -> None:

@@ -151,7 +151,8 @@ class SlowlyRecordedWrite:
     """A commit whose hooks wait, inside the file's lock, until `meanwhile` (in another thread) waits for that lock."""
 
     def __init__(self) -> None:
-        self.fs, self.notices = _LockReporting(), EventRecorder()
+        self.fs = _LockReporting()
+        self.notices = EventRecorder()
         self.fs.put(FILE, b"one\n")
         self.freshness = Freshness(self.fs, self.notices, WallClock(), debounce_s=NEVER_S, sweep_s=NEVER_S)
         AgentSession(self.freshness, self.fs, "a").read(FILE)

@@ -186,9 +186,13 @@ def _diff(old: str, there: tuple[str, ...], start_line: int) -> str:
     if len(wanted) > 1 and not wanted[-1]:
         wanted.pop()
     rows = unified_diff(
-        [cut(line, 2000) for line in wanted], [cut(line, 2000) for line in there], "old_string",
-        f"line {start_line}", n=1, lineterm="",
-    )  # fmt: skip
+        [cut(line, 2000) for line in wanted],
+        [cut(line, 2000) for line in there],
+        "old_string",
+        f"line {start_line}",
+        n=1,
+        lineterm="",
+    )
     return "\n".join(rows) + "\n"
 
 

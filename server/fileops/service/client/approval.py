@@ -34,8 +34,10 @@ class ClientApproval:
         folders: WorkspaceFolders,
     ) -> None:
         """Args: modes: of the sessions of all clients."""
-        self._client, self._settings = client, settings
-        self._modes, self._folders = modes, folders
+        self._client = client
+        self._settings = settings
+        self._modes = modes
+        self._folders = folders
 
     def mode(self, full_name: SessionName) -> ApprovalMode:
         """The mode of a session in this client's folders."""
@@ -119,8 +121,10 @@ class Asking:
     def __init__(
         self, approval: ClientApproval, asker: ReviewAsker, full_name: SessionName | None, session: OpenSession
     ) -> None:
-        self._approval, self._asker = approval, asker
-        self._full_name, self._session = full_name, session
+        self._approval = approval
+        self._asker = asker
+        self._full_name = full_name
+        self._session = session
         self._review: Review | None = None
         self._error: FileOpsError | None = None
 

@@ -45,15 +45,26 @@ class ClientEdits:
         is_hidden: IsHidden,
     ) -> None:
         """Args: stats: of the calls that this client may see. fs, is_hidden: the files as it may read them."""
-        self._workspace, self._names, self.is_agent = workspace, client.names, client.is_agent
-        self._approval, self._files, self._workers, self._stats = approval, files, workers, stats
+        self._workspace = workspace
+        self._names = client.names
+        self.is_agent = client.is_agent
+        self._approval = approval
+        self._files = files
+        self._workers = workers
+        self._stats = stats
         self._is_hidden = is_hidden
         undoer = UndoOperation(
-            fs=fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
-            settings=settings, history=workspace.history, may_undo=self._may_undo,
+            fs=fs,
+            freshness=workspace.freshness,
+            events=client.events,
+            committer=workspace.committer,
+            settings=settings,
+            history=workspace.history,
+            may_undo=self._may_undo,
             is_of_session=self._is_of_session,
-        )  # fmt: skip
-        self._undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
+        )
+        self._undoer = undoer
+        self._undoer_of_user = structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
         """Newest first. An agent is shown its own edits only, and none of files that it must not read."""

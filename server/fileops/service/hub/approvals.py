@@ -89,7 +89,8 @@ class AgentRouting:
     """
 
     def __init__(self, editors: AskedEditors, *, approve: Approve, modes: SessionModes) -> None:
-        self._editors, self._modes = editors, modes
+        self._editors = editors
+        self._modes = modes
         self._approve: Approve = approve
 
     def mode_at(self, session_id: SessionName, path: str) -> ApprovalMode:

@@ -45,7 +45,10 @@ class EventView:
         is_open: Callable[[str], bool],
         paths_of: Callable[[SessionName, str], Iterable[str]],
     ) -> None:
-        self._names, self._folders, self._is_open, self._paths_of = names, folders, is_open, paths_of
+        self._names = names
+        self._folders = folders
+        self._is_open = is_open
+        self._paths_of = paths_of
 
     def of(self, event: Event) -> Event | None:
         """The event with the names that this connection knows; None if it is not sent."""

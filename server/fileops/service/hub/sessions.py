@@ -152,7 +152,10 @@ class ConnectionEvents:
         self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
     ) -> None:
         """Take describe, which returns the host of the connection's sessions and its program's name."""
-        self._sessions, self._router, self._connection, self._describe = sessions, router, connection, describe
+        self._sessions = sessions
+        self._router = router
+        self._connection = connection
+        self._describe = describe
 
     def publish(self, event: Event) -> None:
         if isinstance(event, DidRead | DidEdit):
@@ -167,7 +170,8 @@ class Throttle:
 
     def __init__(self, call: Callable[[], None], every_s: float = NOTIFY_EVERY_S) -> None:
         self._loop = asyncio.get_running_loop()
-        self._call, self._every_s = call, every_s
+        self._call = call
+        self._every_s = every_s
         self._is_due = False
         self._called_at = -every_s
 
