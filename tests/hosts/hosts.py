@@ -242,6 +242,9 @@ def start_gemini_acp(place: Place) -> Start:
     return _gemini(place, {}, "--acp")
 
 
+CLAUDE_KEY = "sk-fake"
+
+
 def start_claude(place: Place, options: list[str]) -> Start:
     place.put(printed_config("claude", *options))
     # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
@@ -262,6 +265,18 @@ def _claude_print(place: Place, *options: str) -> Start:
     return Start([claude_code(), *printing, *options], claude_environment(place))
 
 
+def start_claude_screen(place: Place) -> Start:
+    """Claude Code as a person starts it who has been through its first questions, and trusts the folder."""
+    place.put(printed_config("claude"))
+    known = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [CLAUDE_KEY]},
+        "projects": {str(place.project): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["fileops"]}},
+    }
+    place.put({"~/.claude/.claude.json": json.dumps(known)})
+    return Start([claude_code()], claude_environment(place))
+
+
 def claude_code() -> str:
     return program("claude", "claude")
 
@@ -270,11 +285,12 @@ def claude_environment(place: Place) -> dict[str, str]:
     return place.environment(
         CLAUDE_CONFIG_DIR=str(place.home / ".claude"),
         ANTHROPIC_BASE_URL=place.url,
-        ANTHROPIC_API_KEY="sk-fake",
+        ANTHROPIC_API_KEY=CLAUDE_KEY,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         DISABLE_AUTOUPDATER="1",
         DISABLE_TELEMETRY="1",
         DISABLE_ERROR_REPORTING="1",
+        CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL="1",
     )
 
 

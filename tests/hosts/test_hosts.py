@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place
-from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, name_of_tool, serving
+from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
 from support.patience import PATIENCE_S
 from support.pictures import picture
 
@@ -130,7 +130,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
-    offered = [tool for tool in TOOLS if name_of_tool(story.tools, tool) in story.tools]
+    offered = [tool for tool in TOOLS if offered_name(story.tools, tool) is not None]
     assert offered == list(TOOLS), story.tools
 
 
