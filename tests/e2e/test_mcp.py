@@ -485,6 +485,25 @@ def test_form_for_claude_code_has_one_switch_that_may_be_left_alone(
         assert code_of(client.answer(edit)["result"]) == ("rejected" if asks_again else None)
 
 
+def test_approval_of_an_edit_that_a_change_made_impossible_is_no_rejection(tmp_path: Path) -> None:
+    path = three_lines(tmp_path)
+    with mcp_client(tmp_path, "--approve", "ask") as client:
+        client.begin(capabilities=FORMS)
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        first = client.question("elicitation/create")
+        path.write_text("one\nthree\n")
+        client.reply(first["id"], {"action": "accept", "content": {"decision": "apply"}})
+        again = client.question("elicitation/create")
+        gone = "The file changed, and nothing of this edit is left to apply."
+        assert again["params"]["message"] == f"Confirm Edit: {path}\n{gone}"
+        client.reply(again["id"], {"action": "accept", "content": {"decision": "apply"}})
+        result = client.answer(edit)["result"]
+    assert code_of(result) == "modified_externally"
+    assert "Do not retry" not in texts_of(result)[0]
+    assert path.read_text() == "one\nthree\n"
+
+
 def test_root_of_an_agent_lifts_no_protection(tmp_path: Path) -> None:
     folder = tmp_path / ".git"
     folder.mkdir()

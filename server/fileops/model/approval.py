@@ -100,6 +100,11 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     changes: tuple[ReviewChange, ...] = ()
     previous: PreviousDecision | None = None
 
+    @property
+    def is_approvable(self) -> bool:
+        """Whether anything of the edit is left that could be approved; else only `Modify` and `Reject` decide."""
+        return self.previous is None or bool(self.changes)
+
 
 # --- correction by the client's model -------------------------------------------------------------------------
 
