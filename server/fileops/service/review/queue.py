@@ -400,7 +400,7 @@ class ReviewQueue:
 
         An approval of all that follows decides what waits already, where the same person is asked: protected files
         excepted, and in the folders of their editor, or, if they decided in the agent's host, where no view is.
-        A review of which nothing is left to approve goes on waiting.
+        A review of which nothing is left to approve continues to wait.
         """
         review.take(decision, by)
         review.stop_grace()
