@@ -50,11 +50,12 @@ def program(host: str, pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a host runs: a home with its settings, and a project."""
+    """Where a host runs: a home with its settings, and a project. socket: of the shared daemon; "": it has none."""
 
     home: Path
     project: Path
     port: int
+    socket: str = ""
 
     @property
     def url(self) -> str:
@@ -76,9 +77,11 @@ class Place:
             path.write_text(text, encoding="utf-8")
 
     def environment(self, **more: str) -> dict[str, str]:
+        private = [] if self.socket else [self._private_server()]
         return {
             "HOME": str(self.home),
-            "PATH": f"{self._private_server()}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join(map(str, (*private, PROGRAMS, os.environ["PATH"]))),
+            **({"FILEOPS_SOCKET": self.socket} if self.socket else {}),
             "NO_PROXY": "127.0.0.1,localhost",
             "HTTP_PROXY": self.url,
             "HTTPS_PROXY": self.url,
