@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import LineRange
-from fileops.model.review import ReopenReason, ReviewState
+from fileops.model.review import PreviousDecision, ReviewState
 from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
 
 
@@ -34,19 +33,6 @@ class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
     """Lines that it adds."""
     diff: str
     """A hunk without context."""
-
-
-class PreviousDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person had decided before the file changed."""
-
-    text: str | None
-    """The whole text that they wanted. Null over 1 MB."""
-    change_ids: list[str] | None
-    """Null if they accepted all, or wrote a text."""
-    reason: ReopenReason
-    """Why that could not be merged."""
-    ranges: list[LineRange]
-    """Lines of the present file that others changed."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):

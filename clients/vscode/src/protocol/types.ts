@@ -1072,17 +1072,17 @@ export interface Position {
   /** 0-based, in units of the negotiated encoding. */
   character: number;
 }
-/** What a person had decided before the file changed. */
+/** What a person had decided before the file changed. They have to decide again. */
 export interface PreviousDecision {
   /** The whole text that they wanted. Null over 1 MB. */
   text: string | null;
-  /** Null if they accepted all, or wrote a text. */
+  /** The changes that they accepted. Null if they accepted all, or wrote a text. */
   change_ids: string[] | null;
   /** Why that could not be merged. */
   reason:
     | ('count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
     | ('another_file' | 'created' | 'deleted');
-  /** Lines of the present file that others changed. */
+  /** Lines of the present file that others have changed since. */
   ranges: LineRange[];
 }
 /** The user cancelled what is in progress. */

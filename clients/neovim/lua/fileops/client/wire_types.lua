@@ -428,11 +428,11 @@
 ---@field kind 'edited'|'gone'|'modified'|'unsaved' What happened to it.
 ---@field truncated boolean Whether lines of the diff were left out.
 
----@class (exact) fileops.wire.PreviousDecision What a person had decided before the file changed.
+---@class (exact) fileops.wire.PreviousDecision What a person had decided before the file changed. They have to decide again.
 ---@field text? string The whole text that they wanted. Null over 1 MB.
----@field change_ids? string[] Null if they accepted all, or wrote a text.
+---@field change_ids? string[] The changes that they accepted. Null if they accepted all, or wrote a text.
 ---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted' Why that could not be merged.
----@field ranges fileops.wire.LineRange[] Lines of the present file that others changed.
+---@field ranges fileops.wire.LineRange[] Lines of the present file that others have changed since.
 
 ---@class (exact) fileops.wire.ReadDetails Of a read. The keys from `mime_type` on are those of an image.
 ---@field bom? boolean Whether the file begins with a byte order mark.
