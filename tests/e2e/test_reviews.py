@@ -218,3 +218,19 @@ async def test_approval_of_all_that_follows_leaves_an_edit_of_which_nothing_is_l
     assert [waiting["review_id"] for waiting in (await view.call("fileops/reviews"))["reviews"]] == [left["review_id"]]
     await decide(view, left, "cancel", revision=2)
     assert code_of(await edit) == "rejected"
+
+
+async def test_edits_that_wait_for_a_decision_do_not_keep_the_agent_from_other_requests(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """One connection may serve many sessions, and each has up to 32 reviews. A cancel is read, too."""
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    sessions = [f"s{number}" for number in range(6)]
+    for session in sessions:
+        await agent.read(file, session)
+    edits = [agent.start_edit(file, "line 5\n", "five\n", session) for session in sessions for _ in range(30)]
+    await view.until(lambda: sum(len(params["opened"]) for params in view.notified(CHANGED)) == len(edits))
+    await agent.read(file, "another")
+    await view.call("fileops/decideReviews", {"outcome": "cancel"})
+    assert {code_of(await edit) for edit in edits} == {"rejected"}

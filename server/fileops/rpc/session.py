@@ -26,8 +26,8 @@ MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then it
 # Requests in progress, those waiting for the client's own answer apart: then the next ones wait. Far more than there
 # are threads for them; each may produce a large answer while the client does not read.
 MAX_WORKING = 128
-# Together with those that wait for an editor, a mapped host or a plugin, and those after them: they must not keep the
-# server from the next message, which may be the very answer or the cancel that they wait for.
+# Together with those that wait for an editor, a mapped host, a plugin or a review, and those after them: they must not
+# keep the server from the next message, which may be the very answer or the cancel that they wait for.
 MAX_WAITING = 1024
 
 
@@ -39,7 +39,7 @@ class Server(Protocol):
 
     @property
     def n_waiting_for_others(self) -> int:
-        """Requests in progress that wait for another program than the disk's."""
+        """Requests in progress that wait for another program or a person."""
         ...
 
     def flush(self) -> None:

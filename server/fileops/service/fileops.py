@@ -320,8 +320,8 @@ class FileOps:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """See Workspace.n_waiting_for_others."""
-        return self._workspace.n_waiting_for_others
+        """See Workspace.n_waiting_for_others; together with those of this client that wait for a person's decision."""
+        return self._workspace.n_waiting_for_others + self._approval.n_waiting
 
     def when_folders_change(self, call: Callable[[], None]) -> None:
         """Call `call` each time the folders have changed, or it has been found where one leads."""
@@ -332,6 +332,7 @@ class FileOps:
         self._workers.on_hand_over.discard(self._on_work_waits)
         self._on_work_waits = call
         self._workers.on_hand_over.add(call)
+        self._approval.on_wait = call
 
     def _is_hidden(self, *names: str) -> bool:
         """Whether this client must not know of a file with these names. Call it in a worker thread."""

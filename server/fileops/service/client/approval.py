@@ -3,7 +3,8 @@
 Belongs to the event loop. Sessions are named by their full names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Self
 
@@ -38,6 +39,22 @@ class ClientApproval:
         self._settings = settings
         self._modes = modes
         self._folders = folders
+        self._n_waiting = 0
+        self.on_wait: Callable[[], None] = lambda: None  # called when `n_waiting` has become larger
+
+    @property
+    def n_waiting(self) -> int:
+        """The requests that wait for a person's decision."""
+        return self._n_waiting
+
+    @contextmanager
+    def counted_as_waiting(self) -> Generator[None]:
+        self._n_waiting += 1
+        self.on_wait()
+        try:
+            yield
+        finally:
+            self._n_waiting -= 1
 
     def mode(self, full_name: SessionName) -> ApprovalMode:
         """The mode of a session in this client's folders."""
@@ -134,7 +151,7 @@ class Asking:
             return Once()
         if self._review is None:
             self._review = self._asker.open(self._full_name or question.session_id)
-        with excluded():
+        with excluded(), self._approval.counted_as_waiting():
             decision = await self._review.decide(question)
         self._approval.note_decision(decision, self._full_name, self._session)
         return decision
