@@ -37,7 +37,7 @@ assert strategies.STRATEGIES  # regex and block are registered by the import
 
 FACTOR = 8
 MAX_RATIO = 24.0  # between 8, linear, and 64, quadratic
-N_TRIES = 5
+N_TRIES = 25  # only a ratio that is too large takes more than one
 
 Work = Callable[[], object]
 Case = Callable[[int], Work]  # of a size: what is to be timed; the texts are made before
