@@ -1,4 +1,7 @@
-"""Entry point of `python -m fileops`."""
+"""Entry point of `python -m fileops`.
+
+Python asks for this module by its name.
+"""
 
 import sys
 

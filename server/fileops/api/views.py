@@ -1,4 +1,7 @@
-"""Handlers of `fileops/describe` and `fileops/render`."""
+"""Handlers of `fileops/describe` and `fileops/render`.
+
+A separate module, as the other tables of handlers: one for each module of the wire.
+"""
 
 from typing import TYPE_CHECKING
 

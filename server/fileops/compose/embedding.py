@@ -1,4 +1,7 @@
-"""Parts of the program that the server is embedded in, in place of the server's."""
+"""Parts of the program that the server is embedded in, in place of the server's.
+
+A separate module, because `embedded.py` makes these parts and `state.py` uses them, which it may not import.
+"""
 
 from collections.abc import Mapping
 

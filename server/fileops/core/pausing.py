@@ -1,4 +1,7 @@
-"""Cancellation checks inside long work on a text."""
+"""Cancellation checks inside long work on a text.
+
+A separate module, because all long work of the core uses it, in folders that do not import each other.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

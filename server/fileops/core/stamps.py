@@ -1,4 +1,7 @@
-"""Comparison of stamps: what they can prove. Pure; used by the filesystems and the tracker."""
+"""Comparison of stamps: what they can prove. Pure; used by the filesystems and the tracker.
+
+A separate module, because the filesystems may import it and not the tracker.
+"""
 
 from fileops.model.files import Stamp
 

@@ -1,4 +1,7 @@
-"""The log of a daemon that a client started: a file of bounded size, to which stderr goes too."""
+"""The log of a daemon that a client started: a file of bounded size, to which stderr goes too.
+
+A separate module, because only a daemon with a log file loads the handlers of `logging`.
+"""
 
 import io
 import os

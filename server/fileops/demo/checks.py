@@ -1,4 +1,7 @@
-"""Checks of each step of the demonstration, on the result and on the disk."""
+"""Checks of each step of the demonstration, on the result and on the disk.
+
+A separate module, because the story and its stage use it, and the story imports the stage.
+"""
 
 from fileops.demo.files import bytes_of
 from fileops_client import ToolResult

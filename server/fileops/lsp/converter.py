@@ -1,4 +1,7 @@
-"""lsprotocol's converter, without one costly part that is not needed."""
+"""lsprotocol's converter, without one costly part that is not needed.
+
+A separate module, because it reaches into lsprotocol, whose next version may change that.
+"""
 
 from typing import Any, cast
 

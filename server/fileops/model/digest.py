@@ -1,4 +1,7 @@
-"""The digest by which two contents are compared."""
+"""The digest by which two contents are compared.
+
+A separate module, because values of several modules contain a digest.
+"""
 
 from collections.abc import Callable
 

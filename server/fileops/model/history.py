@@ -1,4 +1,7 @@
-"""The record of an applied edit."""
+"""The record of an applied edit.
+
+A separate module, because results and requests of undos contain it.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,7 @@
-"""Closing of file descriptors."""
+"""Closing of file descriptors.
+
+A separate module, because every module that opens a file needs it.
+"""
 
 import fcntl
 import os

@@ -1,4 +1,7 @@
-"""Memory of this process that the C library keeps after it was freed."""
+"""Memory of this process that the C library keeps after it was freed.
+
+A separate module, because it calls the C library.
+"""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,7 @@
-"""What the commands and the full screen know alike about the daemon: their name, its failures, and exit statuses."""
+"""What the commands and the full screen know alike about the daemon: their name, its failures, and exit statuses.
+
+A separate module, because the full screen is loaded only where Textual is installed.
+"""
 
 from fileops_client import AttachRefused, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
 

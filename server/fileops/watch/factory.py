@@ -1,4 +1,7 @@
-"""Choice of the watcher for this system: inotify on Linux, watchdog's Observer elsewhere."""
+"""Choice of the watcher for this system: inotify on Linux, watchdog's Observer elsewhere.
+
+A separate module, because no watcher imports another.
+"""
 
 import sys
 

@@ -1,4 +1,7 @@
-"""How many folders may be watched: a share of what the system allows to all programs of the user together."""
+"""How many folders may be watched: a share of what the system allows to all programs of the user together.
+
+A separate module, because no watcher imports another.
+"""
 
 from contextlib import suppress
 

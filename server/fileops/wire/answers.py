@@ -1,6 +1,6 @@
 """Shapes of the client's answers to the daemon's `fileops/*` requests.
 
-They are decoded leniently (lsp/approver.py, lsp/corrector.py): an answer of another shape is a refusal, never an error.
+They are decoded leniently (lsp/prompts.py, lsp/corrector.py): an answer of another shape is a refusal, never an error.
 A module for itself, because a running server does not load it: the schema does.
 """
 

@@ -1,4 +1,7 @@
-"""Parts of sentences that several texts use."""
+"""Parts of sentences that several texts use.
+
+A separate module, because a client of the wire (`terminal`) may import nothing else of the core.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol

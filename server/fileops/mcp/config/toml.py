@@ -1,4 +1,7 @@
-"""TOML, changed without losing comments, order and layout."""
+"""TOML, changed without losing comments, order and layout.
+
+A separate module, because only a host with TOML settings needs tomlkit; `jsonc.py` is its counterpart.
+"""
 
 import tomllib
 from typing import Any, cast

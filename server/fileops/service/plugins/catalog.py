@@ -1,4 +1,7 @@
-"""Names of the strategies, processors and validators that are installed, for front ends to announce and to check."""
+"""Names of the strategies, processors and validators that are installed, for front ends to announce and to check.
+
+A separate module, because announcing the names must not load what runs plugins.
+"""
 
 from fileops.core.matching.exact import EXACT, STRATEGIES
 from fileops.core.processing import PROCESSORS
