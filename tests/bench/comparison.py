@@ -28,7 +28,7 @@ N_CRLFS = 1_000
 
 
 class Tool(Protocol):
-    """A program that edits files for an agent, in a process of its own."""
+    """A program that edits files for an agent, in a separate process."""
 
     def look_at(self, path: str) -> str: ...
 

@@ -76,7 +76,7 @@ def _track(daemon: Ours, paths: list[str]) -> float:
 
 
 class _Listener:
-    """Takes a daemon's notices in a thread, with the time of each. The daemon is asked nothing meanwhile."""
+    """Takes a daemon's notices in a thread, with the time of each. The daemon is asked nothing in the meantime."""
 
     def __init__(self, daemon: Ours, n_expected: int) -> None:
         self._receive: Callable[[str], dict[str, str]] = daemon.rpc.wait_for

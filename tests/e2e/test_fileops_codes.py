@@ -181,7 +181,7 @@ async def test_codes_of_commands(tmp_path: Path) -> None:
 
 
 def own_mounts() -> str | None:
-    """Why a daemon cannot have mounts of its own here."""
+    """Why a daemon cannot have its own mounts here."""
     if shutil.which("unshare") is None:
         return "there is no unshare"
     done = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fileops.daemon.log_file import MAX_BYTES
 
-# The log takes descriptors 1 and 2, so it is tried in a process of its own.
+# The log takes descriptors 1 and 2, so it is tried in a separate process.
 WRITING = """
 import logging, os, sys
 from fileops.daemon.log_file import LogFile

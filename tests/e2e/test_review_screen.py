@@ -230,7 +230,7 @@ async def test_no_color_is_honoured(shared: Place, folder: Path, no_color: bool)
 
 
 async def test_picture_of_the_guide_is_the_screen(shared: Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With FILEOPS_PICTURES=1 the picture of the guide is written anew; without, its words are compared."""
+    """With FILEOPS_PICTURES=1 the picture of the guide is written again; without, its words are compared."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("HOME", str(folder.parent))
     app = ReviewApp(None, str(folder))

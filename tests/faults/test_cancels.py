@@ -1,7 +1,7 @@
 """A cancel at every call of an edit: before the commit nothing happened, after it the truth is told; then life goes on.
 
 The shim holds the worker at a call while the cancel arrives. By default a sample of the calls, and by name one before
-and one behind the commit; all of them with FILEOPS_FAULTS=all.
+and one after the commit; all of them with FILEOPS_FAULTS=all.
 """
 
 import os
@@ -18,11 +18,11 @@ from support.rawclient import RawClient
 
 pytestmark = pytest.mark.timeout(60 if not IS_COMPLETE else 1200)
 CANCELLED = -32800
-MAX_TRIES = 5  # the held call may be one of the monitor's, which has noticed the new scene: then the edit goes on
+MAX_TRIES = 5  # the held call may be one of the monitor's, which has noticed the new scene: then the edit continues
 
 
 def cancel_at(shim: Shim, client: RawClient, scene: Scene, folder: str, spot: Spot, follower: Any) -> Any:
-    """The answers to the cancelled edit and to the one behind it; None where the edit has no such call."""
+    """The answers to the cancelled edit and to the one after it; None where the edit has no such call."""
     scene.prepare(folder)
     if not scene.creates:
         client.result("fileops/read", {"file_path": scene.path(folder)})
@@ -42,7 +42,7 @@ def cancel_at(shim: Shim, client: RawClient, scene: Scene, folder: str, spot: Sp
 
 
 def spots_of(scene: Scene) -> Generator[Spot]:
-    """Without end: the last ones are behind the edit's last call."""
+    """Without end: the last ones are after the edit's last call."""
     yield Spot(name="write")  # the temporary file's, or the journal's
     yield Spot(name="fsync", behind=scene.change)
     yield from (Spot(at=at) for at in count(1, 1 if IS_COMPLETE else 3))

@@ -1,4 +1,4 @@
-"""Real disks that are full or read-only, seen by the daemon alone: it runs with mounts of its own."""
+"""Real disks that are full or read-only, seen by the daemon alone: it runs with its own mounts."""
 
 import contextlib
 import os

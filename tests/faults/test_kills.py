@@ -74,7 +74,7 @@ def points_of(calls: list[str], scene: Scene) -> list[tuple[Action, Spot]]:
 
 
 def surest(scene: Scene) -> list[tuple[Action, Spot]]:
-    """Points that every edit has: half written, directly before the change, directly behind it."""
+    """Points that every edit has: half written, directly before the change, right after it."""
     half = Spot(name="pwrite" if scene.is_linked else "write")
     before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
     return [(Action.KILL_HALF, half), (Action.KILL, before), (Action.KILL, behind)]

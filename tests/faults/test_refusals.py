@@ -63,7 +63,7 @@ def sweep(shim: Shim, client: RawClient, scene: Scene, folder: str, number: int,
 
 
 def every(step: int) -> Iterator[Spot]:
-    """Without end: the last ones are behind the edit's last call."""
+    """Without end: the last ones are after the edit's last call."""
     return (Spot(at=at) for at in count(1, 1 if IS_COMPLETE else step))
 
 

@@ -14,7 +14,7 @@ from faults.injection import IS_COMPLETE
 from support.daemon_process import Place
 from support.patience import PATIENCE_S
 
-# Attaches as a pump does, and is killed at its n-th call. The counter goes on in the children that it forks.
+# Attaches as a pump does, and is killed at its n-th call. The counter continues in the children that it forks.
 STARTER = """
 import fcntl, os, signal, socket, sys
 n_left = int(sys.argv[1])

@@ -1,6 +1,6 @@
 """A real Codex proposes an edit, and a person in a real Neovim reviews it: both attached to one shared daemon.
 
-The pictures of docs/images are taken anew by `FILEOPS_WRITE_IMAGES=1 pytest tests/hosts/test_review_in_neovim.py`.
+The pictures of docs/images are taken again by `FILEOPS_WRITE_IMAGES=1 pytest tests/hosts/test_review_in_neovim.py`.
 """
 
 import os

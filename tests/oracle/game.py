@@ -923,7 +923,7 @@ class Game:
             self._unlooked.discard(path)
 
     def _settle(self, path: str) -> None:
-        """Whoever changes the disk right behind a didOpen cannot know which of both the daemon sees first."""
+        """Whoever changes the disk right after a didOpen cannot know which of both the daemon sees first."""
         if path in self._unlooked:
             self._read(0, OBSERVER, path)
 

@@ -52,7 +52,7 @@ class Peer:
         return msg_id
 
     def answer(self, msg_id: int) -> Message:
-        """Serves the daemon's own questions meanwhile."""
+        """Serves the daemon's own questions in the meantime."""
         while msg_id not in self._answers:
             self._take(self._client.claim(lambda _: True, ANSWER_S))
         return self._answers.pop(msg_id)
@@ -103,7 +103,7 @@ class Peer:
 
     @contextmanager
     def starved(self) -> Generator[None]:
-        """The daemon cannot open another file meanwhile."""
+        """The daemon cannot open another file in the meantime."""
         pid = self._client.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, before[1]))

@@ -1,6 +1,6 @@
 """Libraries that agents are built with, each with a scripted model: their agents read and edit through us.
 
-What counts is what the model sees: the ordered texts whole, an error that it can act on, a picture as a picture.
+What counts is what the model sees: the specified texts whole, an error that it can act on, a picture as a picture.
 """
 
 import json

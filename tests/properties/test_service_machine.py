@@ -214,7 +214,7 @@ class ServiceMachine(RuleBasedStateMachine):
         if outcome is not None:
             self.judge(session, name, outcome, before)
         else:
-            # Its thread may still be at work; the next request for the file comes behind it.
+            # Its thread may still be at work; the next request for the file comes after it.
             self.runner.run(
                 self.service.read(ReadRequest(file_path=str(self.root / name), session_id=SessionName("c")))
             )

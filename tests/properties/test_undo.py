@@ -134,7 +134,7 @@ async def test_undo_of_an_edit_reverted_by_the_user_changes_nothing(
 async def test_undo_of_an_edit_reverted_next_to_users_lines_changes_nothing(
     writing: tuple[str, bytes, str], before: str, after: str
 ):
-    """With lines before and behind that stay as they are."""
+    """With lines before and after that stay as they are."""
     head, tail = "the head\n", "\nthe tail\n"
     file = shared(writing, head + before + tail)
     try:

@@ -251,7 +251,7 @@ class Agent:
         self._ledger.begin(event)
         answer = await self._hands.undo(edit_id)
         self.outcomes[f"undo {answer.code or 'ok'} {answer.place}"] += 1
-        # What others changed in its place meanwhile stays, so no single word is certain.
+        # What others changed in its place in the meantime stays, so no single word is certain.
         self._ledger.end(event, "void" if answer.code is not None or answer.place == "buffer" else "maybe")
         self._own[file.path].clear()
 

@@ -78,7 +78,7 @@ class Disk:
 
     @contextmanager
     def loaded(self, file: File) -> Generator[Loaded]:
-        """The text of a file that nobody but the daemons writes meanwhile."""
+        """The text of a file that nobody but the daemons writes in the meantime."""
         with file.lock:
             until = time.monotonic() + BACK_S
             while True:
@@ -167,5 +167,5 @@ class Outsider(threading.Thread):
                     continue
                 new = rest.replace(self._dice.choice(words), self._disk.ledger.word(self._who))
                 if self._dice.random() < 0.2:
-                    time.sleep(0.002)  # agents go on meanwhile
+                    time.sleep(0.002)  # agents go on in the meantime
                 self._disk.write(self._who, file, f"{mark}\n{new}", base, in_place=self._in_place)

@@ -142,7 +142,7 @@ class Editor:
 
     async def _apply(self, params: Any) -> Any:
         if self._dice.random() < 0.05:
-            await asyncio.sleep(0.1)  # the person types on meanwhile
+            await asyncio.sleep(0.1)  # the person types on in the meantime
         (change,) = params["edit"]["documentChanges"]
         document = self._documents.get(change["textDocument"]["uri"])
         if document is None or document.version != change["textDocument"]["version"]:

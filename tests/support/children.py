@@ -1,4 +1,4 @@
-"""Work done in a child process: as another user, with mounts of its own, or until it is killed."""
+"""Work done in a child process: as another user, with its own mounts, or until it is killed."""
 
 import contextlib
 import ctypes

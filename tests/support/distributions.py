@@ -68,7 +68,7 @@ class BareEnvironment:
             self._link(metadata.distribution(name))
 
     def run(self, *arguments: str, env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
-        """Run its Python in a folder of its own, without the variables that add packages."""
+        """Run its Python in a separate folder, without the variables that add packages."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
         return subprocess.run(
             [str(self.python), *arguments],

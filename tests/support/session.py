@@ -53,7 +53,7 @@ class AgentSession:
         self.freshness.require_fresh(SessionName(self.id), snapshot, dry_run=dry_run)
 
     def write(self, given_path: str, data: bytes) -> Committed:
-        """The whole content anew; creates the file where it is missing."""
+        """The whole content again; creates the file where it is missing."""
         snapshot = self.fs.read(self.fs.resolve(given_path))
         if snapshot.exists:
             self.freshness.require_fresh(SessionName(self.id), snapshot)

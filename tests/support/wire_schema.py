@@ -1,4 +1,4 @@
-"""What `fileops-server schema` says, held against messages: each has to be in the table, and to fit its schema.
+"""What `fileops-server schema` says, compared with messages: each has to be in the table, and to fit its schema.
 
 Clients must accept unknown keys; here they are a fault, so that a key which the schema does not name is noticed.
 """

@@ -1,6 +1,6 @@
 """The pictures of Neovim in docs/images, made from the real thing.
 
-Each scene is played and its text checked on every run. The pictures are taken anew by
+Each scene is played and its text checked on every run. The pictures are taken again by
 `FILEOPS_WRITE_IMAGES=1 pytest tests/clients/neovim/test_pictures.py`.
 """
 

@@ -53,7 +53,7 @@ def test_spec_passes(nvim: Neovim, spec: str) -> None:
     assert "\n1..0\n" not in done.stdout
 
 
-@pytest.mark.timeout(200)  # nine Neovims one after the other, on whatever machine
+@pytest.mark.timeout(200)  # nine Neovims one after the other, on any machine
 def test_panes_match_their_screenshots(nvim: Neovim) -> None:
     minitest = editor("nvim-new/usr/share/neovim-mini.test")
     done = subprocess.run(

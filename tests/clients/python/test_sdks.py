@@ -1,6 +1,6 @@
 """What is made for the model APIs, judged by their own SDKs at run time. tests/examples/test_types.py judges the types.
 
-Each SDK is installed in a folder of its own in the cache (support/foreign_packages.py).
+Each SDK is installed in a separate folder in the cache (support/foreign_packages.py).
 """
 
 import base64

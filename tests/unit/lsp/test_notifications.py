@@ -35,7 +35,7 @@ async def test_events_of_each_thread_keep_their_order() -> None:
 
 
 async def test_later_event_does_not_overtake_one_that_waits_for_its_answer() -> None:
-    """Else a file that became stale right behind its reading would look fresh."""
+    """Else a file that became stale right after its reading would look fresh."""
     seen, told = list[str](), asyncio.Event()
 
     def send(some: Iterable[Event]) -> None:

@@ -170,7 +170,7 @@ def test_lock_through_another_mount_waits_for_the_new_inode(folder: str, state: 
 
 
 def test_lock_that_cannot_be_released_does_not_outlive_the_edit(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a worker, whose files are closed behind the answer."""
+    """Of a worker, whose files are closed after the answer."""
     held = os.open(f"{folder}/f", os.O_CREAT | os.O_RDWR)
     fcntl.flock(held, fcntl.LOCK_EX)
 

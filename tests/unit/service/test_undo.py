@@ -291,7 +291,7 @@ async def test_undo_of_a_session_starts_at_the_state_restored_by_the_user(
 
 
 async def test_restored_line_of_a_session_is_removed_by_its_undo(bench: Workbench):
-    """Taken together the edits changed nothing; the line is the agent's all the same."""
+    """Taken together the edits changed nothing; the line is the agent's nevertheless."""
     await bench.applied(PATH, "two\n", "two\nagent\n", "a")
     await bench.applied(PATH, "agent\n", "", "a")
     bench.disk.put(PATH, b"typed\none\ntwo\nagent\nthree\n")

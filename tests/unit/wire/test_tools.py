@@ -1,4 +1,4 @@
-"""The tools' names, descriptions and schemas are the ordered ones, byte for byte."""
+"""The tools' names, descriptions and schemas are the specified ones, byte for byte."""
 
 import json
 from importlib.resources import files
@@ -14,7 +14,7 @@ ORDERED = (files("fileops.wire") / "tool_definitions.json").read_bytes()
 
 # R-TOOLS-1
 def test_descriptions_and_schemas_are_the_specified_bytes() -> None:
-    """Key order included: the ordered file, cut down to nothing but its three keys, comes out again."""
+    """Key order included: the specified file, cut down to nothing but its three keys, comes out again."""
     on_the_wire = json.loads(dumps(ToolsResult(tools=tool_definitions(), guidelines=[])))["tools"]
     parts = [{key: tool[key] for key in ("name", "description", "input_schema")} for tool in on_the_wire]
     assert json.dumps(parts) == json.dumps(json.loads(ORDERED))

@@ -1,4 +1,4 @@
-"""Splices carried over to a content that went on meanwhile."""
+"""Splices carried over to a content that went on in the meantime."""
 
 import pytest
 from hypothesis import given

@@ -344,7 +344,7 @@ def test_edit_without_free_descriptors_keeps_the_old_file(fs: LocalFileSystem, f
 
 
 def test_worker_that_writes_many_files_keeps_few_open(fs: LocalFileSystem, folder: str) -> None:
-    """As an undo does, in one go: what it replaces is let go of behind the answer."""
+    """As an undo does, in one go: what it replaces is let go of after the answer."""
     for n in range(100):
         Path(f"{folder}/{n}").write_bytes(OLD)
 
