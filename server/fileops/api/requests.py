@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from fileops.api import reviews, sessions, views
 from fileops.api.notices import with_notices
+from fileops.core.presentation.advice import hints_of
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
@@ -74,7 +75,10 @@ async def _edited(
     service: "FileOps", params: wire.EditParams | wire.MultiEditParams | wire.WriteParams, outcome: "EditResult"
 ) -> wire.ToolResult:
     result, session_id = convert.edit_result(outcome, params.file_path), convert.session_of(params)
-    return await with_notices(service, session_id, result, params.file_path, without=outcome.shown_path)
+    return await with_notices(
+        service, session_id, result, params.file_path, without=outcome.shown_path,
+        hints=hints_of(outcome, params.file_path),
+    )  # fmt: skip
 
 
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
@@ -173,7 +177,7 @@ DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daem
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
-    "fileops.core.matching.nearest",
+    "fileops.core.suggestions.steps",
 )
 
 

@@ -5,30 +5,17 @@ Never `structuredContent`: two hosts then show the model that and drop the text.
 
 from collections.abc import Sequence
 
-from msgspec import Struct, UnsetType
+from msgspec import UnsetType
 
 from fileops.core.presentation.diffs import cut_diff, hunks_of
-from fileops.core.presentation.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
-from fileops.core.presentation.phrases import counted
-from fileops.mcp import texts
 from fileops.mcp.protocol import JsonObject
 from fileops.rpc import json
-from fileops.rpc.decode import decode
 from fileops.wire.types import ToolResult
 
 MAX_META_BYTES = 4000
 MAX_SHOWN_LINES = 10  # of the diff of an applied edit, the line that counts the rest included
 MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
-
-
-class _Nearest(Struct, frozen=True):
-    """Of the details of a result, see model.edits.Nearest."""
-
-    start_line: int
-    end_line: int
-    differs_in: list[str]
-    diff: str
 
 
 def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) -> JsonObject:
@@ -63,19 +50,6 @@ def shown_diff(result: ToolResult) -> str:
     return cut_diff(
         diff, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
     )
-
-
-def hint_of(result: ToolResult) -> str | None:
-    """Where a text that was not found most likely is meant to be."""
-    nearest = result.details.get("nearest")
-    if nearest is None:
-        return None
-    place = decode(nearest, _Nearest)
-    diff = cut_diff(
-        hunks_of(place.diff), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS,
-        cut_line=lambda n: f"… and {counted(n, 'more line')}; Read the file.",
-    )  # fmt: skip
-    return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
 
 
 def _facts(result: ToolResult, file_path: str | None) -> JsonObject:

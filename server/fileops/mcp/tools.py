@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
+from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of
 from fileops.mcp.protocol import JsonObject
 from fileops.model.errors import NotAbsolute
 from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
@@ -102,10 +103,14 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What a call led to. shown_path: the canonical path of the file whose present content the result shows."""
+    """What a call led to.
+
+    shown_path: the canonical path of the file whose present content the result shows. hints: what is said besides.
+    """
 
     result: ToolResult
     shown_path: str | None = None
+    hints: Hints = NO_HINTS
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -179,7 +184,7 @@ async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
 
 
 def _edited(result: EditResult, file_path: str) -> Outcome:
-    return Outcome(convert.edit_result(result, file_path), result.shown_path)
+    return Outcome(convert.edit_result(result, file_path), result.shown_path, hints_of(result, file_path))
 
 
 TOOLS: dict[str, Tool] = {

@@ -41,6 +41,7 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
+from fileops.service.advice import Adviser
 from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.paths import canonical_path
@@ -72,6 +73,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     committer: Committer
     settings: Settings
+    adviser: Adviser
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
@@ -111,20 +113,21 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         except FileOpsError as error:
             return self._step_after(error, request, policy)
 
-    def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
+    def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
-        return EditResult(
-            output=failure_text(reported, request.tool, request.file_path, self.settings.texts),
-            error=reported,
+        advised = self.adviser.advise(request, reported, policy.roots)
+        failed = EditResult(
+            output=failure_text(advised.error, request.tool, request.file_path, self.settings.texts),
+            error=advised.error,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",
             dry_run=request.dry_run,
+            advice=advised.advice,
+            sighting=advised.sighting,
         )
-
-    def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
-        if policy.can_correct and isinstance(error, NoMatch) and (pending := unmatched(request, error)):
-            return pending
-        return self.failed(request, error)
+        if policy.can_correct and reported is error and isinstance(advised.error, NoMatch):
+            return unmatched(request, advised.error, failed) or failed
+        return failed
 
     # --- read and check ----------------------------------------------------------------------------------------
 

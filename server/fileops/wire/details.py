@@ -7,6 +7,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.edits import LineRange, Nearest, RelevanceReason
+from fileops.model.suggestions import SuggestionKind
 from fileops.wire.types import UiExtra
 
 
@@ -71,6 +72,56 @@ class DecidedByDetails(TypedDict, total=False):
     rule: str
 
 
+class SuggestionDetails(TypedDict):
+    """What to send in place of a step. old_string: null where there is none to send, or it is too long or not sure."""
+
+    edit_index: int
+    kind: SuggestionKind
+    start_line: int
+    end_line: int
+    old_string: str | None
+    note: str
+
+
+class FailedStepDetails(TypedDict):
+    """Why a step cannot be made. after: the failed step without which it could be; null if it is its own fault."""
+
+    edit_index: int
+    code: str
+    message: str
+    after: int | None
+    match_lines: list[int]
+    n_more: int
+
+
+class ShownDetails(TypedDict):
+    """Lines of the file that count as read with this answer, numbered as a read shows them."""
+
+    ranges: list[LineRange]
+    text: str
+
+
+class SyntaxErrorDetails(TypedDict):
+    line: int
+    column: int
+    message: str
+
+
+class SyntaxDetails(TypedDict):
+    """The first syntax errors of a file that had none before the edit."""
+
+    language: str
+    errors: list[SyntaxErrorDetails]
+
+
+class AdviceDetails(TypedDict, total=False):
+    """What is added to the answer to a failed edit."""
+
+    suggestions: Required[list[SuggestionDetails]]
+    failures: list[FailedStepDetails]
+    shown: ShownDetails
+
+
 class FailureDetails(TypedDict, total=False):
     edit_index: int
     nearest: Nearest | None
@@ -128,6 +179,10 @@ class EditDetails(FailureDetails, Noticing, total=False):
     rebased: RebasedDetails
     original_text: str | None
     proposed_text: str | None
+    suggestions: list[SuggestionDetails]
+    failures: list[FailedStepDetails]
+    shown: ShownDetails
+    syntax: SyntaxDetails
 
 
 class UndoneFile(TypedDict):

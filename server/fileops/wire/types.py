@@ -151,6 +151,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     processors: list[str] | None = None
     validators: list[str] | None = None
     notices: Literal["off", "details", "output"] | None = None
+    hints: Literal["off", "details", "output"] | None = None
     limits: LimitOptions | None = None
     texts: TextOptions | None = None
     approval_fallback: Literal["none", "message"] | None = None
