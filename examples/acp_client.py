@@ -45,7 +45,8 @@ class AcpClient:
     """One connection to an agent. `files` reads and writes on behalf of its sessions."""
 
     def __init__(self, agent: Process, files: FileOpsClient) -> None:
-        self._agent, self._files = agent, files
+        self._agent = agent
+        self._files = files
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._reader = asyncio.create_task(self._read())
@@ -104,9 +105,12 @@ class AcpClient:
         match method:
             case "fs/read_text_file":
                 read = await self._files.read(
-                    params["path"], offset=params.get("line"), limit=params.get("limit"), raw=True,
+                    params["path"],
+                    offset=params.get("line"),
+                    limit=params.get("limit"),
+                    raw=True,
                     session_id=params["sessionId"],
-                )  # fmt: skip
+                )
                 return {"content": succeeded(read).details.get("text", "")}
             case "fs/write_text_file":
                 succeeded(await self._files.write(params["path"], params["content"], session_id=params["sessionId"]))

@@ -33,10 +33,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """After the first test in this process that failed by waiting, the others wait less."""
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """After the first test in this process that failed by waiting, the others wait less.
+
+    Editors do not count: their tests take long, and have a patience of their own.
+    """
     report = yield
-    if report.failed and call.duration >= FULL_S:
+    if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(EDITORS)):
         shrink_patience()
     return report
 

@@ -96,9 +96,13 @@ def _add_socket_option(parser: argparse.ArgumentParser, default: str | None = ar
 def _add_plugin_options(parser: argparse.ArgumentParser, default: list[str] | str) -> None:
     for name in ("strategy", "processor", "validator"):
         parser.add_argument(
-            f"--{name}", metavar="NAME=MODULE:FUNCTION", action="append", default=default, dest=f"{name}_functions",
+            f"--{name}",
+            metavar="NAME=MODULE:FUNCTION",
+            action="append",
+            default=default,
+            dest=f"{name}_functions",
             help=f"a {name} that no package installs (docs/guide/plugins.md); may be given several times",
-        )  # fmt: skip
+        )
 
 
 def _add_host_option(parser: argparse.ArgumentParser, default: str | None = argparse.SUPPRESS) -> None:
@@ -165,58 +169,85 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
 
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
-        "--root", metavar="DIR", action="append", default=[], dest="roots",
+        "--root",
+        metavar="DIR",
+        action="append",
+        default=[],
+        dest="roots",
         help="a folder in which files may be edited; may be given several times (default: what the host names)",
-    )  # fmt: skip
+    )
     mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
     mcp.add_argument(
-        "--approve", choices=("person", "ask", "host", "never"), default=MCP_DEFAULTS["approve"],
+        "--approve",
+        choices=("person", "ask", "host", "never"),
+        default=MCP_DEFAULTS["approve"],
         help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
         "host, which asks before it calls; or none of them",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--protected", choices=("ask", "allow"), default=MCP_DEFAULTS["protected"],
+        "--protected",
+        choices=("ask", "allow"),
+        default=MCP_DEFAULTS["protected"],
         help="if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
         "(default), or apply it",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--freshness", choices=("mtime", "content", "relevant"), default=MCP_DEFAULTS["freshness"],
+        "--freshness",
+        choices=("mtime", "content", "relevant"),
+        default=MCP_DEFAULTS["freshness"],
         help="what refuses the edit of a file that changed since it was read: another time or size (default), another "
         "content, or a change near the edit",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--confine", choices=("edits", "all"), default=MCP_DEFAULTS["confine"],
+        "--confine",
+        choices=("edits", "all"),
+        default=MCP_DEFAULTS["confine"],
         help="what is refused outside the roots: edits (default), or edits and reads",
-    )  # fmt: skip
+    )
     mcp.add_argument(
         "--tools", metavar="+NAME", default="", help=f"further tools, separated by commas: {', '.join(FURTHER_TOOLS)}"
     )
     mcp.add_argument(
-        "--notices", choices=("on", "off"), default=MCP_DEFAULTS["notices"],
+        "--notices",
+        choices=("on", "off"),
+        default=MCP_DEFAULTS["notices"],
         help="report to the agent what changed in files that it has read (default: on)",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--hints", choices=("on", "off"), default=MCP_DEFAULTS["hints"],
+        "--hints",
+        choices=("on", "off"),
+        default=MCP_DEFAULTS["hints"],
         help="say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--show-diff", choices=("on", "off"), default=MCP_DEFAULTS["show_diff"],
+        "--show-diff",
+        choices=("on", "off"),
+        default=MCP_DEFAULTS["show_diff"],
         help="show the first lines of the diff of each applied edit (default: on)",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--max-read-bytes", metavar="N", type=int,
+        "--max-read-bytes",
+        metavar="N",
+        type=int,
         help="refuse reads whose text is longer, because the host would cut it (default: 40000; none for Claude Code)",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--encoding", metavar="GLOB=NAME", action="append", default=[], dest="encodings",
+        "--encoding",
+        metavar="GLOB=NAME",
+        action="append",
+        default=[],
+        dest="encodings",
         help="the encoding of the files that match the glob, such as '*.txt=gbk' (a codec of Python; may be given "
         "several times); without it, files are UTF-8 or begin with a byte order mark",
-    )  # fmt: skip
+    )
     mcp.add_argument(
-        "--unreadable", metavar="GLOB", action="append", default=[],
+        "--unreadable",
+        metavar="GLOB",
+        action="append",
+        default=[],
         help="files that the agent must not read or edit here, beside those that .agentsignore files name; a folder "
         "means all below it (may be given several times). Shell commands of the host are not restricted",
-    )  # fmt: skip
+    )
     mcp.add_argument(
         "--private", action="store_true", help="serve from this process alone, and not by the daemon that all share"
     )
@@ -242,15 +273,20 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
         "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
     )
     config.add_argument(
-        "--command", metavar="PATH", default="fileops-server", dest="server_command",
+        "--command",
+        metavar="PATH",
+        default="fileops-server",
+        dest="server_command",
         help="the program that the host starts (default: fileops-server, found on the host's PATH)",
-    )  # fmt: skip
+    )
     config.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
     config.add_argument("--yes", action="store_true", help="with --write: do not ask; needed without a terminal")
     config.add_argument(
         "--replace", action="store_true", help="with --write: replace values that differ; without it they are an error"
     )
     config.add_argument(
-        "--directory", metavar="DIR", default="",
+        "--directory",
+        metavar="DIR",
+        default="",
         help="with --write: where the files of a project or a plugin go (default: the current folder)",
-    )  # fmt: skip
+    )

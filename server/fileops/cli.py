@@ -226,11 +226,13 @@ def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
     given: dict[str, object] = {
-        "roots": roots, "session": options.session, "max_read_bytes": options.max_read_bytes,
+        "roots": roots,
+        "session": options.session,
+        "max_read_bytes": options.max_read_bytes,
         "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],
-    }  # fmt: skip
+    }
     for name, default in MCP_DEFAULTS.items():
         if (value := getattr(options, name)) != default:
             given[name] = value

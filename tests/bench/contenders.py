@@ -93,10 +93,16 @@ class Ours:
     def __init__(self, root: str, *, env: Mapping[str, str] | None = None, **options: Any) -> None:
         self.rpc = LspPipe(DEFAULT_COMMAND, env)
         self.root = root
-        self.rpc.call("initialize", {
-            "processId": os.getpid(), "capabilities": {}, "rootUri": Path(root).as_uri(),
-            "workspaceFolders": [{"uri": Path(root).as_uri(), "name": "bench"}], "initializationOptions": options,
-        })  # fmt: skip
+        self.rpc.call(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "capabilities": {},
+                "rootUri": Path(root).as_uri(),
+                "workspaceFolders": [{"uri": Path(root).as_uri(), "name": "bench"}],
+                "initializationOptions": options,
+            },
+        )
         self.rpc.notify("initialized", {})
 
     def read(self, path: str, offset: int | None = None, limit: int | None = None, **more: Any) -> object:
@@ -110,9 +116,18 @@ class Ours:
     scan = read
 
     def edit(self, path: str, old: str, new: str, *, replace_all: bool = False, **more: Any) -> object:
-        return self._ok(self.rpc.call("fileops/edit", {
-            "file_path": path, "old_string": old, "new_string": new, "replace_all": replace_all, **more,
-        }))  # fmt: skip
+        return self._ok(
+            self.rpc.call(
+                "fileops/edit",
+                {
+                    "file_path": path,
+                    "old_string": old,
+                    "new_string": new,
+                    "replace_all": replace_all,
+                    **more,
+                },
+            )
+        )
 
     def edits(self, path: str, pairs: Sequence[EditPair]) -> object:
         steps = [{"old_string": old, "new_string": new} for old, new in pairs]
@@ -165,7 +180,8 @@ class StrReplace:
 
     def __init__(self, root: str, env: Mapping[str, str] | None) -> None:
         self.rpc = LinePipe([sys.executable, str(SHORT_TOOL)], env)
-        self.close, self.kill = self.rpc.close, self.rpc.kill
+        self.close = self.rpc.close
+        self.kill = self.rpc.kill
 
     def look_at(self, path: str) -> str:
         return self.rpc.call("view", {"path": path, "start": 1, "end": 3})
@@ -181,9 +197,14 @@ class McpFilesystem:
 
     def __init__(self, root: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         self.rpc = LinePipe([*command, root], env)
-        self.rpc.call("initialize", {
-            "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"},
-        })  # fmt: skip
+        self.rpc.call(
+            "initialize",
+            {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {},
+                "clientInfo": {"name": "bench", "version": "1"},
+            },
+        )
         self.rpc.notify("notifications/initialized", {})
 
     def _tool(self, name: str, **arguments: Any) -> object:
@@ -215,9 +236,14 @@ class McpTextEditor:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.rpc = LinePipe(command)
-        self.rpc.call("initialize", {
-            "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"},
-        })  # fmt: skip
+        self.rpc.call(
+            "initialize",
+            {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {},
+                "clientInfo": {"name": "bench", "version": "1"},
+            },
+        )
         self.rpc.notify("notifications/initialized", {})
 
     def read(self, path: str, offset: int = 1, limit: int = 2000) -> object:

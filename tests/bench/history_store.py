@@ -22,6 +22,7 @@ from fileops.history.records import packed, unpacked
 from fileops.history.store import DiskHistoryStore
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit
+from fileops.model.sessions import SessionName
 
 N_EDITS = 200
 N_ROUNDS = 5
@@ -58,10 +59,21 @@ STORES: dict[str, Callable[[str], Store]] = {"files": DiskHistoryStore, "sqlite"
 
 def edit(daemon: int, number: int) -> AppliedEdit:
     return AppliedEdit(
-        edit_id=f"e{daemon}-{number}", session_id="s", file_path="/p/a.py", path="/p/a.py", timestamp=time.time(),
-        kind="modify", reverse=(Splice(10, 14, b"line"),), before=b"0" * 16, after=b"1" * 16, summary="one line",
-        diff="-line\n+word\n", n_added=1, n_removed=1, undoes=(),
-    )  # fmt: skip
+        edit_id=f"e{daemon}-{number}",
+        session_id=SessionName("s"),
+        file_path="/p/a.py",
+        path="/p/a.py",
+        timestamp=time.time(),
+        kind="modify",
+        reverse=(Splice(10, 14, b"line"),),
+        before=b"0" * 16,
+        after=b"1" * 16,
+        summary="one line",
+        diff="-line\n+word\n",
+        n_added=1,
+        n_removed=1,
+        undoes=(),
+    )
 
 
 def append_all(kind: str, folder: str, daemon: int) -> float:

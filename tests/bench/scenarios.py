@@ -343,8 +343,9 @@ def s10_decode(folder: Path, runs: Runs, peers: Peers) -> Result:
     """In process: the bytes of a 60 kB request to checked values, against `json.loads` alone."""
     del folder, peers
     edits = [{"old_string": f"old text {n} " + "a" * 70, "new_string": f"new text {n} " + "b" * 70} for n in range(300)]
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "fileops/multiEdit",
-                       "params": {"file_path": "/a/b", "edits": edits}}).encode()  # fmt: skip
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "fileops/multiEdit", "params": {"file_path": "/a/b", "edits": edits}}
+    ).encode()
     calls: dict[str, Callable[[], object]] = {
         OURS: lambda: decode(_params_of(body), MultiEditParams), "json.loads": lambda: json.loads(body),
         "msgspec.json.decode": lambda: msgspec.json.decode(body),
@@ -429,19 +430,25 @@ def s13_keystroke(folder: Path, runs: Runs, peers: Peers) -> Result:
     path = _file(folder, "s13.txt", text)
     uri = Path(path).as_uri()
     ours = Ours(str(folder))
-    ours.rpc.notify("textDocument/didOpen", {
-        "textDocument": {"uri": uri, "languageId": "text", "version": 1, "text": text},
-    })  # fmt: skip
+    ours.rpc.notify(
+        "textDocument/didOpen",
+        {
+            "textDocument": {"uri": uri, "languageId": "text", "version": 1, "text": text},
+        },
+    )
     row, version, n_keys = Row(contender=OURS), 1, 100
     for _ in range(max(5, runs // 5)):
         start = time.perf_counter()
         for _ in range(n_keys):
             version += 1
             at = {"line": version * 7919 % 10_000, "character": 8}
-            ours.rpc.notify("textDocument/didChange", {
-                "textDocument": {"uri": uri, "version": version},
-                "contentChanges": [{"range": {"start": at, "end": at}, "text": "k"}],
-            })  # fmt: skip
+            ours.rpc.notify(
+                "textDocument/didChange",
+                {
+                    "textDocument": {"uri": uri, "version": version},
+                    "contentChanges": [{"range": {"start": at, "end": at}, "text": "k"}],
+                },
+            )
         ours.rpc.call("fileops/tracked", {})
         row.times_s.append((time.perf_counter() - start) / n_keys)
     ours.close()

@@ -106,8 +106,10 @@ class MemoryWorld:
         self._memory = MemoryFileSystem()
         self.fs: FileSystem = self._memory
         self.folder = "/world"
-        self.put, self.delete = self._memory.put, self._memory.delete
-        self.make_folder, self.link = self._memory.make_folder, self._memory.link
+        self.put = self._memory.put
+        self.delete = self._memory.delete
+        self.make_folder = self._memory.make_folder
+        self.link = self._memory.link
         self.names = self._memory.names
         self._memory.make_folder(self.folder)
 

@@ -21,10 +21,16 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CLIENT = (ROOT / "docs" / "guide" / "python-client.md").read_text(encoding="utf-8")
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-DOCUMENTS = sorted([
-    *ROOT.glob("*.md"), *PAGES, *(ROOT / "clients").glob("*.md"), *(ROOT / "clients").glob("*/README.md"),
-    ROOT / "examples" / "README.md", *(ROOT / "tests").glob("*.md"),
-])  # fmt: skip
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *PAGES,
+        *(ROOT / "clients").glob("*.md"),
+        *(ROOT / "clients").glob("*/README.md"),
+        ROOT / "examples" / "README.md",
+        *(ROOT / "tests").glob("*.md"),
+    ]
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```text file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -20,9 +20,13 @@ def test_tests_of_the_page_pass_as_printed(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # of nobody's project
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_my_client.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
         env={**os.environ, "PYTEST_ADDOPTS": ""},
-    )  # fmt: skip
+    )
     n_tests = len(re.findall(r"^async def test_", source, re.MULTILINE))
     assert n_tests >= 4
     assert f"{n_tests} passed" in done.stdout, done.stdout

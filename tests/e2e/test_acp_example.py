@@ -48,10 +48,15 @@ async def test_agent_that_would_lose_a_change_is_refused(tmp_path: Path, capsys:
     part.write_text("one\ntwo\nthree\n")
     async with editor_client(tmp_path, "workspace/applyEdit") as editor:
         unread, lines, partly, absent, made = await said(
-            capsys, editor.client, tmp_path,
-            write(path, "mine\n"), read(part, line=2, limit=1), write(part, "mine\n"), read(missing),
+            capsys,
+            editor.client,
+            tmp_path,
+            write(path, "mine\n"),
+            read(part, line=2, limit=1),
+            write(part, "mine\n"),
+            read(missing),
             write(missing, "new\n"),
-        )  # fmt: skip
+        )
     assert (unread["code"], lines, partly["code"], absent["code"], made) == (
         -32000, {"content": "two\n"}, -32000, -32002, None,
     )  # fmt: skip

@@ -122,8 +122,9 @@ def test_change_after_the_lines_were_shown_is_refused_again(client: McpClient, f
 
 def test_edit_sent_before_the_lines_were_shown_does_not_count_them(client: McpClient, file: Path) -> None:
     """R-SENT-3: what an answer shows is not known to an edit that was sent before it."""
-    arguments = {"file_path": str(file), "new_string": "return 3"}
-    requests = [client.start_tool("Edit", old_string="return 2", **arguments) for _ in range(2)]
+    requests = [
+        client.start_tool("Edit", file_path=str(file), old_string="return 2", new_string="return 3") for _ in range(2)
+    ]
     assert [client.answer(request)["result"]["isError"] for request in requests] == [True, True]
 
 
@@ -137,6 +138,7 @@ def test_edit_sent_before_the_lines_were_shown_does_not_count_them(client: McpCl
         ("absent.txt", b"nothing of it\n", "zzz qqq = 7"),
         ("large.txt", b"other line\n" * 200_000 + b"key = 1\n", "key = 1"),
     ],
+    ids=["unreadable", "binary", "long line", "many places", "absent", "large"],
 )
 def test_file_that_may_not_or_cannot_be_shown_is_not(
     client: McpClient, tmp_path: Path, name: str, content: bytes, old: str
@@ -174,7 +176,7 @@ def test_ten_thousand_places_are_named_within_the_bounds(client: McpClient, tmp_
     assert answer == f"It is at lines {lines} and 9980 more."
 
 
-def test_without_hints_an_answer_is_the_specified_text_alone(tmp_path: Path, file: Path) -> None:
+def test_answer_is_the_specified_text_alone_if_hints_are_off(tmp_path: Path, file: Path) -> None:
     """R-ANS-9."""
     with mcp_client(tmp_path, "--hints", "off") as client:
         client.begin()

@@ -33,9 +33,15 @@ def environment(home: Path) -> dict[str, str]:
 
 def write(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(host, *options), cwd=home.parent / "project", env=environment(home), stdin=subprocess.DEVNULL,
-        capture_output=True, check=False, text=True, timeout=50,
-    )  # fmt: skip
+        command(host, *options),
+        cwd=home.parent / "project",
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=50,
+    )
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -190,9 +196,13 @@ def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen(
-            command("opencode"), cwd=home.parent / "project", env=environment(home), stdin=theirs,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        ) as process:  # fmt: skip
+            command("opencode"),
+            cwd=home.parent / "project",
+            env=environment(home),
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
             assert process.stdout is not None
             shown = b""
             while b"[y/N] " not in shown:

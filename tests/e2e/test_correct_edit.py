@@ -127,9 +127,11 @@ async def test_client_is_not_asked_without_the_option_or_the_capability(file: Pa
     async with agent(file, model, correction=False) as client:
         assert (await client.edit(file, "cheddar = 1", "x")).code == "no_match"
     async with FileOpsClient.start(
-        root=file.parent, correct_edit=model, initialization_options={"correction": True},
+        root=file.parent,
+        correct_edit=model,
+        initialization_options={"correction": True},
         capabilities={"experimental": {"fileops": {"correct_edit": False}}},
-    ) as client:  # fmt: skip
+    ) as client:
         await client.read(file)
         assert (await client.edit(file, "cheddar = 1", "x")).code == "no_match"
     assert model.questions == []

@@ -89,9 +89,10 @@ async def test_codes_of_edits(tmp_path: Path) -> None:
     async with serving(*options, env={"PYTHONPATH": plugins}) as client:
         client.answer("fileops/confirmEdit", refuse)
         await client.start_session(
-            capabilities=types.ClientCapabilities(experimental=EXPERIMENTAL), workspace_folders=[folder],
+            capabilities=types.ClientCapabilities(experimental=EXPERIMENTAL),
+            workspace_folders=[folder],
             initialization_options={"validators": ["json-syntax"]},
-        )  # fmt: skip
+        )
         for path in (text, legacy, notebook, data):
             assert code_of(await client.call("read", file_path=path)) is None
         assert [code_of(await client.call("edit", **params)) for _, params in edits] == [code for code, _ in edits]

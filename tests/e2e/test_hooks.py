@@ -41,9 +41,13 @@ def agent(here: Place, file: Path) -> Iterator[McpClient]:
 def hook(here: Place, event: dict[str, Any], session: str = "c1", host: str = "claude") -> dict[str, Any] | None:
     """What the hook prints, parsed; None if it is nothing."""
     done = subprocess.run(
-        (*FILEOPS, "mcp", "hook", host), input=json.dumps({**event, "session_id": session}).encode(),
-        env=here.process_env, capture_output=True, timeout=PATIENCE_S, check=False,
-    )  # fmt: skip
+        (*FILEOPS, "mcp", "hook", host),
+        input=json.dumps({**event, "session_id": session}).encode(),
+        env=here.process_env,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     return json.loads(done.stdout) if done.stdout else None
 

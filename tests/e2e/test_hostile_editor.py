@@ -53,7 +53,10 @@ class Editor:
     """One document, and an answer to `workspace/applyEdit` that each test chooses."""
 
     def __init__(self, client: Client, path: Path) -> None:
-        self.client, self.path, self.text, self.version = client, path, path.read_text(), 1
+        self.client = client
+        self.path = path
+        self.text = path.read_text()
+        self.version = 1
         self.uri = path.as_uri()
         self.asked: list[Any] = []
         self.answer: Callable[[Any], Awaitable[Any]] = self.oblige

@@ -127,7 +127,8 @@ def test_missing_text_is_reported_with_the_nearest_place(client: McpClient, tmp_
     )
     assert output.startswith("<tool_use_error>String to replace not found in file.")
     assert hint == (
-        "Line 2 is closest; it differs in tabs and spaces. Send this as old_string:\n```\n\treturn width * height\n\n```"
+        "Line 2 is closest; it differs in tabs and spaces. Send this as old_string:\n"
+        "```\n\treturn width * height\n\n```"
     )
 
 
@@ -471,9 +472,14 @@ ROUTES = [
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize(("approve", "protected", "shows_forms", "plain_outcome", "protected_outcome"), ROUTES)
 def test_consent_is_requested_as_the_options_specify(
-    tmp_path: Path, era: str, approve: str, protected: str, shows_forms: bool, plain_outcome: str,
+    tmp_path: Path,
+    era: str,
+    approve: str,
+    protected: str,
+    shows_forms: bool,
+    plain_outcome: str,
     protected_outcome: str,
-) -> None:  # fmt: skip
+) -> None:
     capabilities = FORMS if shows_forms else {}
     with mcp_client(tmp_path, "--approve", approve, "--protected", protected) as client:
         if era == "legacy":

@@ -21,7 +21,9 @@ class Host:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        self.process, self.requests, self.answers = process, process.stdin, process.stdout
+        self.process = process
+        self.requests = process.stdin
+        self.answers = process.stdout
         assert self.frame() == b""  # it is ready
 
     def frame(self) -> bytes:

@@ -32,7 +32,8 @@ class Waiting:
     """Edits of an agent that wait, because a view is attached."""
 
     def __init__(self, ids: list[str], calls: "list[asyncio.Task[ToolResult]]") -> None:
-        self.ids, self.calls = ids, calls
+        self.ids = ids
+        self.calls = calls
 
     async def results(self) -> list[ToolResult]:
         return await asyncio.gather(*self.calls)

@@ -135,8 +135,13 @@ def run_node(project: Path, environment: dict[str, str], *arguments: str) -> "su
         node = str(Path(wheel.__file__).parent / "bin" / "node")
     return subprocess.run(
         [node, str(EXAMPLES / "node_client.mjs"), *arguments],
-        capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=environment, cwd=project,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        env=environment,
+        cwd=project,
+    )
 
 
 def test_node_client_edits_and_is_notified(project: Path, environment: dict[str, str]) -> None:

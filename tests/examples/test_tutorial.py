@@ -35,7 +35,8 @@ class Terminal:
     """A program and what it has printed."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process, self.shown = process, ""
+        self.process = process
+        self.shown = ""
 
     async def until(self, text: str) -> None:
         """Read on until the text is shown that was not read before."""
@@ -57,9 +58,14 @@ class Terminal:
 @asynccontextmanager
 async def running(folder: Path, environment: dict[str, str], *arguments: str) -> AsyncGenerator[Terminal]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, cwd=folder, env=environment, stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        sys.executable,
+        *arguments,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     try:
         yield Terminal(process)
     finally:

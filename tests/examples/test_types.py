@@ -71,8 +71,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     checker = str(Path(sys.executable).with_name("basedpyright"))
     done = subprocess.run(
         [checker, "-p", str(folder), "--pythonpath", python_with(SDKS), "--outputjson"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     findings: dict[str, list[str]] = {path: [] for path in programs()}
     answer = json.loads(done.stdout)
     for found in answer["generalDiagnostics"]:

@@ -136,9 +136,7 @@ class Table:
         return f"{who} {self.numbers[who]:010d} {self.fillers[who]}"
 
     def raised(self, who: str, number: int, filler: str) -> "Table":
-        return Table(
-            self.first + 1, self.last + 1, {**self.numbers, who: number}, {**self.fillers, who: filler}
-        )  # fmt: skip
+        return Table(self.first + 1, self.last + 1, {**self.numbers, who: number}, {**self.fillers, who: filler})
 
 
 def parse(lines: Sequence[str]) -> Table | None:
@@ -348,9 +346,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
     setting = Setting(
-        seconds=given.seconds, n_daemons=given.daemons, n_sessions=given.sessions, n_files=given.files,
-        n_linked=given.linked, outside=given.outside, seed=given.seed,
-    )  # fmt: skip
+        seconds=given.seconds,
+        n_daemons=given.daemons,
+        n_sessions=given.sessions,
+        n_files=given.files,
+        n_linked=given.linked,
+        outside=given.outside,
+        seed=given.seed,
+    )
     report = run(setting)
     sys.stdout.write(f"{setting}\n{report}\n")
     return 1 if report.faults else 0

@@ -18,6 +18,7 @@ from fileops.lsp.params import STANDARD_PARAMS
 from fileops.model.edits import Edit
 from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch, TooManyChars
 from fileops.model.files import Text, TextFormat
+from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Limits
 from fileops.rpc.decode import InvalidParams
 from fileops.rpc.decode import decode as decode_params
@@ -52,7 +53,8 @@ class Wish:
     """Values read off the front of some bytes; behind their end everything is zero."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data = data
+        self._at = 0
 
     def number(self, below: int) -> int:
         value = self._data[self._at] if self._at < len(self._data) else 0
@@ -138,11 +140,11 @@ def _take_params(method: str, params: object) -> None:
 def _convert(params: object) -> None:
     match params:
         case wire.ReadParams():
-            convert.read_request(params)
+            convert.read_request(params, DEFAULT_SESSION)
         case wire.EditParams():
-            convert.edit_request(params)
+            convert.edit_request(params, DEFAULT_SESSION)
         case wire.MultiEditParams():
-            convert.multi_edit_request(params)
+            convert.multi_edit_request(params, DEFAULT_SESSION)
         case _:
             pass
 

@@ -2,6 +2,8 @@
 
 The number of tool results in a request is the number of steps that were played; so the model holds no conversation, and
 a host may repeat a request. Requests without tools (titles, routing) get a short text.
+
+As an HTTP proxy the model refuses every connection, and remembers which were wanted.
 """
 
 import json
@@ -68,6 +70,7 @@ class Request:
 class ScriptedModel:
     script: Sequence[Step]
     requests: list[Request] = field(default_factory=list[Request])
+    wanted: set[str] = field(default_factory=set[str])  # HOST:PORT, or a URL of http
     port: int = 0
     _n_begun: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -123,6 +126,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass  # a test's output is its own
+
+    def parse_request(self) -> bool:
+        if not super().parse_request():
+            return False
+        if self.command != "CONNECT" and "://" not in self.path:
+            return True
+        self.played.wanted.add(self.path)
+        self.send_error(403)
+        return False
 
     def do_HEAD(self) -> None:
         self._answer(b"", "text/plain")

@@ -119,13 +119,16 @@ class Game:
 
     def __init__(self, folder: str, seed: int) -> None:
         dice = random.Random(f"setting {seed}")
-        self.folder, self.root = folder, f"{folder}/w"
-        self.oracle, self.words = Oracle(), Vocabulary()
+        self.folder = folder
+        self.root = f"{folder}/w"
+        self.oracle = Oracle()
+        self.words = Vocabulary()
         self.outcomes: Counter[str] = Counter()
         self.trace: list[str] = []
         self.paths = [f"{self.root}/f{n}" for n in range(4)]
         self._encoding = dice.choice(["utf-8", "utf-16", "utf-32"])
-        self._asks, self._is_hasty = dice.random() < 0.6, dice.random() < 0.5
+        self._asks = dice.random() < 0.6
+        self._is_hasty = dice.random() < 0.5
         self._options: dict[str, object] = {"history": "persistent", "freshness": dice.choice(["mtime", "content"])}
         self.sessions = {0: dice.choice(NAMES), 1: ("r", "s")}
         self._unlooked: set[str] = set()  # opened or changed back, and the daemon has not answered since
@@ -232,9 +235,16 @@ class Game:
         self._edit(dice, daemon, session, path, [change], is_cancelled=True)
 
     def _edit(
-        self, dice: random.Random, daemon: int, session: str, path: str, edits: list[tuple[str, str]],
-        *, is_multi: bool = False, is_cancelled: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        dice: random.Random,
+        daemon: int,
+        session: str,
+        path: str,
+        edits: list[tuple[str, str]],
+        *,
+        is_multi: bool = False,
+        is_cancelled: bool = False,
+    ) -> None:
         self._settle(path)
         is_dry = dice.random() < 0.1
         before = self.oracle.present(daemon, path)
@@ -322,10 +332,17 @@ class Game:
         if before is None or self._must_ask(daemon, session, path) or "-" in shown(before):
             return
         turn = Turn(daemon, session, None, may_ask=False)
-        turn.msg_id = self.peers[daemon].begin("fileops/edit", {
-            "file_path": path, "session_id": session, "old_string": dice.choice(EMPTY_PATTERNS), "new_string": "-",
-            "strategy": "regex", "replace_all": True,
-        })  # fmt: skip
+        turn.msg_id = self.peers[daemon].begin(
+            "fileops/edit",
+            {
+                "file_path": path,
+                "session_id": session,
+                "old_string": dice.choice(EMPTY_PATTERNS),
+                "new_string": "-",
+                "strategy": "regex",
+                "replace_all": True,
+            },
+        )
         code, result = self._served(turn)
         self._note("regex", daemon, session, code, path)
         require(code in {"ok", "no_match", "no_change", "invalid_pattern"} or self._is_doubtful(daemon, path), code)
@@ -379,7 +396,9 @@ class Game:
         self._put_in_model(path, after)
         for (_, _, seen), sight in self.oracle.sights.items():
             if seen == path:
-                sight.text, sight.is_sure, sight.n_foreign = None, False, None
+                sight.text = None
+                sight.is_sure = False
+                sight.n_foreign = None
 
     # --- undo ----------------------------------------------------------------------------------------------------
 
@@ -410,10 +429,13 @@ class Game:
         before = {path: self.oracle.present(daemon, path) for path in self.paths}
         session = which["session_id"]
         turn = Turn(
-            daemon, session, None, dice.choice(["once", "once", "once", "reject", "malformed"]),
+            daemon,
+            session,
+            None,
+            dice.choice(["once", "once", "once", "reject", "malformed"]),
             dice.choice(["oblige", "oblige", "oblige", "refuse"]),
             may_ask=any(self._must_ask(daemon, session, path) for path in self.paths),
-        )  # fmt: skip
+        )
         turn.msg_id = self.peers[daemon].begin("fileops/undo", which)
         code, result = self._served(turn)
         self._note("undo", daemon, session, code, which, turn)
@@ -552,7 +574,8 @@ class Game:
             codec, bom = codec_of(data)
             is_new = not same(self.oracle.present(0, document.path), document.text)
             self._write_file(dice, document.path, bom + document.text.encode(codec))
-            document.base, document.touched = document.text, False
+            document.base = document.text
+            document.touched = False
             if "\ufffd" in document.text:  # for all the daemon knows, the editor reads it in another encoding
                 self._unlooked.add(document.path)
             self._trace("saved", document.path, document.text)
@@ -751,7 +774,8 @@ class Game:
             self._judge_second_question(turn, path, before, params)
         else:
             require(turn.plan is None or proposed == turn.plan, f"asked: {params} where {turn.plan!r} was proposed")
-        turn.decided[path], turn.was = proposed, before
+        turn.decided[path] = proposed
+        turn.was = before
         if turn.meanwhile is not None and not is_again:
             turn.meanwhile()
         turn.stood = self.oracle.present(turn.daemon, path)
@@ -768,9 +792,7 @@ class Game:
         lost = {*words_of(shown(present))} - {*words_of(shown(turn.was))} - proposed
         require(not lost, f"{lost} of others is taken out of {path}: {params}")
 
-    def _answer(
-        self, peer: Peer, turn: Turn, msg_id: object, path: str, params: dict[str, Any], decision: str
-    ) -> None:  # fmt: skip
+    def _answer(self, peer: Peer, turn: Turn, msg_id: object, path: str, params: dict[str, Any], decision: str) -> None:
         proposed = _told(params["proposed_text"])
         match decision:
             case "once":
@@ -879,7 +901,8 @@ class Game:
         document.past |= {document.text, text}
         before = self.oracle.present(0, document.path)
         told = {"text": text} if is_whole else editor.change(document.text, text, self._encoding)
-        document.text, document.touched = text, True
+        document.text = text
+        document.touched = True
         document.version += 1
         self._trace("changed", document.path, text)
         named = {"uri": f"file://{document.path}", "version": document.version}

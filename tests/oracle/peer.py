@@ -20,9 +20,15 @@ class Peer:
     """on_question: answers a request of the daemon, at once or later (`reply`)."""
 
     def __init__(
-        self, root: str, state: str, on_question: Callable[["Peer", Message], None], capabilities: object,
-        options: dict[str, object], *, is_hasty: bool,
-    ) -> None:  # fmt: skip
+        self,
+        root: str,
+        state: str,
+        on_question: Callable[["Peer", Message], None],
+        capabilities: object,
+        options: dict[str, object],
+        *,
+        is_hasty: bool,
+    ) -> None:
         command = [sys.executable, "-c", _HASTY] if is_hasty else [sys.executable, "-m", "fileops"]
         self._client = RawClient(command, env={"XDG_STATE_HOME": state}, cwd=root)
         self._on_question = on_question

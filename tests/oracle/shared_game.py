@@ -155,7 +155,8 @@ class SharedGame:
 
     def __init__(self, folder: str, seed: int) -> None:
         self._dice = random.Random(f"shared setting {seed}")
-        self.root, self.outside = f"{folder}/w", f"{folder}/away"
+        self.root = f"{folder}/w"
+        self.outside = f"{folder}/away"
         self.words = Vocabulary()
         self.consent = Consent()
         self.outcomes: Counter[str] = Counter()
@@ -262,9 +263,14 @@ class SharedGame:
         self.agents.append(agent)
 
     async def _lsp_agent(
-        self, dice: random.Random, host: str, own_id: str | None, base: tuple[str, ...], freshness: str,
+        self,
+        dice: random.Random,
+        host: str,
+        own_id: str | None,
+        base: tuple[str, ...],
+        freshness: str,
         roots: tuple[str, ...],
-    ) -> AgentSeat:  # fmt: skip
+    ) -> AgentSeat:
         loose = dice.choice([{}, {"approval_mode": "yolo"}, {"approval_mode": "auto_edit", "agents_approval": "yolo"}])
         options = {"freshness": freshness, "notices": dice.choice(["details", "details", "output", "off"]), **loose}
         client = await self.daemon.agent(*map(Path, roots), host=host, session=own_id, **options)
@@ -272,9 +278,14 @@ class SharedGame:
         return AgentSeat(client, host, base, freshness, roots=roots)
 
     async def _mcp_agent(
-        self, dice: random.Random, host: str, own_id: str | None, base: tuple[str, ...], freshness: str,
+        self,
+        dice: random.Random,
+        host: str,
+        own_id: str | None,
+        base: tuple[str, ...],
+        freshness: str,
         roots: tuple[str, ...],
-    ) -> AgentSeat:  # fmt: skip
+    ) -> AgentSeat:
         approve: Approve = dice.choice(["person", "person", "ask", "host", "never"])
         is_fixed, elicits = dice.random() < 0.4, dice.random() < 0.6
         options: dict[str, Any] = {"freshness": freshness, "approve": approve, "further_tools": ["Write"]}
@@ -352,9 +363,15 @@ class SharedGame:
         await self._read(agent, local, path)
 
     async def _read(
-        self, agent: AgentSeat, local: str | None, path: str, *, meanwhile: Callable[[], None] | None = None,
-        ticks: int = 0, is_raw: bool = False,
-    ) -> str:  # fmt: skip
+        self,
+        agent: AgentSeat,
+        local: str | None,
+        path: str,
+        *,
+        meanwhile: Callable[[], None] | None = None,
+        ticks: int = 0,
+        is_raw: bool = False,
+    ) -> str:
         """The text that was shown. meanwhile: what happens some turns of the event loop after the request was sent."""
         possible, n_changes = {shown(self.disk[path])}, len(self.changes[path])
         request = self._start_read(agent, local, path, is_raw=is_raw)
@@ -564,14 +581,18 @@ class SharedGame:
             if kind == "malformed" and turn.others is None:
                 turn.others = {"outcome": "cancel"}
             turn.decision = {
-                "once": {"outcome": "proceed_once"}, "always": {"outcome": "proceed_always"},
-                "no": dice.choice(REJECTIONS), "malformed": dice.choice(MALFORMED),
-            }[kind]  # fmt: skip
-        turn.of_host = dice.choice([
-            {"action": "accept", "content": {"decision": "apply"}},
-            {"action": "accept", "content": {"decision": "apply and stop asking"}},
-            dice.choice(NO_CONSENT),
-        ])  # fmt: skip
+                "once": {"outcome": "proceed_once"},
+                "always": {"outcome": "proceed_always"},
+                "no": dice.choice(REJECTIONS),
+                "malformed": dice.choice(MALFORMED),
+            }[kind]
+        turn.of_host = dice.choice(
+            [
+                {"action": "accept", "content": {"decision": "apply"}},
+                {"action": "accept", "content": {"decision": "apply and stop asking"}},
+                dice.choice(NO_CONSENT),
+            ]
+        )
         return turn
 
     async def _confirm(self, name: str, params: Any) -> Any:
@@ -603,9 +624,12 @@ class SharedGame:
 
     def _due(self, agent: AgentSeat, local: str | None, path: str) -> list[Due]:
         return self.consent.due(
-            agent.session(local), path, approve=agent.approve, host_asks=agent.host_asks,
+            agent.session(local),
+            path,
+            approve=agent.approve,
+            host_asks=agent.host_asks,
             is_protected=_is_protected(path),
-        )  # fmt: skip
+        )
 
     def _is_free(self, agent: AgentSeat, local: str | None, path: str) -> bool:
         return agent.may_edit(path) and all(due.is_free for due in self._due(agent, local, path))
@@ -613,9 +637,14 @@ class SharedGame:
     # --- judging -----------------------------------------------------------------------------------------------------
 
     async def _judged(
-        self, agent: AgentSeat, local: str | None, path: str, turn: Turn, request: "asyncio.Task[Any]",
+        self,
+        agent: AgentSeat,
+        local: str | None,
+        path: str,
+        turn: Turn,
+        request: "asyncio.Task[Any]",
         wanted: tuple[str, str] | str,
-    ) -> str | None:  # fmt: skip
+    ) -> str | None:
         """The code of the answer, after everything about it was judged. wanted: the edit, or the text of a write."""
         dues, before = self._due(agent, local, path), self.disk[path]
         answer = await request
@@ -626,9 +655,16 @@ class SharedGame:
         return code_of(answer)
 
     def _judge_answer(
-        self, agent: AgentSeat, session: str, path: str, turn: Turn, answer: Any, before: bytes, dues: list[Due],
+        self,
+        agent: AgentSeat,
+        session: str,
+        path: str,
+        turn: Turn,
+        answer: Any,
+        before: bytes,
+        dues: list[Due],
         wanted: tuple[str, str] | str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         code, after = code_of(answer), Path(path).read_bytes()
         if code is not None:
             require(after == before, f"refused with {code}, and changed: {before!r} -> {after!r}")

@@ -46,8 +46,12 @@ def inspect(folder: Path, *options: str) -> dict[str, Any]:
     server = [*DAEMON, "mcp", "--private", "--root", str(folder)]
     done = subprocess.run(
         [node, str(modules / ".bin" / "mcp-inspector"), "--cli", *options, "--", *server],
-        capture_output=True, text=True, check=False, timeout=PATIENCE_S, cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        cwd=folder,
         env={**os.environ, "HOME": str(folder.parent / "home")},
-    )  # fmt: skip
+    )
     assert done.stdout, done.stderr
     return json.loads(done.stdout)

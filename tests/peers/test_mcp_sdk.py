@@ -87,8 +87,11 @@ def test_client_of_version_1_is_served(folder: Path) -> None:
     script = Path(__file__).with_name("sdk_v1_story.py")
     done = subprocess.run(
         [python_with(VERSION_1), str(script), str(folder), *COMMAND],
-        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["version"] == "2025-11-25"

@@ -39,7 +39,8 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.runner, self.exits = asyncio.Runner(), AsyncExitStack()
+        self.runner = asyncio.Runner()
+        self.exits = AsyncExitStack()
         self.disk = HeldDisk()
         self.disk.put(OTHER, b"other\n")
         self.n = 0

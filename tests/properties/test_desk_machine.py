@@ -222,10 +222,15 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(path=paths, session=sessions, at=places, typed_at=places)
     def edits_and_the_person_types_before_he_approves(self, path: str, session: str, at: int, typed_at: int) -> None:
+        def types_once() -> None:
+            # Each time that typing opens the review again, the user would type again, and so on without an end.
+            self.bench.person.meanwhile = lambda: None
+            self.type_line(path, typed_at)
+
         def work() -> None:
             self.edit(path, session, at, reads_first=True)
 
-        with_approval(self, "once", lambda: self.type_line(path, typed_at), work)
+        with_approval(self, "once", types_once, work)
 
     def edit(self, path: str, session: str, at: int, *, reads_first: bool) -> None:
         model = self.models[path]
@@ -308,11 +313,14 @@ def with_approval(machine: DeskMachine, answer: str, meanwhile: Callable[[], Non
         return Once() if answer == "once" else Reject()
 
     person = machine.bench.person
-    person.can_ask, person.answer, person.meanwhile = True, decide, meanwhile
+    person.can_ask = True
+    person.answer = decide
+    person.meanwhile = meanwhile
     try:
         work()
     finally:
-        person.can_ask, person.meanwhile = False, lambda: None
+        person.can_ask = False
+        person.meanwhile = lambda: None
 
 
 async def _new_desk() -> Workbench:

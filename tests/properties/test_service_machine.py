@@ -23,6 +23,7 @@ from fileops.model.edits import Edit
 from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.fileops import FileOps
@@ -166,7 +167,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(session=sessions, name=names)
     def read(self, session: str, name: str) -> None:
-        request = ReadRequest(file_path=str(self.root / name), session_id=session)
+        request = ReadRequest(file_path=str(self.root / name), session_id=SessionName(session))
         outcome = self.runner.run(self.service.read(request))
         now = self.sight(name)
         assert (outcome.error is None) is (now is not None)
@@ -176,7 +177,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(session=sessions)
     def close_session(self, session: str) -> None:
-        self.service.close_session(session)
+        self.service.close_session(SessionName(session))
         self.seen = {key: seen for key, seen in self.seen.items() if key[0] != session}
 
     @rule(session=sessions, name=names, old=olds, new=news, replace_all=st.booleans(), dry_run=st.booleans())
@@ -196,8 +197,9 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(session=sessions, name=names, old=olds, new=news, n_turns=st.integers(0, 4))
     def cancel(self, session: str, name: str, old: str, new: str, n_turns: int) -> None:
         edits = (Edit(old_string=old, new_string=new, replace_all=True),)
-        before, self.wanted = self.sight(name), self.expected(session, name, edits)
-        request = EditRequest(file_path=str(self.root / name), edits=edits, session_id=session)
+        before = self.sight(name)
+        self.wanted = self.expected(session, name, edits)
+        request = EditRequest(file_path=str(self.root / name), edits=edits, session_id=SessionName(session))
 
         async def ask() -> EditResult | None:
             asking = asyncio.ensure_future(self.service.edit(request))
@@ -213,7 +215,9 @@ class ServiceMachine(RuleBasedStateMachine):
             self.judge(session, name, outcome, before)
         else:
             # Its thread may still be at work; the next request for the file comes behind it.
-            self.runner.run(self.service.read(ReadRequest(file_path=str(self.root / name), session_id="c")))
+            self.runner.run(
+                self.service.read(ReadRequest(file_path=str(self.root / name), session_id=SessionName("c")))
+            )
             assert self.sight(name) == before
             if self.wanted == "not_found":  # whether it got as far as to forget the file is not told: ask again
                 self.ask(session, name, edits)
@@ -221,11 +225,15 @@ class ServiceMachine(RuleBasedStateMachine):
     def ask(
         self, session: str, name: str, edits: tuple[Edit, ...], *, dry_run: bool = False, is_multi: bool = False
     ) -> None:
-        before, self.wanted = self.sight(name), self.expected(session, name, edits)
+        before = self.sight(name)
+        self.wanted = self.expected(session, name, edits)
         request = EditRequest(
-            file_path=str(self.root / name), edits=edits, session_id=session, dry_run=dry_run,
+            file_path=str(self.root / name),
+            edits=edits,
+            session_id=SessionName(session),
+            dry_run=dry_run,
             tool="multi_edit" if is_multi else "edit",
-        )  # fmt: skip
+        )
         self.judge(session, name, self.runner.run(self.service.edit(request)), before)
 
     @invariant()

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
+from fileops.model.sessions import SessionName
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
 from support.events import EventRecorder
@@ -178,7 +179,7 @@ class TrackerMachine(RuleBasedStateMachine):
 
     @rule(session=sessions)
     def close_session(self, session: str) -> None:
-        self.freshness.close_session(session)
+        self.freshness.close_session(SessionName(session))
         self.model = {key: seen for key, seen in self.model.items() if key[0] != session}
 
     # --- looks -----------------------------------------------------------------------------------------------
@@ -193,7 +194,9 @@ class TrackerMachine(RuleBasedStateMachine):
     def knows_what_the_model_knows(self) -> None:
         for session, agent in self.agents.items():
             known = {name for key, name in self.model if key == session}
-            assert {name for name in self.paths if agent.freshness.is_tracked(session, str(self.paths[name]))} == known
+            assert {
+                name for name in self.paths if agent.freshness.is_tracked(SessionName(session), str(self.paths[name]))
+            } == known
 
 
 @pytest.mark.parametrize("mode", ["mtime", "content"])

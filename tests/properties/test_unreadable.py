@@ -33,8 +33,10 @@ def ignored_by_git(repository: Path, lines: list[str], names: list[str]) -> set[
     (repository / ".git" / "info" / "exclude").write_text("\n".join(lines))
     done = subprocess.run(
         ["git", "-C", str(repository), "check-ignore", "--no-index", "--stdin", "-z"],
-        input="\0".join(names).encode(), capture_output=True, check=False,
-    )  # fmt: skip
+        input="\0".join(names).encode(),
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode in {0, 1}, done.stderr
     return set(done.stdout.decode().split("\0")) - {""}
 

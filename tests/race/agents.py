@@ -53,7 +53,8 @@ class Hands(Protocol):
 
 class ClientHands:
     def __init__(self, client: FileOpsClient, session_id: str) -> None:
-        self._client, self._session_id = client, session_id
+        self._client = client
+        self._session_id = session_id
 
     async def read(self, path: str) -> Outcome:
         answer = await self._client.read(path, session_id=self._session_id)
@@ -89,9 +90,12 @@ class McpHands:
         facts = result["_meta"]["fileops/result"]
         output = result["content"][0]["text"]
         return Outcome(
-            facts.get("code"), output, str(facts.get("applied_to", "")),
-            is_merged=_MERGED in output, is_other=facts.get("modified_by_user", False),
-        )  # fmt: skip
+            facts.get("code"),
+            output,
+            str(facts.get("applied_to", "")),
+            is_merged=_MERGED in output,
+            is_other=facts.get("modified_by_user", False),
+        )
 
 
 class Seen(NamedTuple):
@@ -105,7 +109,10 @@ class Agent:
     """who: one letter, with which its words begin. freshness: the rule that its daemon follows for it."""
 
     def __init__(self, who: str, hands: Hands, disk: Disk, *, freshness: str, seed: int) -> None:
-        self._who, self._hands, self._disk, self._freshness = who, hands, disk, freshness
+        self._who = who
+        self._hands = hands
+        self._disk = disk
+        self._freshness = freshness
         self._ledger: Ledger = disk.ledger
         self._dice = random.Random(f"{seed} {who}")
         self._seen: dict[str, Seen] = {}
@@ -171,10 +178,13 @@ class Agent:
             return None
         event = self._ledger.begin(
             Event(
-                self._who, file.path, time.monotonic(), adds=words_of(new) - words_of(text),
+                self._who,
+                file.path,
+                time.monotonic(),
+                adds=words_of(new) - words_of(text),
                 removes=words_of(text) - words_of(new),
             )
-        )  # fmt: skip
+        )
         seen = self._seen[file.path]
         answer = await self._hands.edit(file.path, edits)
         self.outcomes[f"edit {answer.code or 'ok'} {answer.place}"] += 1
@@ -253,6 +263,10 @@ def sorted_words(text: str) -> list[str]:
 
 def _of(answer: Any) -> Outcome:
     return Outcome(
-        answer.code, answer.output, str(answer.details.get("applied_to", "")), str(answer.details.get("edit_id", "")),
-        is_merged=_MERGED in answer.output, is_other=answer.details.get("modified_by_user", False),
-    )  # fmt: skip
+        answer.code,
+        answer.output,
+        str(answer.details.get("applied_to", "")),
+        str(answer.details.get("edit_id", "")),
+        is_merged=_MERGED in answer.output,
+        is_other=answer.details.get("modified_by_user", False),
+    )

@@ -57,7 +57,8 @@ class Loaded:
 
 class Disk:
     def __init__(self, folder: str, ledger: Ledger, n_files: int, n_linked: int, dice: random.Random) -> None:
-        self.folder, self.ledger = folder, ledger
+        self.folder = folder
+        self.ledger = ledger
         self.files: list[File] = []
         self.n_writes = self.n_late = self.n_glimpses = 0
         for n in range(n_files + n_linked):
@@ -150,8 +151,12 @@ class Outsider(threading.Thread):
 
     def __init__(self, who: str, disk: Disk, dice: random.Random, *, in_place: bool, pause_s: float) -> None:
         super().__init__(name=f"outside {who}", daemon=True)
-        self._who, self._disk, self._dice, self._in_place = who, disk, dice, in_place
-        self._pause_s, self.over = pause_s, threading.Event()
+        self._who = who
+        self._disk = disk
+        self._dice = dice
+        self._in_place = in_place
+        self._pause_s = pause_s
+        self.over = threading.Event()
 
     def run(self) -> None:
         while not self.over.wait(self._dice.random() * 2 * self._pause_s):

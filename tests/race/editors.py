@@ -38,7 +38,9 @@ class Editor:
     """who: one letter, with which the words begin that its person types. Call `connect` first."""
 
     def __init__(self, who: str, disk: Disk, *, seed: int) -> None:
-        self._who, self._disk, self._ledger = who, disk, disk.ledger
+        self._who = who
+        self._disk = disk
+        self._ledger = disk.ledger
         self._dice = random.Random(f"{seed} {who}")
         self._client: FileOpsClient
         self._documents: dict[str, Document] = {}
@@ -58,9 +60,7 @@ class Editor:
             if document is None:
                 self._open(file)
             else:
-                step = self._dice.choices(
-                    (self._type, self._save, self._reload, self._close), (6, 4, 3, 3)
-                )[0]  # fmt: skip
+                step = self._dice.choices((self._type, self._save, self._reload, self._close), (6, 4, 3, 3))[0]
                 step(document)
             if self._dice.random() < 0.3:
                 await self._client.stats()  # so the daemon has handled what was sent

@@ -112,7 +112,8 @@ class Ledger:
 
     def end(self, event: Event, state: State) -> None:
         with self._lock:
-            event.end, event.state = time.monotonic(), state
+            event.end = time.monotonic()
+            event.state = state
 
     # --- judgements --------------------------------------------------------------------------------------------
 

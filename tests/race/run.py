@@ -71,7 +71,9 @@ class Report:
 class Race:
     def __init__(self, folder: str, here: Place, setting: Setting) -> None:
         dice = random.Random(f"setting {setting.seed}")
-        self._folder, self._here, self._setting = folder, here, setting
+        self._folder = folder
+        self._here = here
+        self._setting = setting
         self._ledger = Ledger()
         self._disk = Disk(folder, self._ledger, setting.n_files, setting.n_linked, dice)
         self._rules: list[Rule] = [dice.choice(_RULES) for _ in range(3)]
@@ -80,10 +82,15 @@ class Race:
 
     async def run(self) -> Report:
         outsiders = [
-            Outsider(who, self._disk, random.Random(f"{self._setting.seed} {who}"), in_place=in_place,
-                     pause_s=self._setting.pause_s)
+            Outsider(
+                who,
+                self._disk,
+                random.Random(f"{self._setting.seed} {who}"),
+                in_place=in_place,
+                pause_s=self._setting.pause_s,
+            )
             for who, in_place in (("i", True), ("r", False))
-        ]  # fmt: skip
+        ]
         async with AsyncExitStack() as stack:
             await self._connect(stack)
             ends_at = time.monotonic() + self._setting.seconds
@@ -108,11 +115,16 @@ class Race:
             editor.connect(
                 await stack.enter_async_context(
                     FileOpsClient.attach(
-                        socket=socket, role="editor", host=f"editor{who}", root=self._folder,
-                        handlers=editor.handlers(), capabilities=CAPABILITIES, timeout_s=CALL_S,
+                        socket=socket,
+                        role="editor",
+                        host=f"editor{who}",
+                        root=self._folder,
+                        handlers=editor.handlers(),
+                        capabilities=CAPABILITIES,
+                        timeout_s=CALL_S,
                     )
                 )
-            )  # fmt: skip
+            )
         mcp_rule, attached_rule, private_rule = self._rules
         host = McpClient(Path(self._folder), "--freshness", mcp_rule, "--notices", "off", env=self._here.env)
         stack.callback(host.close)
@@ -120,17 +132,20 @@ class Race:
         self._add_agent("m", McpHands(host), mcp_rule, "MCP")
         attached = await stack.enter_async_context(
             FileOpsClient.attach(
-                socket=socket, host="bot", root=self._folder, timeout_s=CALL_S,
+                socket=socket,
+                host="bot",
+                root=self._folder,
+                timeout_s=CALL_S,
                 initialization_options=Options(freshness=attached_rule),
             )
-        )  # fmt: skip
+        )
         for who in ("a", "b"):
             self._add_agent(who, ClientHands(attached, who), attached_rule, f"attached, session {who}")
         private = await stack.enter_async_context(
             FileOpsClient.start(
                 root=self._folder, timeout_s=CALL_S, initialization_options=Options(freshness=private_rule)
             )
-        )  # fmt: skip
+        )
         self._add_agent("p", ClientHands(private, "p"), private_rule, "private daemon")
 
     def _add_agent(self, who: str, hands: ClientHands | McpHands, freshness: Rule, label: str) -> None:

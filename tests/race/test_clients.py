@@ -28,7 +28,8 @@ def event(ledger: Ledger, who: str, began: float, ended: float, **what: Any) -> 
     """A write that has happened."""
     made = Event(who, FILE, began, **what)
     ledger.begin(made)
-    made.end, made.state = ended, "sure"
+    made.end = ended
+    made.state = "sure"
     return made
 
 

@@ -203,9 +203,16 @@ def _changes(repository: Path, commit: str) -> Iterator[_Change]:
     """Against the first parent."""
     parents = _git(repository, "rev-list", "--parents", "-n", "1", commit).decode().split()[1:]
     raw = _git(
-        repository, "diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--diff-filter=AM",
-        parents[0] if parents else _EMPTY_TREE, commit,
-    )  # fmt: skip
+        repository,
+        "diff-tree",
+        "-r",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "--diff-filter=AM",
+        parents[0] if parents else _EMPTY_TREE,
+        commit,
+    )
     fields = raw.decode(errors="surrogateescape").split("\0")
     for head, path in zip(fields[::2], fields[1::2], strict=False):
         found = _RAW.fullmatch(head)

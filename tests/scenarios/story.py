@@ -136,9 +136,15 @@ def _step(line_number: int, head: str, body: Sequence[str]) -> Step:
         output, facts, _ = _body(body[answer_at + 1 :])
         answer = Answer(kind=match[1], code=match[2], output=output if output.lines else None, facts=facts)
     return Step(
-        line=line_number, verb=verb, args=args, options=options, content=content, params=params, swaps=swaps,
+        line=line_number,
+        verb=verb,
+        args=args,
+        options=options,
+        content=content,
+        params=params,
+        swaps=swaps,
         answer=answer,
-    )  # fmt: skip
+    )
 
 
 def _body(lines: Sequence[str]) -> tuple[Lines, tuple[Fact, ...], tuple[tuple[str, str, bool], ...]]:

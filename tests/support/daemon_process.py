@@ -52,9 +52,15 @@ class Place:
     ) -> "subprocess.CompletedProcess[bytes]":
         """Run a command with nothing on its stdin."""
         return subprocess.run(
-            (*FILEOPS, *arguments), env={**os.environ, **self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=PATIENCE_S, check=False, close_fds=close_fds, cwd=cwd,
-        )  # fmt: skip
+            (*FILEOPS, *arguments),
+            env={**os.environ, **self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+            close_fds=close_fds,
+            cwd=cwd,
+        )
 
     def start(self, *options: str, idle_s: float = 600) -> int:
         """Start a daemon if none runs; returns its process."""

@@ -22,10 +22,22 @@ ROOT = Path(__file__).resolve().parents[2]
 def wheel_of(sources: Path, folder: Path) -> Path:
     """Build the wheel of a source tree into a new folder."""
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index",
-         "--wheel-dir", folder, sources],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--wheel-dir",
+            folder,
+            sources,
+        ],
+        check=True,
+        capture_output=True,
+    )
     (wheel,) = folder.iterdir()
     return wheel
 
@@ -59,9 +71,14 @@ class BareEnvironment:
         """Run its Python in a folder of its own, without the variables that add packages."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
         return subprocess.run(
-            [str(self.python), *arguments], capture_output=True, text=True, check=False, timeout=120,
-            env={**kept, **(env or {})}, cwd=self._packages.parent,
-        )  # fmt: skip
+            [str(self.python), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env={**kept, **(env or {})},
+            cwd=self._packages.parent,
+        )
 
     def _link(self, distribution: metadata.Distribution) -> None:
         names = {file.parts[0] for file in distribution.files or () if file.parts[0] not in {"..", "__pycache__"}}

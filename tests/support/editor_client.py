@@ -19,7 +19,9 @@ Reply = Callable[[Any], Awaitable[Any]]
 
 class Document:
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text, self.version = path, text, 1
+        self.path = path
+        self.text = text
+        self.version = 1
 
 
 class EditorClient:

@@ -26,7 +26,8 @@ class FakeEditor:
     """before_apply: what happens between the question and the doing; it may raise ApplyRefused."""
 
     def __init__(self, disk: FileSystem, write: Callable[[str, bytes], None]) -> None:
-        self._disk, self._write = disk, write
+        self._disk = disk
+        self._write = write
         self.buffers = OverlayFileSystem(disk, verify_s=0.05)
         self.said = self.buffers.connect(self, lambda: "utf-16")
         self.documents: dict[str, Document] = {}

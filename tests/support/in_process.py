@@ -16,7 +16,7 @@ from fileops.model.edits import Edit
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.review import Decider, SessionInfo
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
 from fileops.service.client.adapters import ClientAdapters
@@ -61,10 +61,12 @@ def asker_of(approver: Approver) -> ReviewAsker:
     """Asks this person about every edit, through a queue of reviews."""
     queue = ReviewQueue()
     reviews = PersonReviews(
-        queue=queue, person=Decider("the test"), concerns=lambda _review: True,
+        queue=queue,
+        person=Decider("the test"),
+        concerns=lambda _review: True,
         is_listed=lambda _review: True,
         always_for=lambda _review: Always(),
-    )  # fmt: skip
+    )
 
     async def ask(review: Review) -> Decision | None:
         return await approver.decide(review.asked)
@@ -76,9 +78,12 @@ def asker_of(approver: Approver) -> ReviewAsker:
 def asker_of_host(host: HostApprover, queue: ReviewQueue | None = None) -> ReviewAsker:
     """Asks an agent's host, if no view of the queue is left."""
     return ReviewAsker(
-        queue=queue or ReviewQueue(), info_of=lambda name: SessionInfo(session_id=name, host="test", label="Test"),
-        host=host, can_ask=lambda: True, timeout_s=600.0,
-    )  # fmt: skip
+        queue=queue or ReviewQueue(),
+        info_of=lambda name: SessionInfo(session_id=name, host="test", label="Test"),
+        host=host,
+        can_ask=lambda: True,
+        timeout_s=600.0,
+    )
 
 
 def service_over(
@@ -112,7 +117,8 @@ class Workbench:
         self.disk = disk or MemoryFileSystem()
         self.disk.make_folder("/w")
         self.editor = FakeEditor(self.disk, self.disk.put)
-        self.events, self.person = EventRecorder(), Person()
+        self.events = EventRecorder()
+        self.person = Person()
         self.history = history or History()
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
@@ -131,13 +137,13 @@ class Workbench:
         return snapshot.data if snapshot.exists else None
 
     async def read(self, path: str, session_id: str = DEFAULT_SESSION) -> ReadResult:
-        return await self.service.read(ReadRequest(file_path=path, session_id=session_id))
+        return await self.service.read(ReadRequest(file_path=path, session_id=SessionName(session_id)))
 
     async def edit(
         self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION, *, replace_all: bool = False
     ) -> EditResult:
         edits = (Edit(old_string=old, new_string=new, replace_all=replace_all),)
-        return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=session_id))
+        return await self.service.edit(EditRequest(file_path=path, edits=edits, session_id=SessionName(session_id)))
 
     async def applied(self, path: str, old: str, new: str, session_id: str = DEFAULT_SESSION) -> str:
         """Read, then edit, successfully: the edit's id."""
@@ -156,8 +162,8 @@ class Workbench:
         path: str | None = None,
         dry_run: bool = False,
     ) -> UndoResult:
+        of = None if session_id is None else SessionName(session_id)
         request = UndoRequest(
-            edit_id=edit_id, session_id=session_id, file_path=path, by_session=session_id or DEFAULT_SESSION,
-            dry_run=dry_run,
-        )  # fmt: skip
+            edit_id=edit_id, session_id=of, file_path=path, by_session=of or DEFAULT_SESSION, dry_run=dry_run
+        )
         return await self.service.edits.undo(request)

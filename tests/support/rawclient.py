@@ -46,9 +46,15 @@ class RawClient:
     ) -> None:
         """reads: whether it takes what the daemon writes before `start_reading`. before_start: called in the child."""
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd,
-            env={**os.environ, **(env or {})}, preexec_fn=before_start,  # noqa: PLW1509
-        )  # fmt: skip
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            preexec_fn=before_start,  # noqa: PLW1509
+        )
         self.received: list[Message] = []  # in order; `claim` takes out
         self.garbage: list[bytes] = []
         self._err: list[bytes] = []

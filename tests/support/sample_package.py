@@ -15,8 +15,20 @@ def installed_in(folder: pathlib.Path) -> pathlib.Path:
     sources, site = folder / "sources", folder / "site"
     shutil.copytree(SAMPLE, sources)
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",
-         "--target", site, sources],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-build-isolation",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            site,
+            sources,
+        ],
+        check=True,
+        capture_output=True,
+    )
     return site

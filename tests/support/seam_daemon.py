@@ -10,6 +10,7 @@ from fileops.lsp.server import ClientContext, LspServer
 from fileops.lsp.stdio import LspSession
 from fileops.model.events import WatcherHealth
 from fileops.rpc.standard_io import serve_standard_io
+from fileops.service.hub.names import SessionNames
 from fileops.telemetry.calls import Calls
 from fileops.wire import types as wire
 
@@ -37,6 +38,7 @@ class Seam:
         self.n_saved = 0
         self.n_waiting_for_others = 0
         self.calls = Calls(())
+        self.names = SessionNames()
         self.bash = None
         self.reviews = None
         wiring.add_standard("textDocument/didSave", self._saved)

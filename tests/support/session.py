@@ -8,6 +8,7 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing
 from fileops.model.files import Committed, Sighting
+from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.tracking.freshness import Freshness
 
@@ -31,25 +32,31 @@ class AgentSession:
                 data = stream.read(1 << 30)
                 is_whole = n_bytes < 0
                 sighting = Sighting(
-                    session_id=self.id, given_path=given_path, path=path, stamp=stream.stamp, taken_ns=stream.taken_ns,
-                    digest=content_digest(data) if is_whole else None, source=stream.source, version=stream.version,
+                    session_id=SessionName(self.id),
+                    given_path=given_path,
+                    path=path,
+                    stamp=stream.stamp,
+                    taken_ns=stream.taken_ns,
+                    digest=content_digest(data) if is_whole else None,
+                    source=stream.source,
+                    version=stream.version,
                     content=data if is_whole else None,
-                )  # fmt: skip
+                )
                 self.freshness.note_read(sighting)
         except FileMissing:
-            self.freshness.note_missing(self.id, path)
+            self.freshness.note_missing(SessionName(self.id), path)
             raise
         return data if is_whole else data[:n_bytes]
 
     def require_fresh(self, given_path: str, *, dry_run: bool = False) -> None:
         snapshot = self.fs.read(self.fs.resolve(given_path))
-        self.freshness.require_fresh(self.id, snapshot, dry_run=dry_run)
+        self.freshness.require_fresh(SessionName(self.id), snapshot, dry_run=dry_run)
 
     def write(self, given_path: str, data: bytes) -> Committed:
         """The whole content anew; creates the file where it is missing."""
         snapshot = self.fs.read(self.fs.resolve(given_path))
         if snapshot.exists:
-            self.freshness.require_fresh(self.id, snapshot)
+            self.freshness.require_fresh(SessionName(self.id), snapshot)
         return self.fs.replace(snapshot, [Splice(0, len(snapshot.data), data)], _Noting(self, given_path))
 
     def remove(self, given_path: str) -> Committed:
@@ -59,7 +66,8 @@ class AgentSession:
 class _Noting(RecordingHooks):
     def __init__(self, session: AgentSession, given_path: str) -> None:
         super().__init__()
-        self._session, self._given_path = session, given_path
+        self._session = session
+        self._given_path = given_path
 
     def after(self, committed: Committed) -> None:
-        self._session.freshness.note_write(self._session.id, self._given_path, committed)
+        self._session.freshness.note_write(SessionName(self._session.id), self._given_path, committed)

@@ -38,7 +38,9 @@ class SharedClient:
         self.asked: list[tuple[str, Any]] = []  # the daemon's requests
         self.withdrawn: list[object] = []  # ids of those that it took back
         self.answers: dict[str, Answer] = {}
-        self._reader, self._writer, self._by_line = reader, writer, by_line
+        self._reader = reader
+        self._writer = writer
+        self._by_line = by_line
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._changed = asyncio.Condition()
         self._answering: set[asyncio.Task[None]] = set()
@@ -242,9 +244,15 @@ class SharedDaemon:
         self, role: Any, host: str, *, session: str | None = None, hints: Mapping[str, object] | None = None
     ) -> LspClient:
         attachment = Attachment(
-            version="0", protocol="lsp", role=role, host=host, cwd="/", session=session, hints=hints or {},
+            version="0",
+            protocol="lsp",
+            role=role,
+            host=host,
+            cwd="/",
+            session=session,
+            hints=hints or {},
             pid=os.getpid(),
-        )  # fmt: skip
+        )
         return self._kept(LspClient(*await self._connect(attachment), by_line=False))
 
     async def mcp(
@@ -256,9 +264,15 @@ class SharedDaemon:
         **options: object,
     ) -> McpHost:
         attachment = Attachment(
-            version="0", protocol="mcp", role="agent", host=host, cwd=str(cwd), hints=hints or {}, options=options,
+            version="0",
+            protocol="mcp",
+            role="agent",
+            host=host,
+            cwd=str(cwd),
+            hints=hints or {},
+            options=options,
             pid=os.getpid(),
-        )  # fmt: skip
+        )
         return self._kept(McpHost(*await self._connect(attachment), by_line=True))
 
     async def host(

@@ -34,9 +34,13 @@ class Terminal:
 
     async def run(self, *arguments: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            *self._tmux, *arguments, env=self._env, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            *self._tmux,
+            *arguments,
+            env=self._env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         out, err = await process.communicate()
         assert process.returncode == 0, err.decode()
         return out.decode()

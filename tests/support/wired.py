@@ -32,7 +32,8 @@ class HeldDisk(MemoryFileSystem):
     def __init__(self) -> None:
         super().__init__()
         self.held: str | None = None
-        self.has_begun, self.go_on = threading.Event(), threading.Event()
+        self.has_begun = threading.Event()
+        self.go_on = threading.Event()
 
     def hold(self, path: str) -> None:
         self.has_begun.clear()
@@ -59,7 +60,8 @@ class Wire:
     n_pending_bytes = 0
 
     def __init__(self, disk: MemoryFileSystem, server: LspServer | McpServer) -> None:
-        self.disk, self.server = disk, server
+        self.disk = disk
+        self.server = server
         self.connection = server.connection
         self.connection.sink = self
         self.is_open = True

@@ -33,7 +33,9 @@ class AttachedDaemon:
     """See Transport. It ends with the connection; the daemon continues to serve others."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pid: int) -> None:
-        self.reader, self.writer, self.pid = reader, writer, pid
+        self.reader = reader
+        self.writer = writer
+        self.pid = pid
         self.stderr_tail = ""
 
     async def wait(self, timeout_s: float) -> int | None:
@@ -69,11 +71,19 @@ async def launch(
     path = socket_path(socket)
     line = msgspec.json.encode(
         {
-            "fileops_attach": ATTACH, "version": _version(), "protocol": "lsp", "role": role, "host": host,
-            "cwd": _working_folder(), "roots": roots, "session": session, "hints": {}, "options": {},
+            "fileops_attach": ATTACH,
+            "version": _version(),
+            "protocol": "lsp",
+            "role": role,
+            "host": host,
+            "cwd": _working_folder(),
+            "roots": roots,
+            "session": session,
+            "hints": {},
+            "options": {},
             "pid": os.getpid(),
         }
-    )  # fmt: skip
+    )
     ending_until = time.monotonic() + ENDING_S
     n_attempts = 0
     while n_attempts < ATTEMPTS:
@@ -130,9 +140,11 @@ async def _start_daemon(path: str, command: Sequence[str] | None) -> None:
     program = [*(DEFAULT_COMMAND if command is None else command), "daemon", "--detach", "--socket", path]
     try:
         process = await asyncio.create_subprocess_exec(
-            *program, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+            *program,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise cannot_start(program[0], error) from error
     try:

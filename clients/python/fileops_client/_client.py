@@ -61,7 +61,10 @@ class FileOpsClient(
         self.timeout_s: float | None = setup.timeout_s
         self.server_info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
-        self._launch, self._setup, self._parent_pid, self._name = launch, setup, parent_pid, name
+        self._launch = launch
+        self._setup = setup
+        self._parent_pid = parent_pid
+        self._name = name
         self._callbacks = Callbacks()
         self._handlers = {
             **(setup.handlers or {}),

@@ -24,7 +24,9 @@ class InProcessServer:
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, serving: "asyncio.Task[None]"
     ) -> None:
-        self.reader, self.writer, self._serving = reader, writer, serving
+        self.reader = reader
+        self.writer = writer
+        self._serving = serving
         self.pid = os.getpid()
         self.stderr_tail = ""
 
@@ -65,9 +67,14 @@ async def launch(
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
     parts = embedding.OwnParts(
-        filesystem=filesystem, strategies=strategies or {}, processors=processors or {}, validators=validators or {},
-        executor=executor, image_detector=image_detector, approver=approver,
-    )  # fmt: skip
+        filesystem=filesystem,
+        strategies=strategies or {},
+        processors=processors or {},
+        validators=validators or {},
+        executor=executor,
+        image_detector=image_detector,
+        approver=approver,
+    )
     ours, peer = socket.socketpair()
     connecting = asyncio.ensure_future(asyncio.open_connection(sock=ours, limit=STREAM_LIMIT_BYTES))
     try:

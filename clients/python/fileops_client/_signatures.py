@@ -42,12 +42,13 @@ def signature_of(schema: Mapping[str, Any]) -> inspect.Signature:
     required = cast("list[str]", schema.get("required", []))
     parameters = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY,
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if name in required else definition.get("default"),
             annotation=_annotation(definition, is_required=name in required),
         )
         for name, definition in properties.items()
-    ]  # fmt: skip
+    ]
     return inspect.Signature(parameters, return_annotation=str)
 
 

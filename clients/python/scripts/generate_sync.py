@@ -203,8 +203,11 @@ def _formatted(text: str) -> str:
     for command in (["check", "--fix-only", "--quiet"], ["format", "--quiet"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(PACKAGE / "sync.py"), "-"],
-            input=text, stdout=subprocess.PIPE, encoding="utf-8", check=True,
-        )  # fmt: skip
+            input=text,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            check=True,
+        )
         text = done.stdout
     return text
 

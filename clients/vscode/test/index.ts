@@ -31,6 +31,9 @@ export async function run(): Promise<void> {
   const wanted = process.env.FILEOPS_SUITES?.split(',');
   for (const [name, register] of Object.entries(SUITES)) if (!wanted || wanted.includes(name)) register();
   await new Promise<void>((resolve, reject) => {
-    mocha.run(nFailures => (nFailures > 0 ? reject(new Error(`${nFailures} tests failed`)) : resolve()));
+    const runner = mocha.run(nFailures => (nFailures > 0 ? reject(new Error(`${nFailures} tests failed`)) : resolve()));
+    // The report comes at the end: what a run that hangs was doing is in the log alone.
+    runner.on('test', test => console.log(`begins: ${test.fullTitle()}`));
+    runner.on('fail', (test, error: Error) => console.log(`FAILED: ${test.fullTitle()}: ${error.message}`));
   });
 }

@@ -91,6 +91,19 @@ export function panesSuite(): void {
       });
     }
 
+    it('that is closed while it is being opened does not hold up what waits for it', async () => {
+      for (let n = 0; n < 40; n++) {
+        const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: TEXT, after: TEXT, isEditable: true });
+        const opened = once(vscode.window.tabGroups.onDidChangeTabs, () => panes.isShown(pane));
+        const showing = panes.show(pane);
+        await opened;
+        await closeAll();
+        await showing;
+        await panes.close(pane);
+        await nothingLeft(pane);
+      }
+    });
+
     it('shows another text that is put there while its document is being opened', async () => {
       const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: TEXT, after: TEXT, isEditable: true });
       const opened = once(vscode.window.tabGroups.onDidChangeTabs, () => panes.isShown(pane));

@@ -1,17 +1,17 @@
 """Adds to a result what others changed in files that its session has read, if the client asked for that."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fileops.core.presentation.advice import NO_HINTS, Hints
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.model.results import Notice, Notices
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
+    from fileops.api.tools import Answer
     from fileops.service.fileops import FileOps
     from fileops.wire.details import Notice as NoticeDetails
 
@@ -20,72 +20,57 @@ NOTICES_S = 5.0  # for a check of all files of a session, which may be on a moun
 
 
 async def notices_for(
-    service: "FileOps",
-    session_id: str,
-    about: str | None = None,
-    *,
-    without: str | None = None,
-    is_whole: bool = False,
-    n_used: int = 0,
+    service: "FileOps", answer: "Answer", *, is_whole: bool = False, shows_hints: bool = True
 ) -> Notices:
-    """Return the notices for a result, see FileOps.notices; none if the request is cancelled or a disk does not answer.
+    """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
 
-    What the result says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
-    wait for another result.
+    What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
+    wait for another one.
     """
+    n_used = answer.hints.n_chars if shows_hints else 0
+    about = answer.edited if answer.is_rebased or answer.is_outdated else None
     try:
         async with asyncio.timeout(NOTICES_S):
-            return await service.notices(session_id, about, without=without, is_whole=is_whole, n_used=n_used)
+            found = await service.notices(
+                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=n_used
+            )
     except (TimeoutError, asyncio.CancelledError):
         return Notices()
+    return service.names.shown_notices(found)
 
 
-async def with_notices(
-    service: "FileOps",
-    session_id: str,
-    result: ToolResult,
-    file_path: str | None = None,
-    *,
-    without: str | None = None,
-    hints: Hints = NO_HINTS,
-) -> ToolResult:
-    """Return the result with `details.notices`; under `notices: "output"`, with their texts in `output` as well.
+def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awaitable[ToolResult]]:
+    """Make a handler of the wire of one of `tools.py`.
 
-    Under `hints: "output"` the texts of the hints come before them. Args: file_path: of an edit. without: see
-    FileOps.notices.
+    Its result has `details.notices`; under `notices: "output"`, it has their texts in `output` as well. Under `hints:
+    "output"` the texts of the hints come before them.
     """
-    mode = service.settings.notices
+
+    async def handle(service: "FileOps", *params: Any) -> ToolResult:
+        answer = await serve(service, *params)
+        if service.settings.notices != "off":
+            return await _with_notices(service, answer)
+        return _with_texts(answer.result, answer.hints.texts() if service.settings.hints == "output" else [])
+
+    return handle
+
+
+async def _with_notices(service: "FileOps", answer: "Answer") -> ToolResult:
+    mode, result = service.settings.notices, answer.result
     shows_hints = service.settings.hints == "output"
-    if mode == "off":
-        return _with_texts(result, hints.texts() if shows_hints else [])
-    is_rebased = was_rebased(result)
-    about = file_path if is_rebased or was_refused(result) else None
-    told = await notices_for(
-        service, session_id, about, without=without, is_whole=mode == "details",
-        n_used=hints.n_chars if shows_hints else 0,
-    )  # fmt: skip
-    listed = told.others if told.about is None or is_rebased else (told.about, *told.others)
+    notices = await notices_for(service, answer, is_whole=mode == "details", shows_hints=shows_hints)
+    about, is_rebased = notices.about, answer.is_rebased
+    listed = notices.others if about is None or is_rebased else (about, *notices.others)
     details = {**result.details, "notices": [_wire(notice) for notice in listed]} if listed else result.details
-    result, texts = replace(result, details=details), list[str]()
-    if mode == "output":
-        texts = [notice_text(notice) for notice in listed]
-        if told.about is not None and is_rebased:
-            texts.insert(0, rebased_text(told.about))
-    return _with_texts(result, [*(hints.texts(texts) if shows_hints else []), *texts])
+    texts = [notice_text(notice) for notice in listed] if mode == "output" else []
+    if about is not None and is_rebased and mode == "output":
+        texts.insert(0, rebased_text(about))
+    hints = answer.hints.texts(texts) if shows_hints else []
+    return _with_texts(replace(result, details=details), [*hints, *texts])
 
 
 def _with_texts(result: ToolResult, texts: Sequence[str]) -> ToolResult:
     return replace(result, output="\n\n".join((result.output, *texts))) if texts else result
-
-
-def was_refused(result: ToolResult) -> bool:
-    """Whether others had changed the file, and the edit was refused for it."""
-    return result.error is not None and result.error.code == "modified_externally"
-
-
-def was_rebased(result: ToolResult) -> bool:
-    """Whether others had changed the file, and the edit was applied."""
-    return "rebased" in result.details and not result.details.get("dry_run")
 
 
 def _wire(notice: Notice) -> "NoticeDetails":

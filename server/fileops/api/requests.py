@@ -9,19 +9,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from fileops.api import reviews, sessions, views
+from msgspec.structs import replace
+
+from fileops.api import reviews, sessions, tools, views
 from fileops.api.notices import with_notices
-from fileops.core.presentation.advice import hints_of
+from fileops.model.sessions import DEFAULT_SESSION
 from fileops.rpc.decode import InvalidParams
-from fileops.wire import commands, convert
 from fileops.wire import types as wire
+from fileops.wire.commands import BashParams
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.views import DescribeParams, RenderParams
 
 if TYPE_CHECKING:
-    from fileops.model.results import EditResult
     from fileops.model.statistics import StatsResult
     from fileops.service.fileops import FileOps
 
@@ -49,105 +50,68 @@ class Request(Generic[P]):
 def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
     if service.settings.notices != "off":
         return None
-    outcome = service.read_at_once(convert.read_request(params))
-    return None if outcome is None else convert.read_result(outcome)
-
-
-async def read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult:
-    outcome = await service.read(convert.read_request(params))
-    session_id, result = convert.session_of(params), convert.read_result(outcome)
-    return await with_notices(service, session_id, result, without=outcome.shown_path)
-
-
-async def edit(service: "FileOps", params: wire.EditParams) -> wire.ToolResult:
-    return await _edited(service, params, await service.edit(convert.edit_request(params)))
-
-
-async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> wire.ToolResult:
-    return await _edited(service, params, await service.edit(convert.multi_edit_request(params)))
-
-
-async def write(service: "FileOps", params: wire.WriteParams) -> wire.ToolResult:
-    return await _edited(service, params, await service.edit(convert.write_request(params)))
-
-
-async def _edited(
-    service: "FileOps", params: wire.EditParams | wire.MultiEditParams | wire.WriteParams, outcome: "EditResult"
-) -> wire.ToolResult:
-    result, session_id = convert.edit_result(outcome, params.file_path), convert.session_of(params)
-    return await with_notices(
-        service, session_id, result, params.file_path, without=outcome.shown_path,
-        hints=hints_of(outcome, params.file_path),
-    )  # fmt: skip
-
-
-async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
-    if service.bash is None:
-        raise RuntimeError("commands are not served")
-    from fileops.wire.commands import command_request, command_result
-
-    result = command_result(await service.bash.run(command_request(params), say))
-    return await with_notices(service, convert.session_of(params), result)
+    answer = tools.try_read(service, params)
+    return None if answer is None else answer.result
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
-    from fileops.wire import tools
+    from fileops.wire.tools import ALL_TOOLS, BASH, general_guidelines, tool_definitions
 
-    available = tools.ALL_TOOLS if service.bash is None else (*tools.ALL_TOOLS, tools.BASH)
+    available = ALL_TOOLS if service.bash is None else (*ALL_TOOLS, BASH)
     enabled = available if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):
         if name not in available:
             raise InvalidParams(f"no such tool; there are {', '.join(available)}", f".enabled[{index}]")
     return wire.ToolsResult(
-        tools=tools.tool_definitions(enabled),
-        guidelines=tools.general_guidelines(enabled, params.other_tools or ()),
+        tools=tool_definitions(enabled),
+        guidelines=general_guidelines(enabled, params.other_tools or ()),
     )
 
 
 async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
-    return wire.TrackedResult(files=await service.tracked(convert.session_of(params)))
+    return wire.TrackedResult(files=await service.tracked(service.names.resolve(params.session_id)))
 
 
 async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> None:
-    service.close_session(params.session_id)
+    service.close_session(service.names.resolve(params.session_id))
 
 
 async def approval_mode(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalModeResult:
-    session_id = convert.session_of(params)
-    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+    return _mode_of(service, params)
 
 
 async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModeParams) -> wire.ApprovalModeResult:
-    session_id = convert.session_of(params)
-    if not service.may_set_mode(session_id, params.mode):
+    session = service.names.resolve(params.session_id)
+    if not service.may_set_mode(session, params.mode):
         raise InvalidParams("an agent can demand more questions, not fewer", ".mode")
-    service.set_approval_mode(session_id, params.mode)
-    return convert.approval_mode_result(session_id, service.approval_mode(session_id))
+    service.set_approval_mode(session, params.mode)
+    return _mode_of(service, params)
+
+
+def _mode_of(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalModeResult:
+    session_id = DEFAULT_SESSION if params.session_id is None else params.session_id
+    mode = service.approval_mode(service.names.resolve(session_id))
+    return wire.ApprovalModeResult(session_id=session_id, mode=mode)
 
 
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
     from fileops.wire.history import history_request, history_result
 
-    return history_result(await service.edits.history(history_request(params)))
-
-
-async def undo(service: "FileOps", params: wire.UndoParams) -> wire.ToolResult:
-    from fileops.wire.history import undo_request, undo_result
-
-    return await with_notices(
-        service, convert.session_of(params), undo_result(await service.edits.undo(undo_request(params)))
-    )
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    edits = await service.edits.history(history_request(params, of))
+    return history_result(map(service.names.shown_edit, edits))
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult":
-    return await service.edits.stats(params.session_id)
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    return replace(await service.edits.stats(of), session_id=params.session_id)
 
 
 REQUESTS: tuple[Request[Any], ...] = (
-    Request("fileops/read", wire.ReadParams, read, try_sync=try_read, details="ReadDetails"),
-    Request("fileops/edit", wire.EditParams, edit, details="EditDetails"),
-    Request("fileops/multiEdit", wire.MultiEditParams, multi_edit, details="EditDetails"),
-    Request("fileops/write", wire.WriteParams, write, details="EditDetails"),
+    Request("fileops/read", wire.ReadParams, with_notices(tools.read), try_sync=try_read, details="ReadDetails"),
+    Request("fileops/edit", wire.EditParams, with_notices(tools.edit), details="EditDetails"),
+    Request("fileops/multiEdit", wire.MultiEditParams, with_notices(tools.multi_edit), details="EditDetails"),
+    Request("fileops/write", wire.WriteParams, with_notices(tools.write), details="EditDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
@@ -162,8 +126,10 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/describe", DescribeParams, views.describe),
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
-    Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
-    Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
+    Request("fileops/undo", wire.UndoParams, with_notices(tools.undo), details="UndoDetails"),
+    Request(
+        "fileops/bash", BashParams, with_notices(tools.bash), streams_output=True, needs="bash", details="BashDetails"
+    ),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
     Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user"),
@@ -186,8 +152,8 @@ def load_deferred() -> None:
 
     Raises: ImportError, OSError.
     """
-    from fileops.wire import tools
+    from fileops.wire.tools import tool_definitions
 
-    tools.tool_definitions()  # it reads a file, and keeps what is in it
+    tool_definitions()  # it reads a file, and keeps what is in it
     for module in DEFERRED_MODULES:
         importlib.import_module(module)

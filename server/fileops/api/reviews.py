@@ -49,9 +49,13 @@ async def decide_review(service: "FileOps", params: wire.DecideReviewParams) -> 
         decision = _decision(params, review, reviews)
     result = await reviews.queue.decide(params.review_id, decision, reviews.person, revision=params.revision)
     return wire.DecideReviewResult(
-        review_id=result.review_id, state=result.state, outcome=result.outcome, by=_decided_by(result.by),
-        reason=result.reason, error=_error(result.error),
-    )  # fmt: skip
+        review_id=result.review_id,
+        state=result.state,
+        outcome=result.outcome,
+        by=_decided_by(result.by),
+        reason=result.reason,
+        error=_error(result.error),
+    )
 
 
 async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -> wire.DecideReviewsResult:

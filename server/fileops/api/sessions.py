@@ -7,7 +7,6 @@ import msgspec
 from fileops.core.presentation.failures import failure_message
 from fileops.model.requests import ReadRequest
 from fileops.wire import sessions as wire
-from fileops.wire.convert import session_of
 from fileops.wire.types import ErrorInfo, Params, SessionParams
 
 if TYPE_CHECKING:
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
 
 
 async def record_read(service: "FileOps", params: wire.FileParams) -> wire.RecordReadResult:
-    outcome = await service.record_read(ReadRequest(file_path=params.file_path, session_id=session_of(params)))
+    session = service.names.full(params.session_id)
+    outcome = await service.record_read(ReadRequest(file_path=params.file_path, session_id=session))
     failure = outcome.error
     return wire.RecordReadResult(
         recorded=failure is None,
@@ -26,12 +26,12 @@ async def record_read(service: "FileOps", params: wire.FileParams) -> wire.Recor
 
 
 async def forget(service: "FileOps", params: wire.FileParams) -> wire.ForgetResult:
-    session_id = service.names.full(session_of(params))
-    return wire.ForgetResult(forgotten=await service.files.forget(session_id, params.file_path))
+    session = service.names.full(params.session_id)
+    return wire.ForgetResult(forgotten=await service.files.forget(session, params.file_path))
 
 
 async def conflicts(service: "FileOps", params: SessionParams) -> wire.ConflictsResult:
-    conflicts = await service.files.conflicts(service.names.resolve(session_of(params)))
+    conflicts = await service.files.conflicts(service.names.resolve(params.session_id))
     names = service.names
     return wire.ConflictsResult(
         conflicts=[msgspec.structs.replace(file, source=names.local_source(file.source)) for file in conflicts]
@@ -39,7 +39,7 @@ async def conflicts(service: "FileOps", params: SessionParams) -> wire.Conflicts
 
 
 async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> wire.SessionFilesResult:
-    files = await service.files.list_files(service.names.resolve(session_of(params)), params.limit)
+    files = await service.files.list_files(service.names.resolve(params.session_id), params.limit)
     return wire.SessionFilesResult(files=files)
 
 
@@ -53,15 +53,19 @@ def sessions_result(service: "FileOps") -> wire.SessionsResult:
     return wire.SessionsResult(
         sessions=[
             wire.Session(
-                session_id=service.names.local(session.session_id), host=session.host, label=session.label,
+                session_id=service.names.local(session.session_id),
+                host=session.host,
+                label=session.label,
                 connected=session.is_connected,
-                approval_mode=service.approval_mode(service.names.local(session.session_id)),
-                n_reads=session.n_reads, n_edits=session.n_edits, last_seen=session.last_seen,
+                approval_mode=service.approval_mode(session.session_id),
+                n_reads=session.n_reads,
+                n_edits=session.n_edits,
+                last_seen=session.last_seen,
             )
             for session in service.all_sessions()
         ]
-    )  # fmt: skip
+    )
 
 
 async def reset_session(service: "FileOps", params: SessionParams) -> None:
-    service.files.reset(service.names.resolve(session_of(params)))
+    service.files.reset(service.names.resolve(params.session_id))

@@ -6,7 +6,6 @@ from fileops.core.presentation import titles
 from fileops.core.presentation.render import View
 from fileops.core.presentation.render import render as draw
 from fileops.core.presentation.titles import Description
-from fileops.model.sessions import DEFAULT_SESSION
 from fileops.wire import views as wire
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ async def describe(service: "FileOps", params: wire.DescribeParams) -> Descripti
     arguments = params.arguments
     old_string = titles.first_old_string(params.method, arguments)
     path, session_id = titles.text_of(arguments, "file_path"), titles.text_of(arguments, "session_id")
-    line = await service.find_line(path, old_string, session_id or DEFAULT_SESSION) if path and old_string else None
+    session = service.names.full(session_id or None)
+    line = await service.find_line(path, old_string, session) if path and old_string else None
     return titles.describe(params.method, arguments, service.folders, edit_line=line)
 
 

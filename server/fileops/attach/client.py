@@ -51,9 +51,17 @@ def attachment_here(
 ) -> Attachment:
     """Describe this process. Args: host: the name of the agent's or editor's program; None to find it out."""
     return Attachment(
-        version=__version__, protocol=protocol, role=role, host=host_of(host or _host(role)), cwd=_working_folder(),
-        roots=tuple(roots), session=session, hints=hints_of(os.environ), options=options or {}, pid=os.getpid(),
-    )  # fmt: skip
+        version=__version__,
+        protocol=protocol,
+        role=role,
+        host=host_of(host or _host(role)),
+        cwd=_working_folder(),
+        roots=tuple(roots),
+        session=session,
+        hints=hints_of(os.environ),
+        options=options or {},
+        pid=os.getpid(),
+    )
 
 
 def serve_attached(attachment: Attachment, socket_path: str | None) -> int:

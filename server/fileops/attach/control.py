@@ -29,8 +29,11 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
         answer = _answer(address, control_line("status"))
     except (AttachRefused, NotAttached) as fault:
         described: Mapping[str, Any] = {
-            "running": False, "socket": address.socket, "error": str(fault), **_record(address),
-        }  # fmt: skip
+            "running": False,
+            "socket": address.socket,
+            "error": str(fault),
+            **_record(address),
+        }
         text = str(fault)
     else:
         if answer is None:

@@ -72,12 +72,14 @@ class LineSplitter:
                 yield _Piece(line, is_whole=True, is_end=True)
             elif len(self._held) > MAX_LINE_BYTES:
                 data, self._held = bytes(self._held), bytearray()
-                self._head, self._tail = data[:_N_LOOKED_AT], data[-_N_LOOKED_AT:]
+                self._head = data[:_N_LOOKED_AT]
+                self._tail = data[-_N_LOOKED_AT:]
                 yield _Piece(data, is_whole=False, is_end=False)
 
     def forget(self) -> None:
         """Drop the line that has begun: its rest never comes."""
-        self._held, self._head = bytearray(), None
+        self._held = bytearray()
+        self._head = None
 
 
 class McpTraffic:
@@ -85,7 +87,8 @@ class McpTraffic:
 
     def __init__(self, attach: Attach) -> None:
         self._attach = attach
-        self._from_client, self._from_daemon = LineSplitter(), LineSplitter()
+        self._from_client = LineSplitter()
+        self._from_daemon = LineSplitter()
         self._handshake: list[bytes] = []  # `initialize` and `notifications/initialized`, as the host sent them
         self._handshake_id: str | None = None
         self._is_repeated = False  # the answer to `initialize` was delivered by a daemon before
@@ -124,7 +127,8 @@ class McpTraffic:
                 self._in_flight.pop(json.dumps(cast("dict[str, Any]", params).get("requestId")), None)
         elif key is not None:
             if method == "initialize":
-                self._handshake, self._handshake_id = [line], key
+                self._handshake = [line]
+                self._handshake_id = key
             may_repeat = method != "tools/call" and len(line) <= MAX_RESENT_BYTES
             self._in_flight[key] = line if may_repeat else None
             if _MODERN in line:

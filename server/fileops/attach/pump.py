@@ -126,7 +126,8 @@ class Pump:
 
     def _note_signal(self, number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)  # the next one ends the process
-        self._signal, self._deadline = number, time.monotonic() + END_S
+        self._signal = number
+        self._deadline = time.monotonic() + END_S
 
     def _turn(self) -> int | None:
         """Move what can be moved now. Returns the exit status at the end."""

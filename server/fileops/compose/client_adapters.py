@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fileops.model.events import Event
     from fileops.model.settings import Settings
     from fileops.ports import CommandApprover, Corrector, Executor, ExecutorChoice
+    from fileops.service.hub.names import SessionNames
 
 
 def check_plugins(settings: "Settings") -> None:
@@ -30,24 +31,26 @@ def check_plugins(settings: "Settings") -> None:
                 raise InvalidParams(f"no such {kind} is installed; there are: {', '.join(there) or 'none'}", place)
 
 
-def corrector_of(context: "ClientContext") -> "Corrector | None":
+def corrector_of(context: "ClientContext", names: "SessionNames") -> "Corrector | None":
     if not context.settings.correction:
         return None
     from fileops.lsp.corrector import LspCorrector
 
-    return LspCorrector(context.client, timeout_s=context.settings.correction_timeout_s)
+    return LspCorrector(context.client, names, timeout_s=context.settings.correction_timeout_s)
 
 
-def command_approver_of(context: "ClientContext") -> "CommandApprover | None":
+def command_approver_of(context: "ClientContext", names: "SessionNames") -> "CommandApprover | None":
     """None if the client does not ask for commands."""
     if not context.options.bash:
         return None
     from fileops.lsp.prompts import LspCommandApprover
 
     return LspCommandApprover(
-        context.client, timeout_s=context.settings.approval_timeout_s,
+        context.client,
+        names,
+        timeout_s=context.settings.approval_timeout_s,
         use_message_fallback=context.options.approval_fallback == "message",
-    )  # fmt: skip
+    )
 
 
 def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fileops import __version__
 from fileops.compose.state import DaemonState, Hub
+from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,9 @@ class ClientConnection:
     """One client. name: of the connection, never used twice; "" in a private daemon."""
 
     def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
-        self._state, self._attachment, self._name = state, attachment, name
+        self._state = state
+        self._attachment = attachment
+        self._name = name
         self._service: FileOps | None = None
         self._host = attachment.host
         if state.hub is not None:
@@ -60,25 +63,32 @@ class ClientConnection:
         own = [session for session in sessions if self._name in session.connections]
         labels = [session.label for session in own]
         return {
-            "name": self._name, "host": self.host, "role": of.role, "protocol": of.protocol, "version": of.version,
-            "pid": of.pid, "roots": list(self._folders()), "sessions": [session.session_id for session in own],
-            "label": labels[0] if labels else self.program, "labels": labels,
-        }  # fmt: skip
+            "name": self._name,
+            "host": self.host,
+            "role": of.role,
+            "protocol": of.protocol,
+            "version": of.version,
+            "pid": of.pid,
+            "roots": list(self._folders()),
+            "sessions": [session.session_id for session in own],
+            "label": labels[0] if labels else self.program,
+            "labels": labels,
+        }
 
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""
 
-    async def notices(self, session_id: str) -> list[str]:
+    async def notices(self, session_id: SessionName) -> list[str]:
         """See state.Connection. They count as reported, as with a tool's result."""
         from fileops.core.presentation.notices import notice_text
 
         service = self._service
         if service is None or not self._has_notices:
             return []
-        notices = await service.notices(service.names.local(session_id))
+        notices = service.names.shown_notices(await service.notices(session_id))
         return [notice_text(notice) for notice in notices.others]
 
-    def reset(self, session_id: str) -> None:
+    def reset(self, session_id: SessionName) -> None:
         if self._service is not None:
             self._service.files.reset(session_id)
 
@@ -101,7 +111,7 @@ class ClientConnection:
 
         hub = self._state.hub
 
-        def info_of(full_name: str) -> SessionInfo:
+        def info_of(full_name: SessionName) -> SessionInfo:
             if hub is None:
                 return SessionInfo(session_id=full_name, host=self.host, label=self.program)
             session = hub.sessions.meet(full_name, self._name, self.host, self.program)

@@ -59,11 +59,13 @@ class SharedDaemonState(DaemonState):
     def waiting_reviews(self) -> list[dict[str, object]]:
         return [
             {
-                "review_id": review.review_id, "label": review.session.label, "file_path": review.asked.file_path,
+                "review_id": review.review_id,
+                "label": review.session.label,
+                "file_path": review.asked.file_path,
                 "asked_at": review.asked_at,
             }
             for review in self.reviews.waiting()
-        ]  # fmt: skip
+        ]
 
     async def notices(self, host: str, own_id: str) -> list[str]:
         session = self.hub.sessions.named(host, own_id)

@@ -59,9 +59,14 @@ def build_workspace(
     )
     files.on_change = freshness.hint
     return Workspace(
-        fs=files, freshness=freshness, history=history, clock=SystemClock(), plugins=register_plugins(), rules=rules,
+        fs=files,
+        freshness=freshness,
+        history=history,
+        clock=SystemClock(),
+        plugins=register_plugins(),
+        rules=rules,
         has_many_clients=has_many_clients,
-    )  # fmt: skip
+    )
 
 
 def rule_files(saved: "FileSystem", remote: "RouterFileSystem | None", *, is_on_disk: bool) -> "RuleFiles":

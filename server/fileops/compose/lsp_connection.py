@@ -12,6 +12,7 @@ from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.state import Hub, SharedParts
+from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
     from fileops.lsp.reviews import ReviewingClient
@@ -39,9 +40,11 @@ class LspConnection(ClientConnection):
         if (hub := self._state.hub) is not None:
             max_unread_bytes = MAX_UNREAD_BYTES
             self._server.shared = {
-                "connection": self._name, "role": self._attachment.role, "version": __version__,
+                "connection": self._name,
+                "role": self._attachment.role,
+                "version": __version__,
                 "socket": hub.socket,
-            }  # fmt: skip
+            }
         return LspSession(
             self._server, for_reading, for_writing, watch_parent=not is_embedded, max_unread_bytes=max_unread_bytes
         )
@@ -66,13 +69,19 @@ class LspConnection(ClientConnection):
             shared = state.parts(options, warn, settings.freshness, context.events)
         else:
             shared = state.parts(options, warn, "mtime", hub.router)
+        names = self._names(hub, context)
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, settings.approval_timeout_s),
             events=context.events if hub is None else self._events(hub),
-            corrector=client_adapters.corrector_of(context), on_closed=self._leave, names=self._names(hub, context),
-            is_agent=not self.is_editor, is_editor=self.is_editor and hub is not None, sinks=shared.sinks,
-            place=self._place, warn=warn if state.is_on_disk else ignore,
-        )  # fmt: skip
+            corrector=client_adapters.corrector_of(context, names),
+            on_closed=self._leave,
+            names=names,
+            is_agent=not self.is_editor,
+            is_editor=self.is_editor and hub is not None,
+            sinks=shared.sinks,
+            place=self._place,
+            warn=warn if state.is_on_disk else ignore,
+        )
         if hub is not None:
             adapters = replace(adapters, all_sessions=hub.sessions.all)
         if own is not None and own.image_detector is not None:
@@ -101,7 +110,7 @@ class LspConnection(ClientConnection):
         if hub is None:
             return SessionNames()
 
-        def is_other(name: str) -> bool:
+        def is_other(name: "SessionName") -> bool:
             session = hub.sessions.get(name) if self.is_editor else None
             return session is not None and self._name not in session.connections
 
@@ -138,13 +147,16 @@ class LspConnection(ClientConnection):
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)
         self._view = view
-        commands = client_adapters.command_approver_of(context)
+        commands = client_adapters.command_approver_of(context, adapters.names)
         executor = None if own is None else own.executor
         asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
         return replace(
-            adapters, asker=asker, reviews=self._reviews(context, view), command_approver=commands,
+            adapters,
+            asker=asker,
+            reviews=self._reviews(context, view),
+            command_approver=commands,
             executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
-        )  # fmt: skip
+        )
 
     def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
         """Let the edits of agents in this editor's folders and documents be decided here."""
@@ -152,9 +164,11 @@ class LspConnection(ClientConnection):
 
         settings = context.settings
         asked = AskedEditor(
-            can_ask=view.can_ask(is_own=False), stated_mode=settings.agents_approval, folders=self._folders,
+            can_ask=view.can_ask(is_own=False),
+            stated_mode=settings.agents_approval,
+            folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),
-        )  # fmt: skip
+        )
         hub.editors.connect(self._name, asked)
         hub.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
 
@@ -210,7 +224,7 @@ class LspConnection(ClientConnection):
         def is_open(path: str) -> bool:
             return self.is_editor and shared.files.is_open_in(self._name, path)
 
-        def paths_of(session_id: str, file_path: str) -> tuple[str, ...]:
+        def paths_of(session_id: SessionName, file_path: str) -> tuple[str, ...]:
             return shared.workspace.freshness.paths_of(session_id, file_path) if self.is_editor else ()
 
         view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)

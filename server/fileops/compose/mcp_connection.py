@@ -58,13 +58,23 @@ class McpConnection(ClientConnection):
             if isinstance(value := of.hints.get(hint), str):
                 environ[name] = value
         self._server = server = McpServer(
-            partial(self._build, options), options, environ,
-            lambda: self._state.recover(server.service.folders), of.cwd, unnamed_session, notice,
-        )  # fmt: skip
+            partial(self._build, options),
+            options,
+            environ,
+            lambda: self._state.recover(server.service.folders),
+            of.cwd,
+            unnamed_session,
+            notice,
+        )
         return StreamSession(
-            server, for_reading, for_writing, end_of_input=lambda: 0, parser=LineParser(), frame=line_frame,
+            server,
+            for_reading,
+            for_writing,
+            end_of_input=lambda: 0,
+            parser=LineParser(),
+            frame=line_frame,
             max_unread_bytes=None if hub is None else MAX_UNREAD_BYTES,
-        )  # fmt: skip
+        )
 
     def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
         from fileops.service.client.adapters import ClientAdapters
@@ -78,9 +88,13 @@ class McpConnection(ClientConnection):
             shared = self._state.parts(common, log.warning, "mtime", hub.router)
         adapters = ClientAdapters(
             asker=self._asker(approver, lambda: True, options.settings.approval_timeout_s),
-            events=no_events if hub is None else self._events(hub), on_closed=self._leave, names=names, is_agent=True,
-            sinks=shared.sinks, place=self._place,
-        )  # fmt: skip
+            events=no_events if hub is None else self._events(hub),
+            on_closed=self._leave,
+            names=names,
+            is_agent=True,
+            sinks=shared.sinks,
+            place=self._place,
+        )
         if hub is not None:
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
             adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)

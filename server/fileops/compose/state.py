@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fileops.compose import files
 from fileops.concurrency import shares
+from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
@@ -33,11 +34,11 @@ class Connection(Protocol):
         """Send the list of sessions, if this is an editor."""
         ...
 
-    async def notices(self, session_id: str) -> list[str]:
+    async def notices(self, session_id: SessionName) -> list[str]:
         """Take the texts about what others changed, for a session of this connection."""
         ...
 
-    def reset(self, session_id: str) -> None:
+    def reset(self, session_id: SessionName) -> None:
         """Forget what a session of this connection has read."""
         ...
 
@@ -71,7 +72,11 @@ class DaemonState:
         return self.disk is self.local
 
     def parts(
-        self, options: "Options | None", warn: "Callable[[str], None]", freshness: "FreshnessRule", events: "EventSink"
+        self,
+        options: "Options | None",
+        warn: "Callable[[str], None]",
+        freshness: "FreshnessRule",
+        events: "EventSink",
     ) -> "SharedParts":
         """What is made for the first client, and shared. Raises: InvalidParams, if other options are wanted now."""
         if self._parts is None:
@@ -94,7 +99,7 @@ class DaemonState:
         self.reviews.disconnect(name)
         self.reviews.update_all()
 
-    def end_session(self, session_id: str) -> None:
+    def end_session(self, session_id: SessionName) -> None:
         if self._parts is not None:
             self._parts.workspace.end_session(session_id)
 
@@ -113,14 +118,15 @@ class DaemonState:
 class Hub:
     """What the connections of a shared daemon know of one another: sessions, editors that can ask, routed events."""
 
-    def __init__(self, socket: str, end_session: "Callable[[str], None]") -> None:
+    def __init__(self, socket: str, end_session: "Callable[[SessionName], None]") -> None:
         """Args: socket: where the daemon listens."""
         from fileops.service.client.unreadable import EditorGlobs
         from fileops.service.hub.approvals import AskedEditors
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
-        self.router, self.editors = EventRouter(), AskedEditors()
+        self.router = EventRouter()
+        self.editors = AskedEditors()
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}

@@ -34,7 +34,8 @@ class CancelToken:
             if self._state != "committing":
                 self._state = "cancelled"
                 return True
-            self._was_late, withdraw = True, self._withdraw
+            self._was_late = True
+            withdraw = self._withdraw
         if withdraw is not None:
             withdraw()
         return False
@@ -42,7 +43,8 @@ class CancelToken:
     def on_late_cancel(self, withdraw: Callable[[], None]) -> None:
         """Register how to withdraw a commit that has begun and waits for an editor. `withdraw` must not block."""
         with self._lock:
-            self._withdraw, was_late = withdraw, self._was_late
+            self._withdraw = withdraw
+            was_late = self._was_late
         if was_late:
             withdraw()
 

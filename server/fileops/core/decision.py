@@ -74,9 +74,13 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
     if wanted == plan.splices:
         return plan
     change = change_of(
-        plan.snapshot.data, plan.format, wanted,
-        file_path=file_path, operation="create" if plan.creates else "modify", limits=limits,
-    )  # fmt: skip
+        plan.snapshot.data,
+        plan.format,
+        wanted,
+        file_path=file_path,
+        operation="create" if plan.creates else "modify",
+        limits=limits,
+    )
     return replace(plan, splices=wanted, change=change)
 
 

@@ -33,7 +33,8 @@ class IgnorePatterns:
 
     def __init__(self, data: bytes) -> None:
         lines = _lines_of(data)
-        self._exact, self._folded = _patterns_of(lines), _patterns_of([_folded_line(line) for line in lines])
+        self._exact = _patterns_of(lines)
+        self._folded = _patterns_of([_folded_line(line) for line in lines])
         self._known: dict[str, bool] = {}  # by path; agents name the same files again and again
 
     def match(self, path: str) -> bool:

@@ -11,7 +11,8 @@ class Walk(Generic[AnyStr]):
     """Translates ascending offsets of `original.replace(crlf, lf)` to the original. All together cost one pass."""
 
     def __init__(self, original: AnyStr, crlf: AnyStr) -> None:
-        self._original, self._crlf = original, crlf
+        self._original = original
+        self._crlf = crlf
         self._at = self._lf_at = 0
 
     def to(self, offset: int) -> int:

@@ -207,12 +207,16 @@ def plan_write(
         match_lines=(),
         creates=creates,
         change=change_of(
-            snapshot.data, fmt, splices,
+            snapshot.data,
+            fmt,
+            splices,
             file_path=snapshot.path if file_path is None else file_path,
-            operation="create" if creates else "modify", limits=limits, with_snippet=False,
+            operation="create" if creates else "modify",
+            limits=limits,
+            with_snippet=False,
             check=check,
         ),
-    )  # fmt: skip
+    )
 
 
 def _as_shown(content: str, data: bytes, fmt: TextFormat) -> str:

@@ -95,9 +95,15 @@ def process(
     if not splices and not plan.creates and not is_multi:
         raise NoChange(same_strings=False)
     change = change_of(
-        snapshot.data, plan.format, splices, file_path=file_path, limits=limits,
-        operation="create" if plan.creates else "modify", with_snippet=bool(plan.change.snippet), check=check,
-    )  # fmt: skip
+        snapshot.data,
+        plan.format,
+        splices,
+        file_path=file_path,
+        limits=limits,
+        operation="create" if plan.creates else "modify",
+        with_snippet=bool(plan.change.snippet),
+        check=check,
+    )
     return replace(plan, splices=splices, change=change, processed_by=tuple(processed_by))
 
 

@@ -151,7 +151,9 @@ class _Composer:
         self._is_open = True
         if begins_at is not None and begins_at <= at:
             absorbed = self._consume()
-            self._start, self._end, self._tail = absorbed.start, absorbed.end, memoryview(absorbed.new)
+            self._start = absorbed.start
+            self._end = absorbed.end
+            self._tail = memoryview(absorbed.new)
             self._open_at = begins_at + len(absorbed.new)
         else:
             self._start = self._end = at - self._shift
@@ -160,7 +162,8 @@ class _Composer:
     def _close(self) -> None:
         self._out.append(Splice(self._start, self._end, b"".join((*self._pieces, self._tail))))
         self._is_open = False
-        self._pieces, self._tail = [], _NOTHING
+        self._pieces = []
+        self._tail = _NOTHING
 
     def _next_at(self) -> int | None:
         """Return where the next splice of `first` begins in the middle text."""

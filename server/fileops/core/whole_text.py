@@ -110,9 +110,15 @@ def _pieces(data: bytes, lines: Sequence[Line], i: int, i_stop: int) -> list[byt
 
 
 def _line_ends(
-    data: bytes, old: Sequence[Line], given: Sequence[str], fmt: TextFormat,
-    i: int, i_stop: int, j: int, j_stop: int,
-) -> list[bytes]:  # fmt: skip
+    data: bytes,
+    old: Sequence[Line],
+    given: Sequence[str],
+    fmt: TextFormat,
+    i: int,
+    i_stop: int,
+    j: int,
+    j_stop: int,
+) -> list[bytes]:
     """Return a line end for each place of the gap that needs one, including the one before its first line."""
     first = next((data[line.end : line.stop] for line in old if line.stop > line.end), None)
     result: list[bytes] = []

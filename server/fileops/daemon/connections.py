@@ -87,14 +87,16 @@ class Connections:
         known = {description["name"]: description for description in self._describe()}
         return [
             {
-                "name": client.name, **described(client.attachment), "pid": client.peer.pid or client.attachment.pid,
+                "name": client.name,
+                **described(client.attachment),
+                "pid": client.peer.pid or client.attachment.pid,
                 "roots": known.get(client.name, {}).get("roots", list(client.attachment.roots)),
                 "sessions": known.get(client.name, {}).get("sessions", []),
                 "label": known.get(client.name, {}).get("label", client.attachment.host),
                 "labels": known.get(client.name, {}).get("labels", []),
             }
             for client in self
-        ]  # fmt: skip
+        ]
 
     def describe_private(self) -> list[dict[str, object]]:
         """The clients that were refused and are still running, in the same form."""
@@ -105,9 +107,11 @@ class Connections:
 
 def described(attachment: Attachment) -> dict[str, str]:
     return {
-        "host": attachment.host, "role": attachment.role, "protocol": attachment.protocol,
+        "host": attachment.host,
+        "role": attachment.role,
+        "protocol": attachment.protocol,
         "version": attachment.version,
-    }  # fmt: skip
+    }
 
 
 def _exists(pid: int) -> bool:

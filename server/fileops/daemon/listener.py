@@ -78,7 +78,8 @@ class Listener:
         self._address = address
         self._service = service
         self._connections = Connections(service.describe)
-        self._idle_s, self._look_s = idle_s, look_s
+        self._idle_s = idle_s
+        self._look_s = look_s
         self._log_file = log_file
         self._inode = inode_of(address.socket)
         self._started_at = time.monotonic()
@@ -275,10 +276,14 @@ class Listener:
         match request.command:
             case "status":
                 return control_answer_line(
-                    attach=ATTACH, socket=self._address.socket, uptime_s=round(time.monotonic() - self._started_at, 1),
-                    log=self._log_file, connections=self._connections.describe(),
-                    private=self._connections.describe_private(), **_bounded(self._service.waiting_reviews()),
-                )  # fmt: skip
+                    attach=ATTACH,
+                    socket=self._address.socket,
+                    uptime_s=round(time.monotonic() - self._started_at, 1),
+                    log=self._log_file,
+                    connections=self._connections.describe(),
+                    private=self._connections.describe_private(),
+                    **_bounded(self._service.waiting_reviews()),
+                )
             case "stop":
                 self.retire("asked to stop")
                 return control_answer_line(n_connections=len(self._connections))

@@ -20,6 +20,7 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
 from fileops.model.files import Committed, Snapshot
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.sessions import SessionName
 from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
@@ -41,7 +42,8 @@ class History:
     """An EditJournal."""
 
     def __init__(self, store: HistoryStore | None = None, *, max_bytes: int = MAX_BYTES) -> None:
-        self._store, self._max_bytes = store, max_bytes
+        self._store = store
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._files: dict[str, _FileHistory] = {}
         self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
@@ -58,7 +60,7 @@ class History:
         self,
         *,
         edit_id: str,
-        session_id: str,
+        session_id: SessionName,
         given_path: str,
         plan: Plan,
         committed: Committed,
@@ -158,7 +160,7 @@ class History:
         return edit.edit_id in self._earlier
 
     def edits(
-        self, *, path: str | None = None, session_id: str | None = None, limit: int | None = None
+        self, *, path: str | None = None, session_id: SessionName | None = None, limit: int | None = None
     ) -> tuple[AppliedEdit, ...]:
         """Newest first. path: canonical."""
         with self._lock:
@@ -186,7 +188,8 @@ class Contents:
 
     def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
         """Take edits, oldest first, the content after the newest, and (`kept`) compressed contents by edit id."""
-        self._edits, self._kept = edits, kept
+        self._edits = edits
+        self._kept = kept
         self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
         self._start = (len(edits) - 1, latest)
         self._at, self._content = self._start

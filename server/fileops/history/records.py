@@ -14,6 +14,7 @@ import msgspec
 
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.sessions import SessionName
 
 MAX_RECORD_BYTES = 64 << 20
 _HEAD = struct.Struct("<II")  # length and crc32 of the payload
@@ -29,7 +30,7 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     """The fields of AppliedEdit, and the content after it, zlib-compressed. Appended to only at its end."""
 
     edit_id: str
-    session_id: str
+    session_id: SessionName
     file_path: bytes
     path: bytes
     timestamp: float
@@ -75,7 +76,7 @@ def unpacked(file: BinaryIO) -> Iterator[tuple[AppliedEdit, bytes | None]]:
 def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
     return _Record(
         edit_id=edit.edit_id,
-        session_id=_kept(edit.session_id),
+        session_id=SessionName(_kept(edit.session_id)),
         file_path=edit.file_path.encode("utf-8", "surrogatepass"),
         path=edit.path.encode("utf-8", "surrogatepass"),
         timestamp=edit.timestamp,
@@ -110,7 +111,7 @@ def _edit_of(record: _Record) -> AppliedEdit:
         reached = end
     return AppliedEdit(
         edit_id=record.edit_id,
-        session_id=record.session_id,
+        session_id=SessionName(record.session_id),
         file_path=record.file_path.decode("utf-8", "surrogatepass"),
         path=record.path.decode("utf-8", "surrogatepass"),
         timestamp=record.timestamp,

@@ -57,7 +57,10 @@ class DiskHistoryStore:
         max_age_s: float = MAX_AGE_S,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._folder, self._tell, self._max_age_s, self._max_bytes = folder, tell, max_age_s, max_bytes
+        self._folder = folder
+        self._tell = tell
+        self._max_age_s = max_age_s
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._fd = -1
         self._n_bytes = 0
@@ -162,7 +165,8 @@ class DiskHistoryStore:
             with suppress(OSError):  # an empty file is harmless
                 os.unlink(path)
             raise
-        self._fd, self._n_bytes = fd, 0
+        self._fd = fd
+        self._n_bytes = 0
 
     def _end_file(self) -> None:
         if self._fd >= 0:

@@ -3,9 +3,12 @@
 import logging
 from typing import cast
 
+from msgspec.structs import replace
+
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import Correction, CorrectionRequest
+from fileops.service.hub.names import SessionNames
 from fileops.wire.types import JsonObject
 
 log = logging.getLogger(__name__)
@@ -14,8 +17,9 @@ log = logging.getLogger(__name__)
 class LspCorrector:
     """See ports.Corrector."""
 
-    def __init__(self, client: Client, *, timeout_s: float) -> None:
+    def __init__(self, client: Client, names: SessionNames, *, timeout_s: float) -> None:
         self._client = client
+        self._names = names
         self._timeout_s = timeout_s
 
     @property
@@ -23,8 +27,9 @@ class LspCorrector:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
     async def correct(self, request: CorrectionRequest) -> Correction | None:
+        shown = replace(request, session_id=self._names.local(request.session_id))
         try:
-            answer = await self._client.ask(methods.CORRECT_EDIT, request, timeout_s=self._timeout_s)
+            answer = await self._client.ask(methods.CORRECT_EDIT, shown, timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
             return None
         except ClientRefused as refusal:

@@ -17,7 +17,8 @@ class _Published:
     __slots__ = ("event", "is_released")
 
     def __init__(self, event: Event, *, is_released: bool) -> None:
-        self.event, self.is_released = event, is_released
+        self.event = event
+        self.is_released = is_released
 
 
 class NotificationQueue:

@@ -68,7 +68,11 @@ class _Report:
     """Sends `begin` when the work has taken QUICK_S, then reports, then `end`."""
 
     def __init__(self, client: Client, token: Token, title: str, task: "asyncio.Task[object]", *, is_own: bool) -> None:
-        self._client, self._token, self._title, self._task, self._is_own = client, token, title, task, is_own
+        self._client = client
+        self._token = token
+        self._title = title
+        self._task = task
+        self._is_own = is_own
         self._has_begun = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
@@ -106,7 +110,8 @@ class _Report:
     def _report(self) -> None:
         note = f"... ({self._n_dropped} characters are left out here)\n" if self._n_dropped else ""
         self._notify({"kind": "report", "message": note + self._unsent})
-        self._unsent, self._n_dropped = "", 0
+        self._unsent = ""
+        self._n_dropped = 0
 
     def _due(self) -> None:
         if not self._is_own:

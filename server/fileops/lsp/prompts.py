@@ -37,7 +37,8 @@ class UserPrompt:
     """
 
     def __init__(self, client: Client, capability: str, *, use_message_fallback: bool) -> None:
-        self._client, self._capability = client, f"experimental.fileops.{capability}"
+        self._client = client
+        self._capability = f"experimental.fileops.{capability}"
         self._use_message_fallback = use_message_fallback
 
     @property
@@ -83,7 +84,8 @@ class EditPrompt:
     """Asks about a review by `fileops/confirmEdit`, or by a message, for clients that keep no list of reviews."""
 
     def __init__(self, client: Client, names: SessionNames) -> None:
-        self._prompt, self._names = UserPrompt(client, "confirm_edit", use_message_fallback=True), names
+        self._prompt = UserPrompt(client, "confirm_edit", use_message_fallback=True)
+        self._names = names
 
     @property
     def confirms(self) -> bool:
@@ -161,8 +163,9 @@ def _some_hunks(selected: object, hunk_ids: Sequence[str], always: Always | None
 class LspCommandApprover:
     """See ports.CommandApprover. What is no decision is a rejection: a command runs only if the user says so."""
 
-    def __init__(self, client: Client, *, timeout_s: float, use_message_fallback: bool) -> None:
+    def __init__(self, client: Client, names: SessionNames, *, timeout_s: float, use_message_fallback: bool) -> None:
         self._prompt = UserPrompt(client, "confirm_command", use_message_fallback=use_message_fallback)
+        self._names = names
         self._timeout_s = timeout_s
 
     @property
@@ -177,12 +180,13 @@ class LspCommandApprover:
         return Reject() if decision is None else decision
 
     async def _ask(self, request: CommandRequest, cwd: str) -> Decision | None:
+        session = self._names.local(request.session_id)
         if not self._prompt.confirms:
             description = f"\n{request.description}" if request.description else ""
-            message = f"Run a command for {request.session_id}?\n{request.command}\nin {cwd}{description}"
+            message = f"Run a command for {session}?\n{request.command}\nin {cwd}{description}"
             return await self._prompt.ask_by_message(message, RUN, self._timeout_s)
         params = ConfirmCommandParams(
-            command=request.command, cwd=cwd, session_id=request.session_id, description=request.description
+            command=request.command, cwd=cwd, session_id=session, description=request.description
         )
         return await self._prompt.ask(methods.CONFIRM_COMMAND, params, _command_decision_of, self._timeout_s)
 

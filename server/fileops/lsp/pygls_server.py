@@ -57,9 +57,12 @@ class StandardServer(LanguageServer):
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            SERVER_NAME, __version__, types.TextDocumentSyncKind.Incremental,
-            protocol_cls=Protocol, converter_factory=converter_factory,
-        )  # fmt: skip
+            SERVER_NAME,
+            __version__,
+            types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+            converter_factory=converter_factory,
+        )
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Write the error to the log only; pygls shows every error to the user."""

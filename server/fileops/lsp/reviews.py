@@ -22,7 +22,9 @@ class ReviewingClient:
     """What a client can show its user. own_approver: asks about its own edits in place of the client."""
 
     def __init__(self, client: Client, options: "Options", names: SessionNames, own_approver: Approver | None) -> None:
-        self._client, self._names, self._own_approver = client, names, own_approver
+        self._client = client
+        self._names = names
+        self._own_approver = own_approver
         self._prompt = EditPrompt(client, names)
         self._fallback = options.approval_fallback
 

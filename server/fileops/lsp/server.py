@@ -28,7 +28,7 @@ from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.workspace_folders import ClientFolders
 from fileops.model.events import Event
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
@@ -72,7 +72,8 @@ class LspServer:
         Args: notice: a sentence that the client's user is shown at `initialize`. owns_process: whether it may tune the
         garbage collection of this process.
         """
-        self._notice, self._owns_process = notice, owns_process
+        self._notice = notice
+        self._owns_process = owns_process
         self.dialect = LspDialect(self)
         self.connection = self.dialect.connection
         self.on_parent: Callable[[int], None] = lambda _pid: None  # called at `initialize`, with the client's process
@@ -104,9 +105,8 @@ class LspServer:
         async def handle(raw: object) -> object:
             params: Params = decode({} if raw is None else raw, request.params)
             service = self._ready()
-            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
             with (
-                service.calls.measured(request.method, session_id, InvalidParams),
+                service.calls.measured(request.method, _session_of(params, service), InvalidParams),
                 self._progress.reporting(params.work_done_token, request.method) as say,
             ):
                 result = await request.handle(service, params, *([say] if request.streams_output else []))
@@ -123,8 +123,7 @@ class LspServer:
             if try_sync is None or params.work_done_token is not None:
                 return None
             service = self._ready()
-            session_id: str = getattr(params, "session_id", None) or DEFAULT_SESSION
-            with service.calls.measured(request.method, session_id, InvalidParams) as call:
+            with service.calls.measured(request.method, _session_of(params, service), InvalidParams) as call:
                 result = try_sync(service, params)
                 call.is_over = result is not None
             return result
@@ -201,11 +200,17 @@ class LspServer:
 
     def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(
-            settings=decoded.settings, options=decoded.options, folders=self._folders.paths, events=events,
+            settings=decoded.settings,
+            options=decoded.options,
+            folders=self._folders.paths,
+            events=events,
             client_name=client_name,
-            client=self.client, progress=self._progress, add_standard=self.add_standard,
-            listen=self._listeners.append, on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
-        )  # fmt: skip
+            client=self.client,
+            progress=self._progress,
+            add_standard=self.add_standard,
+            listen=self._listeners.append,
+            on_request_done=lambda: self.connection.on_request_done(),  # noqa: PLW0108  # it is set later
+        )
 
     def _warn_of(self, ignored: tuple[str, ...]) -> None:
         for sentence in ignored:
@@ -292,6 +297,12 @@ class LspServer:
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)
+
+
+def _session_of(params: Params, service: "FileOps") -> SessionName:
+    """The session in whose statistics a request counts."""
+    given: str | None = getattr(params, "session_id", None)
+    return service.names.full(given)
 
 
 @contextmanager

@@ -31,7 +31,9 @@ class DocumentSync:
         *,
         classify_every_s: float = CLASSIFY_EVERY_S,
     ) -> None:
-        self._documents, self._on_opened, self._classify_every_s = documents, on_opened, classify_every_s
+        self._documents = documents
+        self._on_opened = on_opened
+        self._classify_every_s = classify_every_s
         self._is_classifying = False
 
     def register(self, add_standard: Callable[..., None]) -> None:

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fileops.core.uris import path_of
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
@@ -14,6 +16,7 @@ from fileops.model.events import DidEdit, Event
 from fileops.model.requests import UndoRequest
 from fileops.model.results import AgentEditRange
 from fileops.rpc.decode import InvalidParams, decode
+from fileops.service.hub.names import SessionNames
 from fileops.wire.types import ToolResult, UndoEditArgument, UndoSessionArgument
 
 if TYPE_CHECKING:
@@ -30,7 +33,9 @@ class UndoActions:
     """Belongs to the event loop."""
 
     def __init__(self, service: "FileOps", client: Client, progress: ProgressTokens) -> None:
-        self._service, self._client, self._progress = service, client, progress
+        self._service = service
+        self._client = client
+        self._progress = progress
 
     def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
         add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})
@@ -41,7 +46,7 @@ class UndoActions:
             add_standard(methods.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, {"resolveProvider": False})
 
     async def execute(self, params: ExecuteCommandParams) -> ToolResult:
-        request = _undo_request(params)
+        request = _undo_request(params, self._service.names)
         from fileops.wire.history import undo_result
 
         with self._progress.reporting(params.work_done_token, "fileops/undo"):
@@ -85,7 +90,10 @@ class UndoActions:
 
     async def _ranges(self, uri: str) -> tuple[AgentEditRange, ...]:
         path = path_of(uri)
-        return () if path is None else await self._service.edits.agent_ranges(path)
+        if path is None:
+            return ()
+        ranges = await self._service.edits.agent_ranges(path)
+        return tuple(replace(written, edit=self._service.names.shown_edit(written.edit)) for written in ranges)
 
 
 class LensRefresh:
@@ -119,7 +127,7 @@ class LensRefresh:
                 log.info("the editor does not refresh its code lenses: error %s", refusal.code)
 
 
-def _undo_request(params: ExecuteCommandParams) -> UndoRequest:
+def _undo_request(params: ExecuteCommandParams, names: SessionNames) -> UndoRequest:
     """Translate a command. The editor's user ran it, so it counts as approved. Raises: InvalidParams."""
     arguments = params.arguments or []
     if params.command not in {UNDO_EDIT, UNDO_SESSION}:
@@ -132,9 +140,10 @@ def _undo_request(params: ExecuteCommandParams) -> UndoRequest:
             edit_id = argument if isinstance(argument, str) else decode(argument, UndoEditArgument).edit_id
             return UndoRequest(edit_id=edit_id, is_approved=True)
         if isinstance(argument, str):
-            return UndoRequest(session_id=argument, is_approved=True)
+            return UndoRequest(session_id=names.resolve(argument), is_approved=True)
         target = decode(argument, UndoSessionArgument)
-        return UndoRequest(session_id=target.session_id, file_path=target.file_path, is_approved=True)
+        session = names.resolve(target.session_id)
+        return UndoRequest(session_id=session, file_path=target.file_path, is_approved=True)
     except InvalidParams as fault:
         raise fault.below(".arguments[0]") from None
 

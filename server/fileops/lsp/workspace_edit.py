@@ -21,7 +21,9 @@ class LspEditor:
     """See ports.Editor."""
 
     def __init__(self, client: Client, loop: asyncio.AbstractEventLoop, *, timeout_s: float = APPLY_S) -> None:
-        self._client, self._loop, self._timeout_s = client, loop, timeout_s
+        self._client = client
+        self._loop = loop
+        self._timeout_s = timeout_s
 
     @property
     def checks_version(self) -> bool:

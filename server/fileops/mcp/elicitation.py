@@ -53,7 +53,9 @@ class LegacyDialogue:
     """Asks while the call waits. ask: method, params, seconds; returns the client's result."""
 
     def __init__(self, ask: Ask, host: str, on_wait: Callable[[], None]) -> None:
-        self._ask, self._host, self._on_wait = ask, host, on_wait
+        self._ask = ask
+        self._host = host
+        self._on_wait = on_wait
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         self._on_wait()
@@ -74,7 +76,9 @@ class ModernDialogue:
     """
 
     def __init__(self, asked: Asked | None, answer: object, host: str, *, is_forged: bool) -> None:
-        self._asked, self._answer, self._host = asked, answer, host
+        self._asked = asked
+        self._answer = answer
+        self._host = host
         self._is_forged = is_forged
 
     async def decide(self, question: ApprovalRequest) -> Decision:
@@ -104,7 +108,8 @@ class McpApprover:
 
     def __init__(self, host: Callable[[], str], *, allows_unasked: bool) -> None:
         """Args: host: its name. allows_unasked: whether edits of protected files are applied if it cannot ask."""
-        self._host, self.allows_unasked = host, allows_unasked
+        self._host = host
+        self.allows_unasked = allows_unasked
         self._dialogue: ContextVar[Dialogue | None] = ContextVar("dialogue", default=None)
         self._progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from fileops.model.host_names import host_name
+from fileops.model.sessions import SessionName
 from fileops.service.hub.names import SessionNames, base_in, base_of, has_host_id
 
 UNKNOWN_HOST = "mcp"
 
 
 class HostSessions(SessionNames):
-    """See SessionNames: of the calls of one host. What the service is given are full names already.
+    """See SessionNames: of the calls of one host, which are given full names here.
 
     The host is the first one that a message of the client names; it is kept for the whole connection.
     """
@@ -40,7 +41,7 @@ class HostSessions(SessionNames):
         if self._host is None and name is not None:
             self._host = host_name(name) or None
 
-    def session_of(self, meta: Mapping[str, object]) -> str:
+    def session_of(self, meta: Mapping[str, object]) -> SessionName:
         """The session of a call. Codex names its thread in the call's `_meta`."""
         if self._host is None:
             self._host = UNKNOWN_HOST  # a session must not change its name
@@ -51,11 +52,11 @@ class HostSessions(SessionNames):
         else:
             name = self._name = self._name or self._unnamed(self._host)
         self._own.add(name)
-        return name
+        return SessionName(name)
 
-    def is_own(self, full_name: str) -> bool:
+    def is_own(self, full_name: SessionName) -> bool:
         """Whether a call of this host was of the session."""
         return base_in(full_name) in self._own
 
-    def lasts(self, full_name: str) -> bool:
+    def lasts(self, full_name: SessionName) -> bool:
         return has_host_id(full_name)

@@ -14,7 +14,8 @@ class Progress:
     """The reports of one call. `wait_for_person` changes what they say, and says it at once."""
 
     def __init__(self, notify: Callable[[str, object], None], token: str | int) -> None:
-        self._notify, self._token = notify, token
+        self._notify = notify
+        self._token = token
         self._n_reports = 0
         self._message = "Working"
 

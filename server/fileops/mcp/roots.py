@@ -39,8 +39,11 @@ class ClientRoots:
         self._run_on_disk = run_on_disk
         self._turn = asyncio.Lock()
         self._is_setting = False
-        self._fixed, self._environ, self._cwd = fixed, environ, cwd
-        self._outgoing, self._on_set = outgoing, on_set
+        self._fixed = fixed
+        self._environ = environ
+        self._cwd = cwd
+        self._outgoing = outgoing
+        self._on_set = on_set
         self.folders: list[str] = []
         self._is_set = False  # whether there was a root
         self._has_named = False  # whether the client has named a folder of this machine

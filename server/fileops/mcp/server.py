@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fileops.api.notices import notices_for, was_rebased, was_refused
+from fileops.api.notices import notices_for
+from fileops.api.tools import Answer
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
@@ -28,15 +29,15 @@ from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
-from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Outcome, Tool, ToolCall, UndoArguments, tool_list
+from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, tool_list
 from fileops.model.errors import FileOpsError, OutsideRoots
 from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
+from fileops.model.sessions import SessionName
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection, Pause
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.rpc.errors import MessageId, RequestRefused, RpcError
-from fileops.wire.convert import failure_result
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -205,67 +206,63 @@ class McpServer:
             raise InvalidParams(f"no such tool; there are {', '.join(self._tools)}", ".name")
         meta = params.meta or {}
         self._limits.check_model(meta)
-        session_id = self._names.session_of(meta)
+        session = self._names.session_of(meta)
         async with reported(self.connection.notify, meta.get("progressToken")) as progress:
-            self._approver.begin(self._dialogue(peer, params, session_id, progress), progress)
-            result = await self._result(tool, params, session_id)
+            self._approver.begin(self._dialogue(peer, params, session, progress), progress)
+            result = await self._result(tool, params, session)
         return {**result, "resultType": "complete"} if peer.is_modern and "resultType" not in result else result
 
-    async def _result(self, tool: Tool, params: CallParams, session_id: str) -> JsonObject:
+    async def _result(self, tool: Tool, params: CallParams, session: SessionName) -> JsonObject:
         try:
             arguments = tool.parse(params.arguments)
         except InvalidParams as fault:
             return results.failed_result(errors.invalid_params(fault).message, "invalid_params")
-        with self.service.calls.measured(tool.method, session_id, InvalidParams):
+        with self.service.calls.measured(tool.method, session, InvalidParams):
             try:
-                return await self._run(tool, arguments, session_id)
+                return await self._run(tool, arguments, session)
             except InputRequired as question:
-                call = _bound_to(session_id, params)
+                call = _bound_to(session, params)
                 state = self._seal.seal(call, question.asked)
                 log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
                 return input_required(question.question, self._names.host, state)
 
-    async def _run(self, tool: Tool, arguments: Arguments, session_id: str) -> JsonObject:
+    async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
         path = arguments.file_path
         if not tool.is_read or self._options.confine == "all":
             await self._roots.known(asks=self._asks_roots)
             if not self._roots.folders:
-                refused = failure_result(OutsideRoots(path=path or ""), "read" if tool.is_read else "edit", path or "")
-                return results.tool_result(refused, path, [texts.outside_roots(())])
+                refused = failed(arguments, OutsideRoots(path=path or ""), session)
+                return results.tool_result(refused.result, path, [texts.outside_roots(())])
         max_output_bytes = self._limits.max_read_bytes(self._names.host)
-        call = ToolCall(arguments=arguments, session_id=session_id, max_output_bytes=max_output_bytes)
+        call = ToolCall(arguments=arguments, session=session, max_output_bytes=max_output_bytes)
         try:
-            outcome = await tool.run(self.service, call)
+            answer = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
-            outcome = Outcome(failure_result(error, "edit", path or ""))
-        more = await self._more(outcome, None if isinstance(arguments, UndoArguments) else path, session_id)
-        return results.tool_result(outcome.result, path, more)
+            answer = failed(arguments, error, session)
+        return results.tool_result(answer.result, path, await self._more(answer))
 
-    async def _more(self, outcome: Outcome, path: str | None, session_id: str) -> list[str]:
-        """The texts beside the output. path: of the file that the call was about."""
-        result = outcome.result
-        is_rebased, told = was_rebased(result), Notices()
-        if self._options.notices == "on":
-            about = path if is_rebased or was_refused(result) else None
-            told = await notices_for(
-                self.service, session_id, about, without=outcome.shown_path, n_used=outcome.hints.n_chars
-            )
+    async def _more(self, answer: Answer) -> list[str]:
+        """The texts beside the output."""
+        result, error = answer.result, answer.error
+        notices = await notices_for(self.service, answer) if self._options.notices == "on" else Notices()
         more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
-        more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(session_id)]
-        notices = list(map(notice_text, told.others))
-        if told.about is not None:
-            notices.insert(0, rebased_text(told.about) if is_rebased else notice_text(told.about))
-        more += outcome.hints.texts(notices)
-        if result.error is not None and result.error.code == "outside_roots":
+        more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
+        reported = list(map(notice_text, notices.others))
+        if (about := notices.about) is not None:
+            reported.insert(0, rebased_text(about) if answer.is_rebased else notice_text(about))
+        more += answer.hints.texts(reported)
+        if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
-        return [*more, *notices]
+        return [*more, *reported]
 
-    def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue | None:
+    def _dialogue(
+        self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None
+    ) -> Dialogue | None:
         """The way to the user of this call; None if the client has none."""
         if not peer.can_elicit:
             return None
         if peer.is_modern:
-            call = _bound_to(session_id, params)
+            call = _bound_to(session, params)
             return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self._names.host)
         on_wait = (lambda: None) if progress is None else progress.wait_for_person
         return LegacyDialogue(self._ask_person, self._names.host, on_wait)
@@ -284,5 +281,5 @@ class McpServer:
         self.connection.cancel(msg_id, is_answered=False)
 
 
-def _bound_to(session_id: str, params: CallParams) -> str:
-    return digest_of_call(session_id, params.name, params.arguments)
+def _bound_to(session: SessionName, params: CallParams) -> str:
+    return digest_of_call(session, params.name, params.arguments)

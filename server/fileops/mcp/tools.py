@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of
+from fileops.api import tools
+from fileops.api.tools import Answer
+from fileops.core.presentation.failures import failure_text
 from fileops.mcp.protocol import JsonObject
-from fileops.model.errors import NotAbsolute
-from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
-from fileops.model.results import EditResult
+from fileops.model.errors import FileOpsError, NotAbsolute
+from fileops.model.requests import HistoryRequest
+from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.sessions import SessionName
 from fileops.rpc.decode import decode
-from fileops.wire import convert
 from fileops.wire.tools import tool_definitions
-from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ToolResult, WriteParams
+from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ReadParams, UndoParams, WriteParams
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -98,27 +100,16 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     """A call whose arguments fit. max_output_bytes: of a read, see model.requests.ReadRequest."""
 
     arguments: Arguments
-    session_id: str
+    session: SessionName
     max_output_bytes: int | None = None
 
 
-class Outcome(Struct, frozen=True):
-    """What a call led to.
-
-    shown_path: the canonical path of the file whose present content the result shows. hints: what is said besides.
-    """
-
-    result: ToolResult
-    shown_path: str | None = None
-    hints: Hints = NO_HINTS
-
-
 class Tool(Struct, frozen=True, kw_only=True):
-    """What a tool takes and does. method: the name under which calls are measured."""
+    """What a tool takes and does. method: the request that it makes, under which calls are measured."""
 
     method: str
     arguments: type[Arguments]
-    run: "Callable[[FileOps, ToolCall], Awaitable[Outcome]]"
+    run: "Callable[[FileOps, ToolCall], Awaitable[Answer]]"
     is_read: bool = False
 
     def parse(self, given: object) -> Arguments:
@@ -126,65 +117,72 @@ class Tool(Struct, frozen=True, kw_only=True):
         return decode({} if given is None else given, self.arguments)
 
 
-async def _read(service: "FileOps", call: ToolCall) -> Outcome:
-    arguments = call.arguments
+async def _read(service: "FileOps", call: ToolCall) -> Answer:
+    arguments, limit = call.arguments, call.max_output_bytes
     assert isinstance(arguments, ReadArguments)
-    request = ReadRequest(
-        file_path=arguments.file_path, offset=arguments.offset, limit=arguments.limit, session_id=call.session_id,
-        max_output_bytes=call.max_output_bytes,
-    )  # fmt: skip
-    result = service.read_at_once(request) or await service.read(request)
-    return Outcome(convert.read_result(result), result.shown_path)
+    params = ReadParams(
+        file_path=arguments.file_path, offset=arguments.offset, limit=arguments.limit, session_id=call.session
+    )
+    return tools.try_read(service, params, limit) or await tools.read(service, params, limit)
 
 
-async def _edit(service: "FileOps", call: ToolCall) -> Outcome:
+async def _edit(service: "FileOps", call: ToolCall) -> Answer:
     arguments = call.arguments
     assert isinstance(arguments, EditArguments)
     params = EditParams(
-        file_path=arguments.file_path, old_string=arguments.old_string, new_string=arguments.new_string,
-        replace_all=arguments.replace_all, session_id=call.session_id,
-    )  # fmt: skip
-    return _edited(await service.edit(convert.edit_request(params)), arguments.file_path)
+        file_path=arguments.file_path,
+        old_string=arguments.old_string,
+        new_string=arguments.new_string,
+        replace_all=arguments.replace_all,
+        session_id=call.session,
+    )
+    return await tools.edit(service, params)
 
 
-async def _multi_edit(service: "FileOps", call: ToolCall) -> Outcome:
+async def _multi_edit(service: "FileOps", call: ToolCall) -> Answer:
     arguments = call.arguments
     assert isinstance(arguments, MultiEditArguments)
     steps = [
         EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
         for step in arguments.edits
     ]
-    params = MultiEditParams(file_path=arguments.file_path, edits=steps, session_id=call.session_id)
-    return _edited(await service.edit(convert.multi_edit_request(params)), arguments.file_path)
+    params = MultiEditParams(file_path=arguments.file_path, edits=steps, session_id=call.session)
+    return await tools.multi_edit(service, params)
 
 
-async def _write(service: "FileOps", call: ToolCall) -> Outcome:
+async def _write(service: "FileOps", call: ToolCall) -> Answer:
     arguments = call.arguments
     assert isinstance(arguments, WriteArguments)
-    params = WriteParams(file_path=arguments.file_path, content=arguments.content, session_id=call.session_id)
-    return _edited(await service.edit(convert.write_request(params)), arguments.file_path)
+    params = WriteParams(file_path=arguments.file_path, content=arguments.content, session_id=call.session)
+    return await tools.write(service, params)
 
 
-async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
-    from fileops.wire.history import undo_result
-
-    arguments, session_id = call.arguments, call.session_id
+async def _undo(service: "FileOps", call: ToolCall) -> Answer:
+    arguments, session = call.arguments, call.session
     assert isinstance(arguments, UndoArguments)
-    request = UndoRequest(session_id=session_id, by_session=session_id)
-    if (path := arguments.file_path) is not None:
-        if not path.startswith("/"):
-            return Outcome(convert.failure_result(NotAbsolute(path=path), "edit", path))
-        edits = await service.edits.history(HistoryRequest(file_path=path, session_id=session_id))
-        edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
-        if edit_id is None:  # the service says so
-            request = UndoRequest(session_id=session_id, file_path=path, by_session=session_id)
-        else:
-            request = UndoRequest(edit_id=edit_id, by_session=session_id)
-    return Outcome(undo_result(await service.edits.undo(request)))
+    path = arguments.file_path
+    if path is None:
+        return await tools.undo(service, UndoParams(session_id=session))
+    if not path.startswith("/"):
+        return failed(arguments, NotAbsolute(path=path), session)
+    edits = await service.edits.history(HistoryRequest(file_path=path, session_id=session))
+    edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
+    if edit_id is None:  # the service says so
+        return await tools.undo(service, UndoParams(session_id=session, file_path=path))
+    return await tools.undo(service, UndoParams(edit_id=edit_id, session_id=session))
 
 
-def _edited(result: EditResult, file_path: str) -> Outcome:
-    return Outcome(convert.edit_result(result, file_path), result.shown_path, hints_of(result, file_path))
+def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> Answer:
+    """The answer to a call that the service did not come to, or did not end."""
+    path = arguments.file_path or ""
+    output = failure_text(error, "read" if isinstance(arguments, ReadArguments) else "edit", path)
+    match arguments:
+        case ReadArguments():
+            return tools.read_answer(session, ReadResult(output=output, error=error))
+        case UndoArguments():
+            return tools.undo_answer(session, UndoResult(output=output, error=error))
+        case _:
+            return tools.edit_answer(session, path, EditResult(output=output, error=error))
 
 
 TOOLS: dict[str, Tool] = {
@@ -208,9 +206,15 @@ def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
 
 def _listed(name: str, description: str, input_schema: JsonObject) -> JsonObject:
     is_read = name == "Read"
-    annotations: JsonObject = {"readOnlyHint": True} if is_read else {
-        "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False,
-    }  # fmt: skip
+    annotations: JsonObject = (
+        {"readOnlyHint": True}
+        if is_read
+        else {
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+        }
+    )
     meta: JsonObject = {"anthropic/alwaysLoad": True}
     if is_read:
         meta["anthropic/maxResultSizeChars"] = MAX_RESULT_CHARS

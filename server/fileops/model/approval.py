@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fileops.model.edits import Change, Nearest, Rebased
 from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewChange
+from fileops.model.sessions import SessionName
 
 # --- approval by the user -------------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     title: str
     description: str
     file_path: str
-    session_id: str
+    session_id: SessionName
     change: Change
     original_text: str | None
     proposed_text: str | None
@@ -111,7 +112,7 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True):
     """
 
     file_path: str
-    session_id: str
+    session_id: SessionName
     edit_index: int
     old_string: str
     new_string: str

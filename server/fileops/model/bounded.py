@@ -18,7 +18,9 @@ class LruDict(Generic[K, V]):
 
     def __init__(self, max_cost: int, cost_of: Callable[[V], int] = lambda value: 1) -> None:
         self._items: OrderedDict[K, V] = OrderedDict()
-        self.max_cost, self._cost_of, self._cost = max_cost, cost_of, 0
+        self.max_cost = max_cost
+        self._cost_of = cost_of
+        self._cost = 0
 
     def __len__(self) -> int:
         return len(self._items)

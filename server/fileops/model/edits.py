@@ -78,9 +78,18 @@ class Edit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 DiffersIn = Literal[
-    "tabs", "indentation", "trailing_blanks", "quotes", "invisible", "case", "escapes", "words", "invalid_bytes",
-    "line_ends", "line_numbers",
-]  # fmt: skip
+    "tabs",
+    "indentation",
+    "trailing_blanks",
+    "quotes",
+    "invisible",
+    "case",
+    "escapes",
+    "words",
+    "invalid_bytes",
+    "line_ends",
+    "line_numbers",
+]
 
 
 class Nearest(Struct, frozen=True, kw_only=True):

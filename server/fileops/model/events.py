@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.files import StaleReason
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 
 
@@ -16,7 +17,7 @@ class BecameStale(Struct, frozen=True, kw_only=True):
     """A file that the session has read has changed. `source` is "external", "buffer" or "session:ID"."""
 
     file_path: str
-    session_id: str
+    session_id: SessionName
     reason: StaleReason
     source: str
     timestamp: float
@@ -24,7 +25,7 @@ class BecameStale(Struct, frozen=True, kw_only=True):
 
 class DidRead(Struct, frozen=True, kw_only=True):
     file_path: str
-    session_id: str
+    session_id: SessionName
     timestamp: float
     size: int
     modified: float
@@ -34,7 +35,7 @@ class DidEdit(Struct, frozen=True, kw_only=True):
     """A session has edited a file. `content_length` is in characters of the new content."""
 
     file_path: str
-    session_id: str
+    session_id: SessionName
     timestamp: float
     content_length: int
     edit_id: str
@@ -48,7 +49,7 @@ class DidConflict(Struct, frozen=True, kw_only=True):
     """
 
     file_path: str
-    session_id: str
+    session_id: SessionName
     last_read: float
     last_modified: float
     current_modified: float | None
@@ -63,7 +64,7 @@ class WatcherHealth(Struct, frozen=True, kw_only=True):
 class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
     """A request, or a user's answer "always", changed the approval mode."""
 
-    session_id: str
+    session_id: SessionName
     mode: ApprovalMode
 
 

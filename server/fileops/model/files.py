@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.digest import content_digest
+from fileops.model.sessions import SessionName
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 NewlineStyle = Literal["\n", "\r\n", "mixed"]
@@ -123,7 +124,7 @@ class Sighting(Struct, frozen=True, kw_only=True):
     session is shown all of it.
     """
 
-    session_id: str
+    session_id: SessionName
     given_path: str
     path: str
     stamp: Stamp

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.edits import Splice
+from fileops.model.sessions import SessionName
 
 EditKind = Literal["modify", "create", "delete"]
 
@@ -19,7 +20,7 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     """
 
     edit_id: str
-    session_id: str
+    session_id: SessionName
     file_path: str
     path: str
     timestamp: float

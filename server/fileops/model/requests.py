@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fileops.model.edits import Edit
 from fileops.model.errors import NoMatch
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
 
@@ -23,7 +23,7 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
     file_path: str
     offset: int | None = None
     limit: int | None = None
-    session_id: str = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     max_output_bytes: int | None = None
     raw: bool = False
 
@@ -42,7 +42,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     content: str | None = None
     dry_run: bool = False
     include_texts: bool = False
-    session_id: str = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     no_matches: tuple[NoMatch, ...] = ()
     given: tuple[Edit, ...] = ()
 
@@ -59,14 +59,14 @@ class CommandRequest(Struct, frozen=True, kw_only=True):
     timeout_s: float
     cwd: str | None = None
     description: str | None = None
-    session_id: str = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
 
 
 class HistoryRequest(Struct, frozen=True, kw_only=True):
     """A query of the history. A filter that is None does not apply. `limit` keeps the newest entries."""
 
     file_path: str | None = None
-    session_id: str | None = None
+    session_id: SessionName | None = None
     limit: int | None = None
 
 
@@ -78,9 +78,9 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
     """
 
     edit_id: str | None = None
-    session_id: str | None = None
+    session_id: SessionName | None = None
     file_path: str | None = None
-    by_session: str | None = None
+    by_session: SessionName | None = None
     dry_run: bool = False
     approve_rest: bool = False
     is_approved: bool = False

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.edits import LineRange, RelevanceReason, Splice
+from fileops.model.sessions import SessionName
 
 # Why a decision could not be merged with the file as it is now; "deleted", "created": what became of the file itself.
 ReopenReason = RelevanceReason | Literal["deleted", "created", "another_file"]
@@ -49,7 +50,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     session_id: its full name. host: the agent's program. label: for people.
     """
 
-    session_id: str
+    session_id: SessionName
     host: str
     label: str
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from fileops.model.edits import Plan
 from fileops.model.files import Committed
 from fileops.model.history import AppliedEdit
+from fileops.model.sessions import SessionName
 
 
 class EditJournal(Protocol):
@@ -15,7 +16,7 @@ class EditJournal(Protocol):
         self,
         *,
         edit_id: str,
-        session_id: str,
+        session_id: SessionName,
         given_path: str,
         plan: Plan,
         committed: Committed,

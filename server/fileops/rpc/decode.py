@@ -59,7 +59,8 @@ class _Place:
     __slots__ = ("below", "key")
 
     def __init__(self, key: str | int, below: "_Place | None") -> None:
-        self.key, self.below = key, below
+        self.key = key
+        self.below = below
 
 
 def require_in_range(params: object) -> None:

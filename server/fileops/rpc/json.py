@@ -67,9 +67,7 @@ def _loads_slowly(data: bytes) -> object:
         return OUT_OF_RANGE
 
     try:
-        value = json.loads(
-            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=bounded
-        )  # fmt: skip
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=bounded)
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except UnicodeDecodeError as error:

@@ -56,7 +56,9 @@ class MessageReader:
         """
         self._loop = loop
         self._fd = fd
-        self._take, self._is_settled, self._batch = take, is_settled, batch
+        self._take = take
+        self._is_settled = is_settled
+        self._batch = batch
         self._parser: Parser = parser or FrameParser()
         self._waiting: deque[Frame] = deque()
         self._n_bytes = 0

@@ -77,9 +77,13 @@ class StreamSession:
         self._end: asyncio.Future[int] = self._loop.create_future()
         self._room = asyncio.Event()
         self._reader = MessageReader(
-            self._loop, for_reading, self._take, lambda: self._connection.is_settled, self._connection.batch,
+            self._loop,
+            for_reading,
+            self._take,
+            lambda: self._connection.is_settled,
+            self._connection.batch,
             parser or FrameParser(),
-        )  # fmt: skip
+        )
         self._writer = FrameWriter(
             for_writing,
             on_broken=lambda: self._from_thread(self.end, BROKEN, "the client does not read any more"),

@@ -39,7 +39,9 @@ class FrameWriter:
         Args: on_unread: called once, by `write`, if more than `max_unread_bytes` are pending and the client has taken
         nothing for UNREAD_S. They are dropped then, and so is all that follows.
         """
-        self._max_unread_bytes, self._on_unread, self._monotonic = max_unread_bytes, on_unread, monotonic
+        self._max_unread_bytes = max_unread_bytes
+        self._on_unread = on_unread
+        self._monotonic = monotonic
         self._taken_at = monotonic()
         self._unblocked = _unblocked(fd)
         try:
@@ -89,7 +91,8 @@ class FrameWriter:
         if not self._held:
             return True
         joined = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-        self._held, self._n_held_bytes = [], 0
+        self._held = []
+        self._n_held_bytes = 0
         return self._put(joined)
 
     def _put(self, frame: bytes) -> bool:

@@ -64,11 +64,15 @@ def messages() -> tuple[Message, ...]:
 def _served(request: Request[Any]) -> Message:
     result = request.handle.__annotations__["return"]
     return Message(
-        method=request.method, sender="client", kind="request", params=request.params,
+        method=request.method,
+        sender="client",
+        kind="request",
+        params=request.params,
         result=_RESULTS_LOADED_LATER[result] if isinstance(result, str) else result,
         details=None if request.details is None else getattr(details, request.details),
-        needs=NEEDS[request.needs], since=request.since,
-    )  # fmt: skip
+        needs=NEEDS[request.needs],
+        since=request.since,
+    )
 
 
 _RESULTS: dict[str, Shape] = {
@@ -159,11 +163,17 @@ def _events() -> list[Message]:
         for event, method in EVENT_METHODS.items()
     ]
     changed = Message(
-        method=DID_CHANGE_SESSIONS, sender="server", kind="notification", params=sessions.SessionsResult,
+        method=DID_CHANGE_SESSIONS,
+        sender="server",
+        kind="notification",
+        params=sessions.SessionsResult,
         needs=NEEDS["editor"],
-    )  # fmt: skip
+    )
     reviews_changed = Message(
-        method=DID_CHANGE_REVIEWS, sender="server", kind="notification", params=reviews.DidChangeReviewsParams,
+        method=DID_CHANGE_REVIEWS,
+        sender="server",
+        kind="notification",
+        params=reviews.DidChangeReviewsParams,
         needs="the capability `experimental.fileops.reviews`",
-    )  # fmt: skip
+    )
     return [*told, changed, reviews_changed]

@@ -33,19 +33,21 @@ ERRORS = {
 def document() -> Json:
     table = messages()
     defs = definitions(table)
-    return _moved({
-        "openrpc": OPENRPC,
-        "info": {
-            "title": "fileops-server",
-            "version": __version__,
-            "description": "JSON-RPC 2.0 in LSP frames, in both directions. See docs/PROTOCOL.md.",
-        },
-        "methods": _methods(table, defs),
-        "components": {
-            "schemas": defs,
-            "errors": {str(code): {"code": code, "message": text} for code, text in ERRORS.items()},
-        },
-    })  # fmt: skip
+    return _moved(
+        {
+            "openrpc": OPENRPC,
+            "info": {
+                "title": "fileops-server",
+                "version": __version__,
+                "description": "JSON-RPC 2.0 in LSP frames, in both directions. See docs/PROTOCOL.md.",
+            },
+            "methods": _methods(table, defs),
+            "components": {
+                "schemas": defs,
+                "errors": {str(code): {"code": code, "message": text} for code, text in ERRORS.items()},
+            },
+        }
+    )
 
 
 def _methods(table: Sequence[Message], defs: Json) -> list[Json]:

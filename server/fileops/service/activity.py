@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fileops.model.bounded import LruDict
 from fileops.model.results import SessionFile
+from fileops.model.sessions import SessionName
 
 MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
 MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client takes no answers
@@ -17,49 +18,51 @@ MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client tak
 
 class ActivityLog:
     def __init__(self) -> None:
-        self._sessions: dict[str, LruDict[str, SessionFile]] = {}
-        self._unanswered: dict[str, list[str]] = {}  # session -> files of applied edits that it was not answered
+        self._sessions: dict[SessionName, LruDict[str, SessionFile]] = {}
+        self._unanswered: dict[
+            SessionName, list[str]
+        ] = {}  # session -> files of applied edits that it was not answered
 
-    def note_read(self, session_id: str, file_path: str, at: float) -> None:
+    def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
         self._put(session_id, replace(known, n_reads=known.n_reads + 1, read_at=at))
 
-    def note_edit(self, session_id: str, file_path: str, at: float) -> None:
+    def note_edit(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
         self._put(session_id, replace(known, n_edits=known.n_edits + 1, edited_at=at))
 
-    def note_conflict(self, session_id: str, file_path: str, at: float) -> None:
+    def note_conflict(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
-    def note_unanswered(self, session_id: str, file_path: str) -> None:
+    def note_unanswered(self, session_id: SessionName, file_path: str) -> None:
         """Note that an edit was applied and its answer not sent."""
         files = self._unanswered.setdefault(session_id, [])
         if len(files) < MAX_UNANSWERED:
             files.append(file_path)
 
-    def take_unanswered(self, session_id: str) -> list[str]:
+    def take_unanswered(self, session_id: SessionName) -> list[str]:
         return self._unanswered.pop(session_id, [])
 
-    def files(self, session_id: str) -> tuple[SessionFile, ...]:
+    def files(self, session_id: SessionName) -> tuple[SessionFile, ...]:
         """The least recently touched first."""
         files = self._sessions.get(session_id)
         return () if files is None else tuple(files.values())
 
-    def forget(self, session_id: str, file_path: str) -> None:
+    def forget(self, session_id: SessionName, file_path: str) -> None:
         if (files := self._sessions.get(session_id)) is not None:
             files.drop(file_path)
 
-    def drop_session(self, session_id: str) -> None:
+    def drop_session(self, session_id: SessionName) -> None:
         self._sessions.pop(session_id, None)
         self._unanswered.pop(session_id, None)
 
-    def _known(self, session_id: str, file_path: str) -> SessionFile:
+    def _known(self, session_id: SessionName, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)
         known = None if files is None else files.get(file_path)
         return untouched(file_path) if known is None else known
 
-    def _put(self, session_id: str, file: SessionFile) -> None:
+    def _put(self, session_id: SessionName, file: SessionFile) -> None:
         files = self._sessions.get(session_id)
         if files is None:
             files = self._sessions[session_id] = LruDict(MAX_FILES)

@@ -21,6 +21,7 @@ from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.files import Committed
 from fileops.model.history import AppliedEdit
 from fileops.model.results import UndoneFile
+from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.ports import EventSink
 from fileops.service.commit import Committer
 from fileops.tracking.freshness import Freshness
@@ -60,7 +61,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     events: EventSink
     history: History
-    by_session: str | None
+    by_session: SessionName | None
     plan: Callable[[Sequence[AppliedEdit]], FileChange]
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
@@ -135,16 +136,21 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
 
         def note(committed: Committed) -> None:
             if has_seen:
-                self.freshness.note_write(self.by_session or "", file.file_path, committed)
+                self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
                 return
             if self.by_session is not None and committed.snapshot.source == "disk":
                 self.freshness.note_blind_write(self.by_session, committed)
             self.freshness.hint(committed.snapshot.path)
 
         edit = self.committer.commit(
-            file.plan, token, file_path=file.file_path, session_id=self.by_session or "", on_committed=note,
-            removes=file.removes, undoes=() if file.modified_by_user else file.undone.edit_ids,
-        )  # fmt: skip
+            file.plan,
+            token,
+            file_path=file.file_path,
+            session_id=self.by_session or NO_SESSION,
+            on_committed=note,
+            removes=file.removes,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        )
         self.events.publish(edit.did_edit)
         snapshot, report = edit.committed.snapshot, edit.committed.report
         return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)

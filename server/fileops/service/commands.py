@@ -17,6 +17,7 @@ from fileops.model.approval import Always, Once, TimedOut
 from fileops.model.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NotAbsolute, Rejected
 from fileops.model.requests import CommandRequest
 from fileops.model.results import CommandResult
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 from fileops.ports import CommandApprover, ExecutorChoice, RunningProcess
 from fileops.service.sessions import OpenSession
@@ -40,15 +41,19 @@ class CommandRunner:
         *,
         executor_at: ExecutorChoice,
         approver: CommandApprover,
-        mode_of: Callable[[str], ApprovalMode],
-        open_session: Callable[[str], OpenSession],
+        mode_of: Callable[[SessionName], ApprovalMode],
+        open_session: Callable[[SessionName], OpenSession],
         folders: Callable[[], tuple[str, ...]],
         default_cwd: str,
         recheck: Callable[[], None],
     ) -> None:
-        self._executor_at, self._approver, self._mode_of = executor_at, approver, mode_of
+        self._executor_at = executor_at
+        self._approver = approver
+        self._mode_of = mode_of
         self._open_session = open_session
-        self._folders, self._default_cwd, self._recheck = folders, default_cwd, recheck
+        self._folders = folders
+        self._default_cwd = default_cwd
+        self._recheck = recheck
         self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
         self._running: set[RunningProcess] = set()
@@ -80,7 +85,7 @@ class CommandRunner:
             is_clipped=clipped.is_clipped,
         )
 
-    def forget(self, session_id: str) -> None:
+    def forget(self, session_id: SessionName) -> None:
         """Drop the permanent approvals of this session."""
         self._granted = {grant for grant in self._granted if grant[0] != session_id}
 
@@ -155,7 +160,8 @@ class _Stream:
     """Reports new output in intervals. Fed in a worker thread; calls `say` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, say: Say) -> None:
-        self._loop, self._say = loop, say
+        self._loop = loop
+        self._say = say
         self._lock = threading.Lock()
         self._waiting = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

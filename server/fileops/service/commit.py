@@ -13,6 +13,7 @@ from fileops.core import text
 from fileops.model.edits import Plan
 from fileops.model.events import DidEdit
 from fileops.model.files import Committed
+from fileops.model.sessions import SessionName
 from fileops.ports import Clock, CommitHooks, EditJournal, FileSystem
 
 
@@ -34,7 +35,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         token: CancelToken,
         *,
         file_path: str,
-        session_id: str,
+        session_id: SessionName,
         on_committed: Callable[[Committed], None],
         removes: bool = False,
         undoes: tuple[str, ...] = (),
@@ -48,9 +49,14 @@ class Committer(Struct, frozen=True, kw_only=True):
         committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
         timestamp = self.clock.time_ns() / 1e9
         self.journal.append(
-            edit_id=edit_id, session_id=session_id, given_path=file_path, plan=plan, committed=committed,
-            timestamp=timestamp, undoes=undoes,
-        )  # fmt: skip
+            edit_id=edit_id,
+            session_id=session_id,
+            given_path=file_path,
+            plan=plan,
+            committed=committed,
+            timestamp=timestamp,
+            undoes=undoes,
+        )
         did_edit = DidEdit(
             file_path=file_path,
             session_id=session_id,

@@ -165,9 +165,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             base = self.freshness.base_of(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
             return snapshot, base
         self.freshness.require_fresh(
-            session_id, snapshot,
-            needs_whole=is_write, same_bytes_suffice=self.settings.freshness == "content", dry_run=request.dry_run,
-        )  # fmt: skip
+            session_id,
+            snapshot,
+            needs_whole=is_write,
+            same_bytes_suffice=self.settings.freshness == "content",
+            dry_run=request.dry_run,
+        )
         return snapshot, None
 
     # --- plan ------------------------------------------------------------------------------------------------
@@ -180,9 +183,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
         plan = processing.process(
-            self.settings.processors, plan, file_path=request.file_path, limits=self.settings.limits,
-            is_multi=request.tool != "edit", check=token.check,
-        )  # fmt: skip
+            self.settings.processors,
+            plan,
+            file_path=request.file_path,
+            limits=self.settings.limits,
+            is_multi=request.tool != "edit",
+            check=token.check,
+        )
         validation.require_valid(self.settings.validators, plan)
         return plan
 
@@ -221,9 +228,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if isinstance(carried, Relevance):
             return carried
         change = change_of(
-            snapshot.data, then.format, carried.splices,
-            file_path=request.file_path, operation="modify", limits=self.settings.limits, check=token.check,
-        )  # fmt: skip
+            snapshot.data,
+            then.format,
+            carried.splices,
+            file_path=request.file_path,
+            operation="modify",
+            limits=self.settings.limits,
+            check=token.check,
+        )
         plan = replace(then, snapshot=snapshot, splices=carried.splices, change=change)
         return relevance.Replanned(plan=plan, ranges=carried.ranges)
 
@@ -237,9 +249,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 raise NotebookFile
         if request.content is not None:
             return planning.plan_write(
-                snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
+                snapshot,
+                fmt,
+                request.content,
+                limits=self.settings.limits,
+                file_path=request.file_path,
                 check=token.check,
-            )  # fmt: skip
+            )
         return planning.plan(
             snapshot,
             fmt,
@@ -282,11 +298,15 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 return self._commit(request, replanned, token)
         outcome = merge(
             Decided(
-                asked=asked, splices=decided.splices, dropped=proposal.dropped,
+                asked=asked,
+                splices=decided.splices,
+                dropped=proposal.dropped,
                 change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
             ),
-            snapshot, lambda: self._plan_on(request, snapshot, token), token.check,
-        )  # fmt: skip
+            snapshot,
+            lambda: self._plan_on(request, snapshot, token),
+            token.check,
+        )
         rebased = None if is_known else self._merged_over(request, snapshot, asked)
         plan = self._with_splices(request, snapshot, outcome.splices, replace(decided, rebased=rebased), token)
         validation.require_valid(self.settings.validators, plan)
@@ -316,12 +336,17 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if snapshot.exists and text.is_binary(snapshot.data, fmt):
             raise BinaryFile
         change = change_of(
-            snapshot.data, fmt, wanted, file_path=request.file_path,
-            operation="modify" if snapshot.exists else "create", limits=self.settings.limits, check=token.check,
-        )  # fmt: skip
+            snapshot.data,
+            fmt,
+            wanted,
+            file_path=request.file_path,
+            operation="modify" if snapshot.exists else "create",
+            limits=self.settings.limits,
+            check=token.check,
+        )
         return replace(
             decided, snapshot=snapshot, format=fmt, splices=wanted, change=change, creates=not snapshot.exists
-        )  # fmt: skip
+        )
 
     def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
         """What others have changed since the session was shown the file, of which it knows nothing yet."""
@@ -352,9 +377,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
         def note(committed: Committed) -> None:
             self.freshness.note_write(
-                request.session_id, request.file_path, committed,
-                is_known_whole=is_known_whole, shown=shown, changed_by=changed_by,
-            )  # fmt: skip
+                request.session_id,
+                request.file_path,
+                committed,
+                is_known_whole=is_known_whole,
+                shown=shown,
+                changed_by=changed_by,
+            )
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 

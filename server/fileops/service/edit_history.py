@@ -16,6 +16,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import HistoryRequest
 from fileops.model.results import AgentEditRange
+from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 
 MAX_LOCATED = 50  # edits of one file that an editor is shown; older ones are in the history
@@ -53,7 +54,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
                 ranges.extend(_ranges_of(edit, base, snapshot.data))
         return tuple(ranges)
 
-    def ranges_in(self, snapshot: Snapshot, session_id: str, limit: int) -> tuple[AgentEditRange, ...]:
+    def ranges_in(self, snapshot: Snapshot, session_id: SessionName, limit: int) -> tuple[AgentEditRange, ...]:
         """The lines of a snapshot that the session's newest edits wrote, newest edit first; not those of creations."""
         edits = [
             edit

@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec.structs import replace
-
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.delivery import when_delivered
 from fileops.core.roots import Roots
-from fileops.model.errors import ModifiedExternally
 from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
 from fileops.model.files import Sighting
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
 from fileops.service.advice import Adviser
@@ -48,7 +46,8 @@ T = TypeVar("T")
 class FileOps:
     """One client's view of a workspace: its settings, folders, approval modes, corrector and events.
 
-    All methods belong to the event loop. Failures of a tool are results; only cancellation is raised.
+    All methods belong to the event loop. Failures of a tool are results; only cancellation is raised. They take
+    full names of sessions; `names` is for the front end of this client.
     """
 
     def __init__(
@@ -64,7 +63,8 @@ class FileOps:
         if settings.freshness == "relevant":
             workspace.freshness.keep_bases()
         self._notices: NoticeBoard | None = None
-        self._workspace, self._client = workspace, client
+        self._workspace = workspace
+        self._client = client
         freshness = workspace.freshness
         self._unreadable: Unreadable | None = None  # for a person's editor
         fs: FileSystem = workspace.fs
@@ -77,9 +77,11 @@ class FileOps:
             fs=fs, freshness=freshness, committer=workspace.committer, settings=settings, adviser=adviser
         )
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
-        self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)), self.names.full)
-        self._path_locks, self._workers = workspace.path_locks, workspace.workers.of_client(client.place)
-        self._sessions, self._in_flight = workspace.sessions, workspace.in_flight
+        self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)))
+        self._path_locks = workspace.path_locks
+        self._workers = workspace.workers.of_client(client.place)
+        self._sessions = workspace.sessions
+        self._in_flight = workspace.in_flight
         self.files = SessionFiles(
             fs=fs,
             freshness=freshness,
@@ -95,9 +97,16 @@ class FileOps:
         )
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
         self.edits = ClientEdits(
-            workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
-            stats=self._stats, fs=fs, is_hidden=self._is_hidden,
-        )  # fmt: skip
+            workspace,
+            client,
+            settings,
+            approval=self._approval,
+            files=self.files,
+            workers=self._workers,
+            stats=self._stats,
+            fs=fs,
+            is_hidden=self._is_hidden,
+        )
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
@@ -109,17 +118,19 @@ class FileOps:
         from fileops.service.commands import CommandRunner
 
         return CommandRunner(
-            executor_at=client.executor_at, approver=client.command_approver, mode_of=self.approval_mode,
-            open_session=lambda given: self._sessions.get(self.names.full(given)),
-            folders=lambda: self.folders, default_cwd=own_folder(),
+            executor_at=client.executor_at,
+            approver=client.command_approver,
+            mode_of=self.approval_mode,
+            open_session=self._sessions.get,
+            folders=lambda: self.folders,
+            default_cwd=own_folder(),
             recheck=self._workspace.freshness.sweep,
-        )  # fmt: skip
+        )
 
     # --- the tools -----------------------------------------------------------------------------------------
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
         """The result of `read` if neither a path lock nor the disk has to be waited for, else None."""
-        request = replace(request, session_id=self.names.full(request.session_id))
         if not self._path_locks.is_free(request.file_path) or self._folders.unresolved_above(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
@@ -141,7 +152,6 @@ class FileOps:
     async def _read(
         self, request: ReadRequest, read: Callable[[ReadRequest, Roots | None, CancelToken], ReadResult]
     ) -> ReadResult:
-        request = replace(request, session_id=self.names.full(request.session_id))
         token, session = CancelToken(), self._sessions.get(request.session_id)
         n_resets, path = session.n_resets, request.file_path
 
@@ -173,9 +183,8 @@ class FileOps:
 
     async def edit(self, request: EditRequest) -> EditResult:
         """`edit`, `multi_edit` and `write`."""
-        request = replace(request, session_id=self.names.full(request.session_id))
         with self._in_flight.editing(request.session_id, request.file_path):
-            return self._with_local_names(await self._edit(request))
+            return await self._edit(request)
 
     async def _edit(self, request: EditRequest) -> EditResult:
         session = self._sessions.get(request.session_id)
@@ -234,41 +243,26 @@ class FileOps:
                 case EditResult():
                     return result
 
-    def _with_local_names(self, result: EditResult) -> EditResult:
-        error, rebased = result.error, result.rebased
-        if rebased is not None:
-            return replace(result, rebased=self.names.shown_rebased(rebased))
-        if not isinstance(error, ModifiedExternally):
-            return result
-        also = error.also_changed_by
-        local = ModifiedExternally(
-            changed_by=self.names.changed_by(error.changed_by), diff_since_read=error.diff_since_read,
-            also_changed_by=None if also is None else self.names.changed_by(also), relevance=error.relevance,
-        )  # fmt: skip
-        return replace(result, error=local)
-
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """The request with the strings that the client's model proposes; None if it proposes nothing."""
-        corrector, question = self._client.corrector, unmatched.question
-        question = replace(question, session_id=self.names.local(question.session_id))
+        corrector = self._client.corrector
         with excluded():
-            proposal = None if corrector is None else await corrector.correct(question)
+            proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
     async def run_on_disk(self, work: Callable[[], T]) -> T:
         """The result of work that waits for the disk, from a thread of this client. Raises: CancelledError."""
         return await self._workers.run(CancelToken(), work)
 
-    async def tracked(self, session_id: str) -> tuple[TrackedFile, ...]:
+    async def tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
         """What the session has read, with its present state, in the order of first reading."""
-        session_id = self.names.resolve(session_id)
         return await self._workers.run(
             CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
         )
 
     async def notices(
         self,
-        session_id: str,
+        session_id: SessionName,
         about: str | None = None,
         *,
         without: str | None = None,
@@ -287,7 +281,7 @@ class FileOps:
 
             moves_base = self.settings.freshness == "relevant"
             board = self._notices = NoticeBoard(self._workspace.freshness, self._in_flight, moves_base=moves_base)
-        session_id, roots = self.names.full(session_id), self._read_roots
+        roots = self._read_roots
         found = await self._workers.run(
             CancelToken(),
             lambda: board.find(
@@ -297,37 +291,35 @@ class FileOps:
                 without,
             ),
         )
-        found = found.renamed(self.names.changed_by)
         return board.report(session_id, found, is_whole=is_whole, n_used=n_used)
 
     # --- a session's files -----------------------------------------------------------------------------------
 
-    async def find_line(self, file_path: str, old_string: str, session_id: str) -> int | None:
+    async def find_line(self, file_path: str, old_string: str, session_id: SessionName) -> int | None:
         """The line of the first occurrence, in a file that the session has read and may edit."""
         await self._folders.resolve_above(file_path)
-        return await self.files.find_line(self.names.full(session_id), file_path, old_string, self._approval.edit_roots)
+        return await self.files.find_line(session_id, file_path, old_string, self._approval.edit_roots)
 
     # --- sessions, folders, modes --------------------------------------------------------------------------
 
-    def approval_mode(self, session_id: str) -> ApprovalMode:
-        return self._approval.mode(self.names.resolve(session_id))
+    def approval_mode(self, session_id: SessionName) -> ApprovalMode:
+        return self._approval.mode(session_id)
 
-    def set_approval_mode(self, session_id: str, mode: ApprovalMode) -> None:
-        self._approval.set_mode(self.names.resolve(session_id), mode)
+    def set_approval_mode(self, session_id: SessionName, mode: ApprovalMode) -> None:
+        self._approval.set_mode(session_id, mode)
 
-    def may_set_mode(self, session_id: str, mode: ApprovalMode) -> bool:
+    def may_set_mode(self, session_id: SessionName, mode: ApprovalMode) -> bool:
         """An agent may only demand more questions."""
-        return self._approval.may_set_mode(self.names.resolve(session_id), mode)
+        return self._approval.may_set_mode(session_id, mode)
 
-    def close_session(self, session_id: str) -> None:
+    def close_session(self, session_id: SessionName) -> None:
         """Forget what this session has read and was granted; requests in progress leave no trace of it either."""
         if self.bash is not None:
             self.bash.forget(session_id)
-        full_name = self.names.resolve(session_id)
-        self._workspace.end_session(full_name)
-        self._stats.drop_session(full_name)
+        self._workspace.end_session(session_id)
+        self._stats.drop_session(session_id)
         if self._notices is not None:
-            self._notices.forget(full_name)
+            self._notices.forget(session_id)
 
     def all_sessions(self) -> "Sequence[SessionRecord]":
         """The sessions of all connections of a shared daemon."""

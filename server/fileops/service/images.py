@@ -110,9 +110,15 @@ def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | Image
         upright = _turned(_scaled(_plain(image), MAX_SIDE_PIXELS), orientation)
         shown_type, shown, size = _encoded(upright, file_type)
     return ImageContent(
-        mime_type=shown_type, data=base64.b64encode(shown).decode("ascii"), width=size[0], height=size[1],
-        file_type=file_type, file_width=width, file_height=height, n_frames=n_frames,
-    )  # fmt: skip
+        mime_type=shown_type,
+        data=base64.b64encode(shown).decode("ascii"),
+        width=size[0],
+        height=size[1],
+        file_type=file_type,
+        file_width=width,
+        file_height=height,
+        n_frames=n_frames,
+    )
 
 
 def _base64_bytes(n_bytes: int) -> int:
@@ -151,9 +157,14 @@ def _turned(image: "Image", orientation: int) -> "Image":
     from PIL.Image import Transpose
 
     turns = {
-        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
-    }  # fmt: skip
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
     return image.transpose(turns[orientation]) if orientation in turns else image
 
 

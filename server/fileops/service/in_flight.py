@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from fileops.concurrency.delivery import Delivery, Effect, nothing, present_delivery, when_delivered
+from fileops.model.sessions import SessionName
 
 Key = tuple[str, str]  # the full name of a session, and a path as the session gave it
 
@@ -19,7 +20,9 @@ class RequestsInFlight:
         self._unanswered: dict[Key, list[Delivery]] = {}
         self._editing: Counter[Key] = Counter()
 
-    def when_delivered(self, session_id: str, file_path: str, on_sent: Effect, on_dropped: Effect = nothing) -> None:
+    def when_delivered(
+        self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = nothing
+    ) -> None:
         """As `concurrency.delivery.when_delivered`, and until then `answered` waits for the present request.
 
         Call it while the path's lock is held.
@@ -38,7 +41,7 @@ class RequestsInFlight:
 
         when_delivered(done(on_sent), done(on_dropped))
 
-    async def answered(self, session_id: str, file_path: str) -> None:
+    async def answered(self, session_id: SessionName, file_path: str) -> None:
         """Wait for the answers to earlier requests of the session about the file. Call it with the path's lock.
 
         Those requests need the lock no more, so this ends.
@@ -47,7 +50,7 @@ class RequestsInFlight:
             await unanswered[0].settled()
 
     @contextmanager
-    def editing(self, session_id: str, file_path: str) -> Generator[None]:
+    def editing(self, session_id: SessionName, file_path: str) -> Generator[None]:
         """From the arrival of an edit to its result."""
         key = session_id, file_path
         self._editing[key] += 1
@@ -58,7 +61,9 @@ class RequestsInFlight:
             if not self._editing[key]:
                 del self._editing[key]
 
-    def is_editing(self, session_id: str, path: str, paths_of: Callable[[str, str], Iterable[str]]) -> bool:
+    def is_editing(
+        self, session_id: SessionName, path: str, paths_of: Callable[[SessionName, str], Iterable[str]]
+    ) -> bool:
         """Whether the session has an edit of the canonical path in work.
 
         Args: paths_of: the canonical paths of what a session has read under a name.

@@ -9,12 +9,12 @@ from functools import partial
 from itertools import islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fileops.concurrency.delivery import nothing, when_delivered
 from fileops.core.presentation.notices import notice_of, notice_text
 from fileops.model.files import Stamp
 from fileops.model.results import ForeignChange, Notice, Notices
+from fileops.model.sessions import SessionName
 from fileops.service.in_flight import RequestsInFlight
 from fileops.tracking.freshness import Freshness
 
@@ -33,14 +33,6 @@ class Found(Struct, frozen=True, kw_only=True):
     others: tuple[ForeignChange, ...]
     waiting: frozenset[str]
 
-    def renamed(self, changed_by: Callable[[str], str]) -> "Found":
-        """The same with the authors as the client is shown them."""
-        about, *others = (
-            None if change is None else replace(change, changed_by=changed_by(change.changed_by))
-            for change in (self.about, *self.others)
-        )
-        return replace(self, about=about, others=tuple(others))
-
 
 class NoticeBoard:
     """Remembers what was reported to each session. Belongs to the event loop, except `find`.
@@ -52,10 +44,10 @@ class NoticeBoard:
         self._freshness = freshness
         self._in_flight = in_flight
         self._moves_base = moves_base
-        self._reported: dict[str, _Reported] = {}
+        self._reported: dict[SessionName, _Reported] = {}
 
     def find(
-        self, session_id: str, about: str | None, may_read: Callable[[str], bool], without: str | None = None
+        self, session_id: SessionName, about: str | None, may_read: Callable[[str], bool], without: str | None = None
     ) -> Found:
         """Look at the files. Call it in a worker thread.
 
@@ -89,7 +81,7 @@ class NoticeBoard:
         stamp = reported[path][1]
         return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
 
-    def report(self, session_id: str, found: Found, *, is_whole: bool = False, n_used: int = 0) -> Notices:
+    def report(self, session_id: SessionName, found: Found, *, is_whole: bool = False, n_used: int = 0) -> Notices:
         """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway.
 
         n_used: characters of the result that are not its own output; the notices have what is left of MAX_CHARS.
@@ -116,10 +108,10 @@ class NoticeBoard:
         self._reported[session_id] = reported
         return Notices(about=about, others=tuple(others))
 
-    def forget(self, session_id: str) -> None:
+    def forget(self, session_id: SessionName) -> None:
         self._reported.pop(session_id, None)
 
-    def _note(self, session_id: str, change: ForeignChange, reported: _Reported, *, is_whole: bool) -> None:
+    def _note(self, session_id: SessionName, change: ForeignChange, reported: _Reported, *, is_whole: bool) -> None:
         report = reported[change.path] = change.digest, change.stamp
         moves_base = is_whole and self._moves_base
         when_delivered(
@@ -127,7 +119,7 @@ class NoticeBoard:
             partial(self._take_back, session_id, change.path, report),
         )
 
-    def _count(self, session_id: str, change: ForeignChange) -> None:
+    def _count(self, session_id: SessionName, change: ForeignChange) -> None:
         """Count a change as read, after it was sent in full.
 
         An edit of the file that the session has requested before does not know of it. For that one the change stays
@@ -136,7 +128,7 @@ class NoticeBoard:
         if not self._in_flight.is_editing(session_id, change.path, self._freshness.paths_of):
             self._freshness.foreign_changes.note_shown(session_id, change)
 
-    def _take_back(self, session_id: str, path: str, report: _Report) -> None:
+    def _take_back(self, session_id: SessionName, path: str, report: _Report) -> None:
         reported = self._reported.get(session_id, {})
         if reported.get(path) is report:
             del reported[path]

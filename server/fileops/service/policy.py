@@ -14,6 +14,7 @@ from fileops.model.edits import Plan
 from fileops.model.errors import NotPermitted
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.results import EditTexts
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 
 
@@ -57,7 +58,7 @@ def question_about(
     texts: tuple[str, str],
     *,
     file_path: str,
-    session_id: str,
+    session_id: SessionName,
     policy: Policy,
     check: Check,
 ) -> ApprovalRequest:

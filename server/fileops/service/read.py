@@ -105,10 +105,17 @@ class ReadOperation:
         output = "" if request.raw else _output(window, self.settings.texts)
         _require_fits(output, request.max_output_bytes)
         sighting = Sighting(
-            session_id=request.session_id, given_path=request.file_path, path=canonical, stamp=stamp,
-            taken_ns=stream.taken_ns, digest=digest, source=stream.source, version=stream.version, content=content,
+            session_id=request.session_id,
+            given_path=request.file_path,
+            path=canonical,
+            stamp=stamp,
+            taken_ns=stream.taken_ns,
+            digest=digest,
+            source=stream.source,
+            version=stream.version,
+            content=content,
             is_whole=window.is_whole,
-        )  # fmt: skip
+        )
         return ReadResult(
             output=output,
             window=window,
@@ -144,9 +151,15 @@ class ReadOperation:
         picture = images.picture_of(data, file_type)
         token.check()
         sighting = Sighting(
-            session_id=request.session_id, given_path=request.file_path, path=canonical, stamp=stream.stamp,
-            taken_ns=stream.taken_ns, digest=content_digest(data), source=stream.source, version=stream.version,
-        )  # fmt: skip
+            session_id=request.session_id,
+            given_path=request.file_path,
+            path=canonical,
+            stamp=stream.stamp,
+            taken_ns=stream.taken_ns,
+            digest=content_digest(data),
+            source=stream.source,
+            version=stream.version,
+        )
         return ReadResult(
             output=outputs.image_text(file_type),
             picture=picture,
@@ -223,13 +236,21 @@ class ReadOperation:
         limits = self.settings.limits
         if request.raw:
             return RawReader(
-                offset=request.offset, limit=request.limit, max_kb=limits.max_file_kb, fmt=fmt,
-                start_line=start_line, start_offset=start_offset,
-            )  # fmt: skip
+                offset=request.offset,
+                limit=request.limit,
+                max_kb=limits.max_file_kb,
+                fmt=fmt,
+                start_line=start_line,
+                start_offset=start_offset,
+            )
         return WindowReader(
-            offset=request.offset, limit=request.limit, limits=limits, fmt=fmt, start_line=start_line,
+            offset=request.offset,
+            limit=request.limit,
+            limits=limits,
+            fmt=fmt,
+            start_line=start_line,
             start_offset=start_offset,
-        )  # fmt: skip
+        )
 
 
 def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResult:

@@ -20,6 +20,7 @@ from fileops.model.files import Sighting, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoResult
+from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, by_relevance, merged
 from fileops.service.in_flight import RequestsInFlight
@@ -67,7 +68,7 @@ class SessionFiles:
         else:
             when_delivered(nothing, on_dropped)
 
-    def note_undo(self, session_id: str, result: UndoResult) -> None:
+    def note_undo(self, session_id: SessionName, result: UndoResult) -> None:
         """As `note_commit`, of an undo that a session has requested."""
         written = [file.file_path for file in result.files if file.edit_id is not None]
 
@@ -79,7 +80,7 @@ class SessionFiles:
         if written:
             when_delivered(nothing, on_dropped)
 
-    def take_unanswered(self, session_id: str) -> list[str]:
+    def take_unanswered(self, session_id: SessionName) -> list[str]:
         """The files of edits that were applied and not answered, for an answer that says so."""
         files = self.activity.take_unanswered(session_id)
 
@@ -93,7 +94,7 @@ class SessionFiles:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    async def forget(self, session_id: str, file_path: str) -> bool:
+    async def forget(self, session_id: SessionName, file_path: str) -> bool:
         """Drop the session's record of a file, so that it has to read it again. Returns whether there was one."""
 
         def drop() -> bool:
@@ -109,11 +110,11 @@ class SessionFiles:
         self.activity.forget(session_id, file_path)
         return was_tracked
 
-    async def conflicts(self, session_id: str) -> tuple[Conflict, ...]:
+    async def conflicts(self, session_id: SessionName) -> tuple[Conflict, ...]:
         """What has changed since the session read it, in the order of first reading."""
         return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id, self.is_hidden))
 
-    async def list_files(self, session_id: str, limit: int | None = None) -> list[SessionFile]:
+    async def list_files(self, session_id: SessionName, limit: int | None = None) -> list[SessionFile]:
         """What the session has read and edited, the most important first (see activity.py)."""
         noted = self.activity.files(session_id)
 
@@ -131,18 +132,20 @@ class SessionFiles:
 
         return await self.workers.run(CancelToken(), look)
 
-    async def find_line(self, session_id: str, file_path: str, old_string: str, roots: Roots | None) -> int | None:
+    async def find_line(
+        self, session_id: SessionName, file_path: str, old_string: str, roots: Roots | None
+    ) -> int | None:
         """The line of the first occurrence, in a file that the session has read and that is inside the roots."""
         return await self.workers.run(
             CancelToken(), lambda: find_line(self.fs, self.freshness, session_id, file_path, old_string, roots)
         )
 
-    def drop_record(self, session_id: str, file_path: str) -> None:
+    def drop_record(self, session_id: SessionName, file_path: str) -> None:
         """Drop what a request of a closed session has recorded: the session that has the id now has not read it."""
         for path in self.freshness.paths_of(session_id, file_path):
             self.freshness.forget(session_id, path)
 
-    def reset(self, session_id: str) -> None:
+    def reset(self, session_id: SessionName) -> None:
         """Forget what the session has seen and done, and what its reads in flight will show it."""
         self.sessions.get(session_id).n_resets += 1
         self.freshness.close_session(session_id)
@@ -203,7 +206,7 @@ MAX_SEARCHED_BYTES = 4_000_000  # it is asked while arguments stream in: many ti
 
 
 def find_line(
-    fs: FileSystem, freshness: Freshness, session_id: str, file_path: str, old_string: str, roots: Roots | None
+    fs: FileSystem, freshness: Freshness, session_id: SessionName, file_path: str, old_string: str, roots: Roots | None
 ) -> int | None:
     """1-based line of the first occurrence; None where there is none, or the session may not know of it."""
     try:

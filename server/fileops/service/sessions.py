@@ -7,6 +7,8 @@ reach the session that has the id now.
 
 from weakref import WeakValueDictionary
 
+from fileops.model.sessions import SessionName
+
 
 class OpenSession:
     """From the first request that holds it to `close`. Requests hold it for as long as they are in work.
@@ -23,16 +25,16 @@ class OpenSession:
 
 class OpenSessions:
     def __init__(self) -> None:
-        self._sessions: WeakValueDictionary[str, OpenSession] = WeakValueDictionary()
+        self._sessions: WeakValueDictionary[SessionName, OpenSession] = WeakValueDictionary()
 
-    def get(self, session_id: str) -> OpenSession:
+    def get(self, session_id: SessionName) -> OpenSession:
         """The session that has this id now."""
         session = self._sessions.get(session_id)
         if session is None:
             session = self._sessions[session_id] = OpenSession()
         return session
 
-    def close(self, session_id: str) -> None:
+    def close(self, session_id: SessionName) -> None:
         session = self._sessions.pop(session_id, None)
         if session is not None:
             session.is_closed = True

@@ -25,6 +25,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, to_result
@@ -97,9 +98,13 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             note = outputs.undo_failure_note(path, left) if failure.n_files > 1 else ""
             output = failure_text(failure.error, "edit", path)
             return UndoResult(
-                output=f"{output}\n{note}" if note else output, error=failure.error, file_path=path,
-                files=failure.left, note=note, dry_run=request.dry_run,
-            )  # fmt: skip
+                output=f"{output}\n{note}" if note else output,
+                error=failure.error,
+                file_path=path,
+                files=failure.left,
+                note=note,
+                dry_run=request.dry_run,
+            )
         except FileOpsError as error:
             output = failure_text(error, "edit", request.file_path or "")
             return UndoResult(output=output, error=error, dry_run=request.dry_run)
@@ -156,19 +161,29 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         else:
             splices = undone.splices
         plan = Plan(
-            snapshot=snapshot, splices=splices, edits=(), n_replacements=(len(splices),), matches=(), match_lines=(),
-            format=text.detect_format((undone.content or b"") if creates else snapshot.data), creates=creates,
+            snapshot=snapshot,
+            splices=splices,
+            edits=(),
+            n_replacements=(len(splices),),
+            matches=(),
+            match_lines=(),
+            format=text.detect_format((undone.content or b"") if creates else snapshot.data),
+            creates=creates,
             change=self._change(snapshot, splices, given, creates=creates, removes=removes),
-        )  # fmt: skip
+        )
         return FileChange(file_path=given, undone=undone, plan=plan, removes=removes)
 
     def _change(
         self, snapshot: Snapshot, splices: Sequence[Splice], file_path: str, *, creates: bool, removes: bool
     ) -> Change:
         change = change_of(
-            snapshot.data, text.detect_format(snapshot.data), splices,
-            file_path=file_path, operation="create" if creates else "modify", limits=self.settings.limits,
-        )  # fmt: skip
+            snapshot.data,
+            text.detect_format(snapshot.data),
+            splices,
+            file_path=file_path,
+            operation="create" if creates else "modify",
+            limits=self.settings.limits,
+        )
         if not removes:
             return change
         return replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
@@ -192,9 +207,13 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         if waiting is not None:
             return PendingUndo(files=files, waiting=waiting, question=_question(request, files[waiting], policy, token))
         writer = ChangeSetCommitter(
-            committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
-            by_session=request.by_session, plan=lambda edits: self._plan(edits, policy),
-        )  # fmt: skip
+            committer=self.committer,
+            freshness=self.freshness,
+            events=self.events,
+            history=self.history,
+            by_session=request.by_session,
+            plan=lambda edits: self._plan(edits, policy),
+        )
         return _result(request, writer.write(files, token))
 
 
@@ -204,7 +223,7 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy, token: Can
         file.undone.content or b"",
         outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids)),
         file_path=file.file_path,
-        session_id=request.by_session or request.session_id or "",
+        session_id=request.by_session or request.session_id or NO_SESSION,
         policy=policy,
         check=token.check,
     )

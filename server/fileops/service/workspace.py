@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.history.journal import History
+from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
 from fileops.service.activity import ActivityLog
 from fileops.service.client.unreadable import RuleBook
@@ -36,7 +37,10 @@ class Workspace:
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
     ) -> None:
-        self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
+        self.fs = fs
+        self.freshness = freshness
+        self.history = history
+        self.clock = clock
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
@@ -50,13 +54,13 @@ class Workspace:
         self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
         self.stats = Statistics(clock.time_ns())
-        self.on_session_end: Callable[[str], None] = lambda _session_id: None
+        self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
 
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.clock.time_ns() / 1e9
 
-    def end_session(self, session_id: str) -> None:
+    def end_session(self, session_id: SessionName) -> None:
         """Forget what a session has read and was granted; requests in progress leave no trace of it either."""
         self.sessions.close(session_id)
         self.modes.drop(session_id)

@@ -40,7 +40,8 @@ class ShellExecutor:
     """See ports.Executor. host: the ssh command, up to and with the host, None for this machine."""
 
     def __init__(self, host: Sequence[str] | None = None, shell: str = "bash") -> None:
-        self._host, self._shell = host, shell
+        self._host = host
+        self._shell = shell
 
     def start(self, command: str, cwd: str) -> "RunningCommand":
         wrapped = ["sh", "-c", WRAPPER, "sh", self._shell, command]
@@ -56,9 +57,14 @@ class RunningCommand:
     def __init__(self, argv: Sequence[str], cwd: str | None) -> None:
         try:
             self._process = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
-                start_new_session=True, cwd=cwd,
-            )  # fmt: skip
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                cwd=cwd,
+            )
         except OSError as error:
             raise CommandNotStarted(reason=f"{error.strerror}: {error.filename}") from error
         except ValueError as error:  # a NUL

@@ -5,7 +5,7 @@ A call holds numbers, names and codes; never a path, and nothing of any file. Be
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.sessions import SessionName
 
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 
@@ -25,7 +26,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     """
 
     method: str
-    session_id: str
+    session_id: SessionName
     started_ns: int
     duration_ns: int = 0
     waited_ns: int = 0
@@ -67,13 +68,17 @@ class CallTimer:
         "code", "is_over", "method", "outcome", "session_id", "waited_ns",
     )  # fmt: skip
 
-    def __init__(self, method: str, session_id: str, refusals: type[Exception], sinks: tuple[Sink, ...]) -> None:
-        self.method, self.session_id = method, session_id
+    def __init__(
+        self, method: str, session_id: SessionName, refusals: type[Exception], sinks: tuple[Sink, ...]
+    ) -> None:
+        self.method = method
+        self.session_id = session_id
         self.code = OK
         self.outcome: EditResult | None = None
         self.waited_ns = 0
         self.is_over = True
-        self._refusals, self._sinks = refusals, sinks
+        self._refusals = refusals
+        self._sinks = sinks
         self._began_ns = time.perf_counter_ns()
 
     def __enter__(self) -> "CallTimer":
@@ -114,14 +119,14 @@ class CallTimer:
 
 
 class Calls:
-    """Measures one client's calls. full_name: of a session, which is recorded; sinks may be shared by clients."""
+    """Measures one client's calls. Sinks may be shared by clients."""
 
-    def __init__(self, sinks: Iterable[Sink], full_name: Callable[[str], str] = lambda name: name) -> None:
-        self._sinks, self._full_name = tuple(sinks), full_name
+    def __init__(self, sinks: Iterable[Sink]) -> None:
+        self._sinks = tuple(sinks)
 
-    def measured(self, method: str, session_id: str, refusals: type[Exception]) -> CallTimer:
+    def measured(self, method: str, session_id: SessionName, refusals: type[Exception]) -> CallTimer:
         """A timer around the handling of a request. refusals: what is raised if its params are invalid."""
-        return CallTimer(method, self._full_name(session_id), refusals, self._sinks)
+        return CallTimer(method, session_id, refusals, self._sinks)
 
     def close(self) -> None:
         for sink in self._sinks:

@@ -29,7 +29,8 @@ class Telemetry:
     """A sink of calls."""
 
     def __init__(self, tracers: "TracerProvider | None", meters: "MeterProvider | None") -> None:
-        self._tracers, self._meters = tracers, meters
+        self._tracers = tracers
+        self._meters = meters
         self._tracer = None if tracers is None else tracers.get_tracer("fileops", __version__)
         if meters is not None:
             meter = meters.get_meter("fileops", __version__)

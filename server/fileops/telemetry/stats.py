@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fileops.model.bounded import LruDict
+from fileops.model.sessions import SessionName
 from fileops.model.statistics import EditStats, ErrorStats, Latency, LineStats, StatsResult
 from fileops.telemetry.calls import CallRecord
 
@@ -88,19 +89,19 @@ class Statistics:
             self._sessions.put(call.session_id, counters)
         counters.add(call)
 
-    def result(self, session_id: str | None, n_undone: int) -> StatsResult:
+    def result(self, session_id: SessionName | None, n_undone: int) -> StatsResult:
         """Statistics of one session, or (None) of all, closed ones included. n_undone: of the applied edits."""
         numbers = self.total if session_id is None else self._sessions.get(session_id) or Counters()
         return _result_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 
-    def drop_session(self, session_id: str) -> None:
+    def drop_session(self, session_id: SessionName) -> None:
         self._sessions.drop(session_id)
 
     def close(self) -> None:
         pass
 
 
-def _result_of(numbers: Counters, *, session_id: str | None, since_ns: int, n_undone: int) -> StatsResult:
+def _result_of(numbers: Counters, *, session_id: SessionName | None, since_ns: int, n_undone: int) -> StatsResult:
     n_applied, n_calls = numbers.n_applied, numbers.calls.total()
     n_errors = n_calls - sum(numbers.outcomes[code] for code in NO_ERRORS)
     return StatsResult(

@@ -82,7 +82,8 @@ class Board:
 
     def _choose(self, review_id: str | None) -> None:
         if review_id != self._chosen:
-            self._chosen, self._change = review_id, 0
+            self._chosen = review_id
+            self._change = 0
 
     # --- what the daemon reports -----------------------------------------------------------------------------------
 

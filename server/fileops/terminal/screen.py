@@ -345,7 +345,8 @@ class ReviewApp(App[int]):
     # --- what is shown ---------------------------------------------------------------------------------------------
 
     def _say(self, message: str, *, is_lost: bool = False) -> None:
-        self._message, self._is_lost = message, is_lost
+        self._message = message
+        self._is_lost = is_lost
         self._show()
 
     def _place(self, review: Review) -> str:

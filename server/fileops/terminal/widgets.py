@@ -50,7 +50,8 @@ class Question(ModalScreen[str | None]):
 
     def __init__(self, question: str, typed: str = "") -> None:
         super().__init__()
-        self._question, self._typed = question, typed
+        self._question = question
+        self._typed = typed
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -67,7 +68,8 @@ class Page(ModalScreen[str | None]):
 
     def __init__(self, text: str, keys: Sequence[str] = ("enter", "q", "question_mark")) -> None:
         super().__init__()
-        self._text, self._keys = text, keys
+        self._text = text
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
         with Vertical():

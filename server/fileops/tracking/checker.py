@@ -25,6 +25,7 @@ from fileops.model.digest import Hasher
 from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile
 from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.model.internal_errors import PathMoved
+from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
 from fileops.tracking.monitor import Checked
@@ -87,10 +88,10 @@ class FreshnessChecker:
                 return self._publish(path, records, observation)
         return NOT_OBSERVED
 
-    def _is_by_content(self, path: str, records: dict[str, ReadRecord]) -> bool:
+    def _is_by_content(self, path: str, records: dict[SessionName, ReadRecord]) -> bool:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())
 
-    def _publish(self, path: str, records: dict[str, ReadRecord], observation: Observation) -> Checked:
+    def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: Observation) -> Checked:
         """Judge the records by what was observed, and enter the verdicts."""
         snapshot = observation.snapshot
         source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
@@ -111,7 +112,7 @@ class FreshnessChecker:
 
     # --- observing -------------------------------------------------------------------------------------------
 
-    def _observe(self, path: str, records: dict[str, ReadRecord]) -> Observation | None:
+    def _observe(self, path: str, records: dict[SessionName, ReadRecord]) -> Observation | None:
         """What is at the path now, with as much of it as the records need; None if the system does not let us see."""
         if self._is_by_content(path, records):
             return self._observe_content(path)

@@ -27,7 +27,8 @@ class ContentCache:
 
     def keep_bases(self) -> None:
         """From now on keep larger contents, and more of them."""
-        self._max_bytes, self._contents.max_cost = MAX_BASE_BYTES, MAX_ALL_BASES_BYTES
+        self._max_bytes = MAX_BASE_BYTES
+        self._contents.max_cost = MAX_ALL_BASES_BYTES
 
     def keep(self, digest: bytes, content: bytes) -> None:
         if len(content) > self._max_bytes:

@@ -15,6 +15,7 @@ from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.files import Base, Committed, Sighting, Snapshot
 from fileops.model.internal_errors import Stale
 from fileops.model.results import Conflict, TrackedFile
+from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
@@ -117,7 +118,7 @@ class Freshness:
 
     def note_write(
         self,
-        session_id: str,
+        session_id: SessionName,
         given_path: str,
         committed: Committed,
         *,
@@ -159,7 +160,7 @@ class Freshness:
             shown=shown,
         )
 
-    def note_blind_write(self, session_id: str, committed: Committed) -> None:
+    def note_blind_write(self, session_id: SessionName, committed: Committed) -> None:
         """As `note_write`, by a session that had not read the file: stale for all that had."""
         snapshot = committed.snapshot
         if snapshot.stamp is None:
@@ -167,32 +168,32 @@ class Freshness:
         else:
             self._registry.record_blind_write(session_id, snapshot.path, snapshot.stamp)
 
-    def note_missing(self, session_id: str, path: str) -> None:
+    def note_missing(self, session_id: SessionName, path: str) -> None:
         """Record that a request of the session found no file: its record is dropped."""
         self._registry.record_missing(session_id, path)
 
     # --- may this session edit? ------------------------------------------------------------------------------
 
-    def is_tracked(self, session_id: str, path: str) -> bool:
+    def is_tracked(self, session_id: SessionName, path: str) -> bool:
         return self._registry.record_of(session_id, path) is not None
 
-    def has_unshown(self, session_id: str, path: str) -> bool:
+    def has_unshown(self, session_id: SessionName, path: str) -> bool:
         """Whether others changed the file before the session's last edit of it, and the session was not shown how."""
         record = self._registry.record_of(session_id, path)
         return record is not None and record.shown is not None
 
-    def knows(self, session_id: str, snapshot: Snapshot) -> bool:
+    def knows(self, session_id: SessionName, snapshot: Snapshot) -> bool:
         """Whether the session has been shown all of the snapshot: it has read it, or changed it by its own edits."""
         record = self._registry.record_of(session_id, snapshot.path)
         return record is not None and record.shown is None and self._knows(record, snapshot)
 
-    def mark_unshown(self, session_id: str, path: str) -> None:
+    def mark_unshown(self, session_id: SessionName, path: str) -> None:
         """Make the file stale for the session, whose own edit was merged with changes that it has not been shown."""
         record = self._registry.record_of(session_id, path)
         if record is not None:
             self._registry.mark_stale(session_id, path, "modified", record.stale_source)
 
-    def require_tracked(self, session_id: str, path: str) -> ReadRecord:
+    def require_tracked(self, session_id: SessionName, path: str) -> ReadRecord:
         """Raises: NotRead."""
         record = self._registry.record_of(session_id, path)
         if record is None:
@@ -201,7 +202,7 @@ class Freshness:
 
     def require_fresh(
         self,
-        session_id: str,
+        session_id: SessionName,
         snapshot: Snapshot,
         *,
         needs_whole: bool = False,
@@ -230,7 +231,7 @@ class Freshness:
             self._registry.confirm(session_id, path, record, snapshot.stamp, snapshot.taken_ns, snapshot.data)
 
     def base_of(
-        self, session_id: str, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
+        self, session_id: SessionName, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
     ) -> Base | None:
         """What the session knows of the file, if it does not know all of the snapshot; None if it does.
 
@@ -249,13 +250,13 @@ class Freshness:
             self._registry.confirm(session_id, path, record, snapshot.stamp, snapshot.taken_ns, snapshot.data)
         return None if record.shown is None else self._registry.base(record)
 
-    def changed_by(self, session_id: str, snapshot: Snapshot) -> str:
+    def changed_by(self, session_id: SessionName, snapshot: Snapshot) -> str:
         """Who changed the file since the session read it: "external", "buffer" or "session:ID". Raises: NotRead."""
         record = self.require_tracked(session_id, snapshot.path)
         return self._refusals.last_changed_by(snapshot) if record.digest != snapshot.digest else record.stale_source
 
     def refusal(
-        self, session_id: str, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
+        self, session_id: SessionName, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
     ) -> ModifiedExternally:
         """The error of an edit that others' changes are relevant to, see `require_fresh`. Raises: NotRead, Stale."""
         with self._fs.lock(snapshot.path):
@@ -269,7 +270,9 @@ class Freshness:
         """Whether the snapshot is what the session knew last: equal bytes suffice."""
         return record.digest == snapshot.digest or self._checker.matches(record, snapshot)
 
-    def _require_read(self, session_id: str, snapshot: Snapshot, *, needs_whole: bool, dry_run: bool) -> ReadRecord:
+    def _require_read(
+        self, session_id: SessionName, snapshot: Snapshot, *, needs_whole: bool, dry_run: bool
+    ) -> ReadRecord:
         """Raises: FileMissing, NotRead."""
         if not snapshot.exists:
             if not dry_run:
@@ -282,7 +285,7 @@ class Freshness:
 
     # --- what is tracked -------------------------------------------------------------------------------------
 
-    def tracked(self, session_id: str, is_hidden: IsHidden = nothing_hidden) -> tuple[TrackedFile, ...]:
+    def tracked(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[TrackedFile, ...]:
         """In the order of first reading. Stats the files, so call it in a worker thread.
 
         is_hidden: whether a file with these names is left out.
@@ -290,25 +293,25 @@ class Freshness:
         self._check_all(session_id)
         return tracked_files(self._registry, session_id, is_hidden)
 
-    def conflicts(self, session_id: str, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
+    def conflicts(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
         """What has changed since the session read it. Stats the files, as `tracked` does."""
         self._check_all(session_id)
         return conflicts(self._fs, self._registry, session_id, is_hidden)
 
-    def _check_all(self, session_id: str) -> None:
+    def _check_all(self, session_id: SessionName) -> None:
         files = [(path, record.stamp) for path, record in self._registry.of_session(session_id)]
         for path in self._changed_paths(files):
             self.check(path)
 
-    def paths_of(self, session_id: str, given_path: str) -> tuple[str, ...]:
+    def paths_of(self, session_id: SessionName, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""
         known = self._registry.of_session(session_id)
         return tuple(path for path, record in known if given_path in {path, record.given_path})
 
-    def forget(self, session_id: str, path: str) -> None:
+    def forget(self, session_id: SessionName, path: str) -> None:
         self._registry.drop(session_id, path)
 
-    def close_session(self, session_id: str) -> None:
+    def close_session(self, session_id: SessionName) -> None:
         self._registry.drop_session(session_id)
 
     def close(self) -> None:

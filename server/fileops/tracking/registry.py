@@ -13,12 +13,13 @@ from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import FileTracker, ReadRecord
 from fileops.model.events import BecameStale
 from fileops.model.files import Base, StaleReason, Stamp
+from fileops.model.sessions import SessionName
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
 from fileops.tracking.monitors import FilesystemMonitors
 
 # Session -> its record at the time of the check, and why that is stale (None: it is fresh).
-Verdicts = Mapping[str, tuple[ReadRecord, StaleReason | None]]
+Verdicts = Mapping[SessionName, tuple[ReadRecord, StaleReason | None]]
 
 
 class TrackerRegistry:
@@ -28,39 +29,39 @@ class TrackerRegistry:
         self._events = events
         self._clock = clock
         self._lock = threading.Lock()
-        self._trackers: dict[str, FileTracker] = {}
-        self._readers: dict[str, tuple[str, ...]] = {}  # canonical path -> sessions that track it
-        self._single_reader: dict[str, tuple[str]] = {}  # session -> the value of _readers for its files
-        self._writers: dict[str, tuple[str, Stamp]] = {}  # path -> last writer, and the stamp of its write
-        self._links: dict[tuple[str, str], str] = {}  # (session, path) -> the link that it used
-        self._target_of_link: dict[tuple[str, str], str] = {}  # (session, link) -> path
+        self._trackers: dict[SessionName, FileTracker] = {}
+        self._readers: dict[str, tuple[SessionName, ...]] = {}  # canonical path -> sessions that track it
+        self._single_reader: dict[SessionName, tuple[SessionName]] = {}  # the value of _readers for its files
+        self._writers: dict[str, tuple[SessionName, Stamp]] = {}  # path -> last writer, and the stamp of its write
+        self._links: dict[tuple[SessionName, str], str] = {}  # (session, path) -> the link that it used
+        self._target_of_link: dict[tuple[SessionName, str], str] = {}  # (session, link) -> path
         self._contents = ContentCache()
 
     # --- looking things up -----------------------------------------------------------------------------------
 
-    def record_of(self, session_id: str, path: str) -> ReadRecord | None:
+    def record_of(self, session_id: SessionName, path: str) -> ReadRecord | None:
         with self._lock:
             return self._record_of(session_id, path)
 
-    def by_session(self, path: str) -> dict[str, ReadRecord]:
+    def by_session(self, path: str) -> dict[SessionName, ReadRecord]:
         """The records of the file, by session."""
         with self._lock:
             records = ((reader, self._record_of(reader, path)) for reader in self._readers.get(path, ()))
             return {reader: record for reader, record in records if record is not None}
 
-    def of_session(self, session_id: str) -> tuple[tuple[str, ReadRecord], ...]:
+    def of_session(self, session_id: SessionName) -> tuple[tuple[str, ReadRecord], ...]:
         """(canonical path, record) in the order of first reading."""
         with self._lock:
             tracker = self._trackers.get(session_id)
             return tuple(tracker.entries()) if tracker is not None else ()
 
-    def links(self, start: int, n: int) -> list[tuple[str, str, str]]:
+    def links(self, start: int, n: int) -> list[tuple[SessionName, str, str]]:
         """(session, canonical path, given path) of n files that were not given by their canonical paths."""
         with self._lock:
             links = islice(self._links.items(), start, start + n)
             return [(session_id, path, given) for (session_id, path), given in links]
 
-    def writer(self, path: str, stamp: Stamp | None) -> str | None:
+    def writer(self, path: str, stamp: Stamp | None) -> SessionName | None:
         """The session whose write left the file with this stamp."""
         with self._lock:
             return self._writer(path, stamp)
@@ -83,7 +84,9 @@ class TrackerRegistry:
 
     # --- what sessions do ------------------------------------------------------------------------------------
 
-    def record_read(self, session_id: str, path: str, record: ReadRecord, content: bytes | None = None) -> Stamp | None:
+    def record_read(
+        self, session_id: SessionName, path: str, record: ReadRecord, content: bytes | None = None
+    ) -> Stamp | None:
         """Record a read. Returns the stamp that the file had for the sessions so far, None if none tracked it."""
         with self._lock:
             before = self._put(session_id, path, record)
@@ -93,7 +96,7 @@ class TrackerRegistry:
 
     def record_write(
         self,
-        session_id: str,
+        session_id: SessionName,
         path: str,
         record: ReadRecord,
         content: bytes,
@@ -125,7 +128,7 @@ class TrackerRegistry:
                     elif not same_stamp(known.stamp, record.stamp):  # else it was read after the write
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
-    def record_blind_write(self, session_id: str, path: str, stamp: Stamp) -> None:
+    def record_blind_write(self, session_id: SessionName, path: str, stamp: Stamp) -> None:
         """Record a write by a session that had not read the file: stale for all that had."""
         with self._lock:
             for name in (path, *self._aliases(path, stamp)):
@@ -136,7 +139,9 @@ class TrackerRegistry:
                     if not same_stamp(self._trackers[reader][name].stamp, stamp):
                         self._mark_stale(reader, name, "modified", f"session:{session_id}")
 
-    def record_shown(self, session_id: str, path: str, record: ReadRecord, now: ReadRecord, content: bytes) -> None:
+    def record_shown(
+        self, session_id: SessionName, path: str, record: ReadRecord, now: ReadRecord, content: bytes
+    ) -> None:
         """Record that the session was shown how the file differs from `record`, if that still is its record."""
         with self._lock:
             if self._record_of(session_id, path) is record:
@@ -144,23 +149,23 @@ class TrackerRegistry:
                 if now.digest is not None:
                     self._contents.keep(now.digest, content)
 
-    def record_removal(self, session_id: str, path: str) -> None:
+    def record_removal(self, session_id: SessionName, path: str) -> None:
         with self._lock:
             self._drop(session_id, path)
             for reader in self._readers.get(path, ()):
                 self._mark_stale(reader, path, "deleted", f"session:{session_id}")
 
-    def record_missing(self, session_id: str, path: str) -> None:
+    def record_missing(self, session_id: SessionName, path: str) -> None:
         with self._lock:
             if self._record_of(session_id, path) is not None:
                 self._mark_stale(session_id, path, "deleted", "external")
                 self._drop(session_id, path)
 
-    def drop(self, session_id: str, path: str) -> None:
+    def drop(self, session_id: SessionName, path: str) -> None:
         with self._lock:
             self._drop(session_id, path)
 
-    def drop_session(self, session_id: str) -> None:
+    def drop_session(self, session_id: SessionName) -> None:
         with self._lock:
             tracker = self._trackers.get(session_id)
             for path, _ in tracker.entries() if tracker is not None else ():
@@ -171,7 +176,7 @@ class TrackerRegistry:
     # --- what checks find ------------------------------------------------------------------------------------
 
     def confirm(
-        self, session_id: str, path: str, record: ReadRecord, stamp: Stamp, taken_ns: int, content: bytes
+        self, session_id: SessionName, path: str, record: ReadRecord, stamp: Stamp, taken_ns: int, content: bytes
     ) -> None:
         """Make the record fresh: an edit has found exactly the bytes that were read."""
         with self._lock:
@@ -212,12 +217,12 @@ class TrackerRegistry:
                     self._trackers[session_id].renew(path, stamp, taken_ns)
         return is_overtaken
 
-    def mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
+    def mark_stale(self, session_id: SessionName, path: str, reason: StaleReason, source: str) -> None:
         with self._lock:
             if self._record_of(session_id, path) is not None:
                 self._mark_stale(session_id, path, reason, source)
 
-    def mark_link_retargeted(self, session_id: str, path: str, given_path: str, reason: StaleReason) -> None:
+    def mark_link_retargeted(self, session_id: SessionName, path: str, given_path: str, reason: StaleReason) -> None:
         """Mark the file stale for a session whose link has another target now."""
         with self._lock:
             if self._links.get((session_id, path)) == given_path:
@@ -225,11 +230,11 @@ class TrackerRegistry:
 
     # --- under the lock --------------------------------------------------------------------------------------
 
-    def _record_of(self, session_id: str, path: str) -> ReadRecord | None:
+    def _record_of(self, session_id: SessionName, path: str) -> ReadRecord | None:
         tracker = self._trackers.get(session_id)
         return tracker.get(path) if tracker is not None else None
 
-    def _writer(self, path: str, stamp: Stamp | None) -> str | None:
+    def _writer(self, path: str, stamp: Stamp | None) -> SessionName | None:
         writer = self._writers.get(path)
         return writer[0] if writer is not None and stamp is not None and same_stamp(writer[1], stamp) else None
 
@@ -240,7 +245,7 @@ class TrackerRegistry:
         known = ((name, self._record_of(readers[0], name)) for name, readers in self._readers.items() if name != path)
         return [name for name, record in known if record is not None and is_same_file(record.stamp, stamp)]
 
-    def _put(self, session_id: str, path: str, record: ReadRecord) -> Stamp | None:
+    def _put(self, session_id: SessionName, path: str, record: ReadRecord) -> Stamp | None:
         """See `record_read`."""
         readers = self._readers.get(path, ())
         if readers:
@@ -264,12 +269,12 @@ class TrackerRegistry:
             self._target_of_link[session_id, given_path] = path
         return before_stamp
 
-    def _shared_path(self, path: str, reader: str) -> str:
+    def _shared_path(self, path: str, reader: SessionName) -> str:
         """The equal string that a reader of the file keeps already."""
         kept = self._trackers[reader][path].given_path
         return kept if kept == path else path
 
-    def _drop(self, session_id: str, path: str) -> None:
+    def _drop(self, session_id: SessionName, path: str) -> None:
         tracker = self._trackers.get(session_id)
         if tracker is None or tracker.forget(path) is None:
             return
@@ -282,12 +287,12 @@ class TrackerRegistry:
         self._writers.pop(path, None)
         self._monitors.untrack(path)
 
-    def _unlink(self, session_id: str, path: str) -> None:
+    def _unlink(self, session_id: SessionName, path: str) -> None:
         given_path = self._links.pop((session_id, path), None)
         if given_path is not None:
             self._target_of_link.pop((session_id, given_path), None)
 
-    def _mark_stale(self, session_id: str, path: str, reason: StaleReason, source: str) -> None:
+    def _mark_stale(self, session_id: SessionName, path: str, reason: StaleReason, source: str) -> None:
         tracker = self._trackers[session_id]
         if not tracker.mark_stale(path, reason, source):
             return

@@ -15,6 +15,7 @@ from fileops.model.events import DidConflict
 from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.model.internal_errors import PathMoved
 from fileops.model.results import Conflict, ForeignChange, TrackedFile
+from fileops.model.sessions import SessionName
 from fileops.ports import EventSink, FileSystem
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.registry import TrackerRegistry
@@ -29,7 +30,7 @@ def nothing_hidden(*_names: str) -> bool:
 # --- which files a session has read ------------------------------------------------------------------------------
 
 
-def tracked_files(registry: TrackerRegistry, session_id: str, is_hidden: IsHidden) -> tuple[TrackedFile, ...]:
+def tracked_files(registry: TrackerRegistry, session_id: SessionName, is_hidden: IsHidden) -> tuple[TrackedFile, ...]:
     """Return what the session has read, in the order of first reading."""
     return tuple(
         TrackedFile(
@@ -45,7 +46,9 @@ def tracked_files(registry: TrackerRegistry, session_id: str, is_hidden: IsHidde
     )
 
 
-def conflicts(fs: FileSystem, registry: TrackerRegistry, session_id: str, is_hidden: IsHidden) -> tuple[Conflict, ...]:
+def conflicts(
+    fs: FileSystem, registry: TrackerRegistry, session_id: SessionName, is_hidden: IsHidden
+) -> tuple[Conflict, ...]:
     """Return what is known to have changed since the session read it. Stats these files."""
     return tuple(
         _conflict_at(record, record.stale, _stamp_at(fs, path))
@@ -93,7 +96,7 @@ class Refusals:
 
     def refusal(
         self,
-        session_id: str,
+        session_id: SessionName,
         record: ReadRecord,
         snapshot: Snapshot,
         *,
@@ -136,11 +139,11 @@ class ForeignChanges:
         self._fs = fs
         self._registry = registry
 
-    def paths(self, session_id: str) -> tuple[str, ...]:
+    def paths(self, session_id: SessionName) -> tuple[str, ...]:
         """Canonical paths of the files that changed, or that have changes which the session was not shown."""
         return tuple(path for path, record in self._registry.of_session(session_id) if _has_changed(record))
 
-    def at(self, session_id: str, path: str) -> ForeignChange | None:
+    def at(self, session_id: SessionName, path: str) -> ForeignChange | None:
         """None where nothing differs, or the file cannot be read at the moment."""
         record = self._registry.record_of(session_id, path)
         if record is None or not _has_changed(record):
@@ -172,7 +175,7 @@ class ForeignChanges:
         """None if there is no file, or if that cannot be known."""
         return _stamp_at(self._fs, path)
 
-    def note_shown(self, session_id: str, change: ForeignChange) -> None:
+    def note_shown(self, session_id: SessionName, change: ForeignChange) -> None:
         """Record that the session was shown all of the change: it knows the present content, and the file is fresh."""
         snapshot, record = change.snapshot, self._registry.record_of(session_id, change.path)
         if record is None or snapshot is None or snapshot.stamp is None:

@@ -124,6 +124,12 @@ def _burst_reader() -> "InotifyFD":
     from watchdog.observers.inotify_c import InotifyFD
 
     class BurstReader(InotifyFD):
+        def __init__(self) -> None:
+            super().__init__()
+            # watchdog takes a new thread for one that reads, and leaves it to that thread to close the descriptors. A
+            # thread that is stopped before its first read, which ours delays, would never close them.
+            self._is_reading = False
+
         def read_events(self, **options: int) -> "list[InotifyEvent]":
             time.sleep(BURST_S)
             return super().read_events(**options)

@@ -7,8 +7,9 @@ from msgspec import Meta
 
 from fileops.model.requests import DEFAULT_COMMAND_TIMEOUT_S, CommandRequest
 from fileops.model.results import CommandResult
+from fileops.model.sessions import SessionName
 from fileops.wire import types as wire
-from fileops.wire.convert import session_of, tool_result
+from fileops.wire.convert import tool_result
 from fileops.wire.types import SessionParams
 
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ class ConfirmCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None
 
 
-def command_request(params: BashParams) -> CommandRequest:
+def command_request(params: BashParams, session: SessionName) -> CommandRequest:
     timeout_s = DEFAULT_COMMAND_TIMEOUT_S if params.timeout_s is None else params.timeout_s
     return CommandRequest(
         command=params.command,
         timeout_s=timeout_s,
         cwd=params.cwd,
         description=params.description,
-        session_id=session_of(params),
+        session_id=session,
     )
 
 

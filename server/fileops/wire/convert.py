@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fileops.core.matching.exact import EXACT, fault_of_strategy
-from fileops.core.presentation.failures import Tool, failure_message, failure_text
+from fileops.core.presentation.failures import failure_message
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit
 from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
-from fileops.model.sessions import DEFAULT_SESSION
-from fileops.model.settings import ApprovalMode
+from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.failures import failure_details, rebased_details
@@ -37,32 +36,29 @@ ORIGINAL_LABEL, PROPOSED_LABEL = "Current", "Proposed"  # of the two sides of a 
 # --- params → requests -------------------------------------------------------------------------------------------
 
 
-def session_of(params: wire.SessionParams) -> str:
-    return DEFAULT_SESSION if params.session_id is None else params.session_id
-
-
-def read_request(params: wire.ReadParams) -> ReadRequest:
+def read_request(params: wire.ReadParams, session: SessionName, max_output_bytes: int | None = None) -> ReadRequest:
     return ReadRequest(
         file_path=params.file_path,
         offset=params.offset,
         limit=params.limit,
-        session_id=session_of(params),
+        session_id=session,
         raw=params.raw or False,
+        max_output_bytes=max_output_bytes,
     )
 
 
-def write_request(params: wire.WriteParams) -> EditRequest:
+def write_request(params: wire.WriteParams, session: SessionName) -> EditRequest:
     return EditRequest(
         file_path=params.file_path,
         content=params.content,
         tool="write",
         dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
-        session_id=session_of(params),
+        session_id=session,
     )
 
 
-def edit_request(params: wire.EditParams) -> EditRequest:
+def edit_request(params: wire.EditParams, session: SessionName) -> EditRequest:
     edit = Edit(
         old_string=params.old_string,
         new_string=params.new_string,
@@ -76,11 +72,11 @@ def edit_request(params: wire.EditParams) -> EditRequest:
         tool="edit",
         dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
-        session_id=session_of(params),
+        session_id=session,
     )
 
 
-def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
+def multi_edit_request(params: wire.MultiEditParams, session: SessionName) -> EditRequest:
     edits = tuple(
         Edit(
             old_string=step.old_string,
@@ -96,7 +92,7 @@ def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
         tool="multi_edit",
         dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
-        session_id=session_of(params),
+        session_id=session,
     )
 
 
@@ -157,11 +153,6 @@ def tool_result(
         return wire.ToolResult(status="success", output=output, error=None, ui_extra=ui_extra, details=details)
     failure = wire.ErrorInfo(code=error.code, message=failure_message(error))
     return wire.ToolResult(status="error", output=output, error=failure, ui_extra=None, details=details)
-
-
-def failure_result(error: errors.FileOpsError, tool: Tool, file_path: str) -> wire.ToolResult:
-    """A failure that happened before the service was asked."""
-    return tool_result(failure_text(error, tool, file_path), error, None, failure_details(error))
 
 
 def _read_details(outcome: ReadResult) -> "ReadDetails":
@@ -252,10 +243,6 @@ def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
         stats=wire.Stats(added=change.n_added, removed=change.n_removed),
         first_changed_line=change.first_changed_line,
     )
-
-
-def approval_mode_result(session_id: str, mode: ApprovalMode) -> wire.ApprovalModeResult:
-    return wire.ApprovalModeResult(session_id=session_id, mode=mode)
 
 
 def confirm_params(

@@ -9,9 +9,10 @@ from fileops.core.presentation.failures import failure_message
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.convert import session_of, tool_result, ui_extra_of
+from fileops.wire.convert import tool_result, ui_extra_of
 from fileops.wire.failures import failure_details
 
 if TYPE_CHECKING:
@@ -19,31 +20,32 @@ if TYPE_CHECKING:
     from fileops.wire.details import UndoneFile as UndoneFileDetails
 
 
-def history_request(params: wire.HistoryParams) -> HistoryRequest:
-    return HistoryRequest(file_path=params.file_path, session_id=params.session_id, limit=params.limit)
+def history_request(params: wire.HistoryParams, of: SessionName | None) -> HistoryRequest:
+    return HistoryRequest(file_path=params.file_path, session_id=of, limit=params.limit)
 
 
-def undo_request(params: wire.UndoParams) -> UndoRequest:
-    """Raises: InvalidParams."""
+def undo_request(params: wire.UndoParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> UndoRequest:
+    """Translate the params of an undo. Raises: InvalidParams.
+
+    Args: of: the session that they name. by: the one that undoes, if no user does. has_user: whether one can.
+    """
     if params.edit_id is None and params.session_id is None:
         raise InvalidParams("edit_id or session_id is required")
     if params.edit_id is not None and params.file_path is not None:
         raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
     return UndoRequest(
         edit_id=params.edit_id,
-        session_id=params.session_id,
+        session_id=of,
         file_path=params.file_path,
-        by_session=_undoing_session(params),
+        by_session=None if has_user and _is_by_user(params) else by,
         dry_run=params.dry_run or False,
         is_approved=params.approved or False,
     )
 
 
-def _undoing_session(params: wire.UndoParams) -> str | None:
-    """Return the session that undoes; None for the client's user, who approved it and named no session with an edit."""
-    if params.approved and (params.edit_id is None or params.session_id is None):
-        return None
-    return session_of(params)
+def _is_by_user(params: wire.UndoParams) -> bool:
+    """Whether the client's user undoes: they approved it, and named no session with an edit."""
+    return bool(params.approved) and (params.edit_id is None or params.session_id is None)
 
 
 def undo_result(outcome: UndoResult) -> wire.ToolResult:

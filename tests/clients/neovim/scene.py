@@ -128,12 +128,18 @@ def opened(
         "pane": {"close_after_s": 0, "height": 24},
     }
     with terminal(
-        nvim, workspace,
-        "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(settings)}]==])",
-        "--cmd", f"luafile {AGENT}",
-        *arguments, "cart.py",
-        columns=columns, rows=rows, name=name,
-    ) as running:  # fmt: skip
+        nvim,
+        workspace,
+        "--cmd",
+        f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(settings)}]==])",
+        "--cmd",
+        f"luafile {AGENT}",
+        *arguments,
+        "cart.py",
+        columns=columns,
+        rows=rows,
+        name=name,
+    ) as running:
         running.until('luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
         assert running.ask(IS_SHARED) == str(int(nvim.shares_daemon))
         yield running

@@ -227,8 +227,18 @@ def picture(shown: Terminal, page: Page, target: Path) -> None:
     width = round(shown.columns * CELL_WIDTH_PX) + 2 * MARGIN_PX
     height = shown.rows * CELL_HEIGHT_PX + 2 * MARGIN_PX
     subprocess.run(
-        [program("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-         f"--window-size={width},{height}", f"--screenshot={target}", f"file://{source}"],
-        capture_output=True, timeout=50, check=True,
-    )  # fmt: skip
+        [
+            program("chromium"),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={width},{height}",
+            f"--screenshot={target}",
+            f"file://{source}",
+        ],
+        capture_output=True,
+        timeout=50,
+        check=True,
+    )
     source.unlink()

@@ -86,11 +86,30 @@ def test_nothing_is_started_where_no_project_is_edited(
 
 def test_script_that_edits_a_project_starts_nothing(nvim: Neovim, project: Path) -> None:
     done = subprocess.run(
-        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}", "--cmd", NO_PYTHON,
-         *settings(nvim), "cart.py", "-c", f"echo {STATUS}", "-c", "qa!"],
-        cwd=project, env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        [
+            nvim.program,
+            "--clean",
+            "--headless",
+            "-n",
+            "--cmd",
+            f"set rtp^={PLUGIN}",
+            "--cmd",
+            NO_PYTHON,
+            *settings(nvim),
+            "cart.py",
+            "-c",
+            f"echo {STATUS}",
+            "-c",
+            "qa!",
+        ],
+        cwd=project,
+        env=nvim.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert done.stderr == "not loaded"
 
 
@@ -118,7 +137,9 @@ def test_missing_daemon_is_reported_once_and_holds_up_nothing(nvim: Neovim, proj
     arguments = ("--cmd", f"let $PATH = '{programs}'", "cart.py")
     with opened(nvim, project, *arguments) as running:
         running.until(f"{STATUS} ==# 'starting'")
-        running.keys("O", "typed", "Escape")
+        running.keys("O", "typed")
+        running.until("getline(1) ==# 'typed'")
+        running.keys("Escape")  # alone: before an answer of the terminal it would be half of a key
         running.until("getline(1) ==# 'typed' && mode() ==# 'n'")
         gate.touch()
         running.shows("fileops: no daemon found")
@@ -144,7 +165,9 @@ async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_int
             await agent.read(str(cart))
             assert (await agent.edit(str(cart), "two = 2", "two = 22")).ok  # no editor is attached yet
             await asyncio.to_thread(running.until, "getline(2) ==# 'two = 22' && !&modified")
-            running.keys("O", "typed", "Escape")
+            running.keys("O", "typed")
+            running.until("getline(1) ==# 'typed'")
+            running.keys("Escape")  # alone: before an answer of the terminal it would be half of a key
             await asyncio.to_thread(running.until, "getline(1) ==# 'typed' && &modified")
             gate.touch()
             # what the editor has opened is on its way to the daemon, by another connection

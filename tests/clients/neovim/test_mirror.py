@@ -21,8 +21,12 @@ def evaluate(expression: str, folder: Path) -> Any:
     )
     done = subprocess.run(
         [nvim.program, "--clean", "--headless", "-l", str(script)],
-        env=nvim.environment, capture_output=True, text=True, timeout=50, check=True,
-    )  # fmt: skip
+        env=nvim.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 

@@ -81,26 +81,50 @@ def test_broken_daemon_fails_the_spec(nvim: Neovim) -> None:
 def test_lua_is_formatted() -> None:
     checked = subprocess.run(
         [editor("stylua/bin/stylua"), "--check", "--color=never", "."],
-        cwd=PLUGIN, capture_output=True, text=True, timeout=50, check=False,
-    )  # fmt: skip
+        cwd=PLUGIN,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_lua_has_no_warnings() -> None:
     checked = subprocess.run(
         [program("luacheck"), "--quiet", "--no-color", "."],
-        cwd=PLUGIN, capture_output=True, text=True, timeout=50, check=False,
-    )  # fmt: skip
+        cwd=PLUGIN,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_missing_daemon_is_reported_on_start(nvim: Neovim) -> None:
     done = subprocess.run(
-        [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}",
-         "--cmd", "let g:fileops = #{cmd: ['/nowhere/fileops-server']}", "-c", "Fileops start", "-c", "qa!"],
-        env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        [
+            nvim.program,
+            "--clean",
+            "--headless",
+            "-n",
+            "--cmd",
+            f"set rtp^={PLUGIN}",
+            "--cmd",
+            "let g:fileops = #{cmd: ['/nowhere/fileops-server']}",
+            "-c",
+            "Fileops start",
+            "-c",
+            "qa!",
+        ],
+        env=nvim.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert "no daemon: correct `cmd`, which is /nowhere/fileops-server" in done.stderr
 
 
@@ -111,9 +135,13 @@ def test_modules_are_not_loaded_before_they_are_used(nvim: Neovim) -> None:
     )
     done = subprocess.run(
         [nvim.program, "--clean", "--headless", "-n", "--cmd", f"set rtp^={PLUGIN}", "-c", script, "-c", "qa!"],
-        env=nvim.environment, capture_output=True, text=True, timeout=50, check=False,
+        env=nvim.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert done.stdout == "fileops.commands"
 
 
@@ -122,11 +150,24 @@ def test_processes_of_killed_neovim_end_with_it(nvim: Neovim, tmp_path: Path) ->
     socket = str(tmp_path / "nvim.sock")
     settings = {"cmd": [sys.executable, "-m", "fileops"], "autostart": True, "shared": nvim.shares_daemon}
     editor_process = subprocess.Popen(
-        [nvim.program, "--clean", "--headless", "-n", "--listen", socket, "--cmd", f"set rtp^={PLUGIN}",
-         "--cmd", f"lua vim.g.fileops = vim.json.decode([=[{json.dumps(settings)}]=])",
-         str(tmp_path / "demo.txt")],
-        env=nvim.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            nvim.program,
+            "--clean",
+            "--headless",
+            "-n",
+            "--listen",
+            socket,
+            "--cmd",
+            f"set rtp^={PLUGIN}",
+            "--cmd",
+            f"lua vim.g.fileops = vim.json.decode([=[{json.dumps(settings)}]=])",
+            str(tmp_path / "demo.txt"),
+        ],
+        env=nvim.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         nvim.until(socket, 'luaeval(\'require("fileops.client.process").state.status\') ==# "running"')
         pid = int(nvim.ask(socket, "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))

@@ -174,9 +174,11 @@ async def test_failure_of_corrector_or_command_reviewer_is_an_error(start: Start
         raise KeyError("policy")
 
     async with start(
-        root=file.parent, correct_edit=correct, confirm_command=allow,
+        root=file.parent,
+        correct_edit=correct,
+        confirm_command=allow,
         initialization_options={"correction": True, "bash": True},
-    ) as client:  # fmt: skip
+    ) as client:
         await client.read(file)
         with pytest.raises(CallbackFailed, match="correct_edit failed"):
             await client.edit(file, "four", "4")

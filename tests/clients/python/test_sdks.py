@@ -144,8 +144,11 @@ asyncio.run(main(sys.argv[1]))
     environment = {**os.environ, "PYTHONPATH": f"{packages}:{CLIENT}"}
     done = subprocess.run(
         [python_with(package), "-c", program, str(tmp_path), sys.executable],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
     assert done.stderr == ""
     assert "→bread" in done.stdout
 
@@ -186,6 +189,8 @@ def checked(snippet: str, folder: Path) -> str:
     )
     done = subprocess.run(
         [str(Path(sys.executable).with_name("basedpyright")), "-p", str(folder), "--pythonpath", sys.executable],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.stdout

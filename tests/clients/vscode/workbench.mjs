@@ -88,7 +88,7 @@ export async function openWorkbench(name, options) {
     server.kill('SIGTERM');
     await stopped;
     stopDaemon(socket);
-    fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); // processes that end still write there
   };
   try {
     await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);

@@ -12,9 +12,17 @@ from fileops.attach import handshake
 from fileops.attach.handshake import Attachment, AttachMismatch, BadRequest, ControlRequest
 
 FULL = Attachment(
-    version="0.5.0", protocol="mcp", role="agent", host="claude-code", cwd="/p/sub", roots=("/p", "/q"), session="mine",
-    hints={"session": "af9f", "project": "/p", "markers": ["CLAUDECODE"]}, options={"approve": "ask"}, pid=4711,
-)  # fmt: skip
+    version="0.5.0",
+    protocol="mcp",
+    role="agent",
+    host="claude-code",
+    cwd="/p/sub",
+    roots=("/p", "/q"),
+    session="mine",
+    hints={"session": "af9f", "project": "/p", "markers": ["CLAUDECODE"]},
+    options={"approve": "ask"},
+    pid=4711,
+)
 LEAST: dict[str, Any] = {
     "fileops_attach": 1, "version": "0.5.0", "protocol": "lsp", "role": "editor", "host": "nvim", "cwd": "/p",
 }  # fmt: skip

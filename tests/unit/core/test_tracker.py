@@ -10,9 +10,16 @@ from fileops.model.files import Stamp
 
 SECOND = 1_000_000_000
 STAMP = Stamp(
-    dev=1, ino=7, size_bytes=10, mtime_ns=100 * SECOND + 1, ctime_ns=100 * SECOND + 1, mode=0o100644, uid=1, gid=1,
+    dev=1,
+    ino=7,
+    size_bytes=10,
+    mtime_ns=100 * SECOND + 1,
+    ctime_ns=100 * SECOND + 1,
+    mode=0o100644,
+    uid=1,
+    gid=1,
     n_links=1,
-)  # fmt: skip
+)
 WHOLE = ReadRecord(given_path="/f", stamp=STAMP, taken_ns=200 * SECOND, read_ns=200 * SECOND, digest=b"d")
 PART = replace(WHOLE, digest=None)
 TOO_YOUNG = replace(WHOLE, taken_ns=STAMP.mtime_ns + 1000)

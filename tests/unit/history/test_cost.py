@@ -16,6 +16,7 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.history.journal import History
 from fileops.model.edits import Edit
 from fileops.model.errors import UndoConflict
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 
 PATH = "/w/f"
@@ -29,7 +30,8 @@ def n_steps(work: Callable[[], object]) -> int:
     def traced(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
         del argument
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
         count += event == "opcode"
         return traced
 
@@ -52,9 +54,13 @@ def made(before: str, edits: Sequence[tuple[str, str, str]]) -> tuple[History, M
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = disk.replace(snapshot, planned.splices, RecordingHooks())
         history.append(
-            edit_id=str(n), session_id=session_id, given_path=PATH, plan=planned, committed=committed,
+            edit_id=str(n),
+            session_id=SessionName(session_id),
+            given_path=PATH,
+            plan=planned,
+            committed=committed,
             timestamp=float(n),
-        )  # fmt: skip
+        )
     return history, disk
 
 
@@ -81,7 +87,11 @@ def undo_steps_of_one_session(n_edits: int, later: Callable[[bytes], bytes]) -> 
     """Two sessions edit every other line."""
     history, disk = edited(n_edits, n_sessions=2)
     lines = (f"line {n} new, {n * 7}\n" if n % 2 else f"line {n} old\n" for n in range(n_edits))
-    edits, known, there = history.edits(session_id="0"), history.edits(path=PATH), later(disk.read(PATH).data)
+    edits, known, there = (
+        history.edits(session_id=SessionName("0")),
+        history.edits(path=PATH),
+        later(disk.read(PATH).data),
+    )
     undone: list[bytes | None] = []
     steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
     assert undone == [later("".join(lines).encode())]
@@ -142,16 +152,17 @@ AT_ONE_PLACE: dict[str, tuple[Callable[[int], str], Callable[[int], tuple[str, s
     "lines of one word": (lambda n: "".join(f"a{i}\n" for i in range(n)), lambda n: (f"a{n}\n", f"b{n}\n")),
     "blank lines between": (lambda n: "".join(f"a{i}\n\n" for i in range(n)), lambda n: (f"a{n}\n", f"b{n}\n")),
     "each their own word": (
-        lambda _: "top\na0 b0\n", lambda n: (f"{'ab'[n % 2]}{n // 2}", f"{'ab'[n % 2]}{n // 2 + 1}"),
+        lambda _: "top\na0 b0\n",
+        lambda n: (f"{'ab'[n % 2]}{n // 2}", f"{'ab'[n % 2]}{n // 2 + 1}"),
     ),
-}  # fmt: skip
+}
 
 
 def undo_steps_beside_another(name: str, n_edits: int) -> int:
     before, edit = AT_ONE_PLACE[name]
     history, disk = made(before(n_edits), [(str(n % 2), *edit(n)) for n in range(n_edits)])
     known = history.edits(path=PATH)
-    edits = history.edits(session_id="0")
+    edits = history.edits(session_id=SessionName("0"))
     there, undone = disk.read(PATH).data, list[bytes | None]()
     steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
     _, disk = made(before(n_edits), [("1", *edit(n)) for n in range(1, n_edits, 2)])
@@ -180,7 +191,7 @@ def test_undo_of_edits_restored_by_another_session_has_quadratic_cost_at_most():
             )
         ]
         history, disk = made("".join(f"line {n} old\nmiddle {n}\nother {n}\nend {n}\n" for n in lines), edits)
-        known, mine, there = history.edits(path=PATH), history.edits(session_id="0"), disk.read(PATH).data
+        known, mine, there = history.edits(path=PATH), history.edits(session_id=SessionName("0")), disk.read(PATH).data
         undone: list[bytes | None] = []
         n = n_steps(lambda: undone.append(undo_edits(mine, there, history.contents(PATH).after, known).content))
         assert undone == [there]
@@ -214,9 +225,14 @@ def test_edits_are_marked_as_undone_without_visiting_all():
 
         def work() -> None:
             history.append(
-                edit_id="undo", session_id="0", given_path=PATH, plan=planned, committed=committed, timestamp=0.0,
+                edit_id="undo",
+                session_id=SessionName("0"),
+                given_path=PATH,
+                plan=planned,
+                committed=committed,
+                timestamp=0.0,
                 undoes=undone.edit_ids,
-            )  # fmt: skip
+            )
 
         n = n_steps(work)
         assert all(edit.undone_by == "undo" for edit in history.edits(path=PATH)[1:])

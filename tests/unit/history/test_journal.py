@@ -9,6 +9,7 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.history.journal import History
 from fileops.model.edits import Edit
 from fileops.model.history import AppliedEdit
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 
 PATH = "/w/f"
@@ -18,7 +19,9 @@ class Journalled:
     """A file that an agent edits, with everything written down."""
 
     def __init__(self, history: History) -> None:
-        self.disk, self.history, self.n_edits = MemoryFileSystem(), history, 0
+        self.disk = MemoryFileSystem()
+        self.history = history
+        self.n_edits = 0
         self.disk.put(PATH, b"")
 
     def edit(self, old: str, new: str) -> str:
@@ -28,9 +31,13 @@ class Journalled:
         committed = self.disk.replace(snapshot, planned.splices, RecordingHooks())
         self.n_edits += 1
         self.history.append(
-            edit_id=str(self.n_edits), session_id="s", given_path=PATH, plan=planned, committed=committed,
+            edit_id=str(self.n_edits),
+            session_id=SessionName("s"),
+            given_path=PATH,
+            plan=planned,
+            committed=committed,
             timestamp=float(self.n_edits),
-        )  # fmt: skip
+        )
         return str(self.n_edits)
 
 
@@ -102,5 +109,7 @@ def test_unwritten_edit_is_not_recorded():
     committed = file.disk.replace(snapshot, (), RecordingHooks())
     wish = Edit(old_string="a", new_string="b")
     planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
-    history.append(edit_id="1", session_id="s", given_path=PATH, plan=planned, committed=committed, timestamp=0.0)
+    history.append(
+        edit_id="1", session_id=SessionName("s"), given_path=PATH, plan=planned, committed=committed, timestamp=0.0
+    )
     assert history.edits() == ()

@@ -17,15 +17,26 @@ import pytest
 from fileops.history.store import DiskHistoryStore
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit
+from fileops.model.sessions import SessionName
 
 
 def an_edit(number: int, *, timestamp: float | None = None, diff: str = "-a\n+b\n") -> AppliedEdit:
     return AppliedEdit(
-        edit_id=f"e{number}", session_id="s", file_path="/w/\udce9", path="/w/\udce9",
-        timestamp=time.time() if timestamp is None else timestamp, kind="modify",
-        reverse=(Splice(0, 1, b"\xff\0"),), before=b"1" * 16, after=b"2" * 16, summary="+1 -1 \ud800", diff=diff,
-        n_added=1, n_removed=1, undoes=("e0",),
-    )  # fmt: skip
+        edit_id=f"e{number}",
+        session_id=SessionName("s"),
+        file_path="/w/\udce9",
+        path="/w/\udce9",
+        timestamp=time.time() if timestamp is None else timestamp,
+        kind="modify",
+        reverse=(Splice(0, 1, b"\xff\0"),),
+        before=b"1" * 16,
+        after=b"2" * 16,
+        summary="+1 -1 \ud800",
+        diff=diff,
+        n_added=1,
+        n_removed=1,
+        undoes=("e0",),
+    )
 
 
 def store(tmp_path: Path, **bounds: float) -> DiskHistoryStore:

@@ -15,6 +15,7 @@ from fileops.lsp.prompts import LspCommandApprover, UserPrompt, edit_decision_of
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
+from fileops.service.hub.names import SessionNames
 from unit.core.review.plans import question_of
 
 QUESTION = question_of(b"".join(b"%d\n" % n for n in range(30)), b"x\n" + b"".join(b"%d\n" % n for n in range(29)))
@@ -94,7 +95,8 @@ class Answering(Client):
     """A client that gives one answer to everything, and knows all our requests or none."""
 
     def __init__(self, answer: object, *, confirms: bool) -> None:
-        self._answer, self._confirms = answer, confirms
+        self._answer = answer
+        self._confirms = confirms
 
     def capability(self, dotted: str) -> object:
         return self._confirms
@@ -110,7 +112,9 @@ class Answering(Client):
 )
 @pytest.mark.parametrize("confirms", [True, False])
 async def test_malformed_answer_about_a_command_is_a_rejection(answer: Any, *, confirms: bool) -> None:
-    approver = LspCommandApprover(Answering(answer, confirms=confirms), timeout_s=10, use_message_fallback=True)
+    approver = LspCommandApprover(
+        Answering(answer, confirms=confirms), SessionNames(), timeout_s=10, use_message_fallback=True
+    )
     assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Reject()
 
 

@@ -28,7 +28,8 @@ class Peer:
         self.session = session
         self.serving = asyncio.create_task(session.serve())
         self.notifications: list[Message] = []
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
         self._last_id = 0
 
     async def call(self, method: str, params: object = None) -> Any:

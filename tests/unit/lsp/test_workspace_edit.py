@@ -20,7 +20,8 @@ class FakeClient(Client):
     """answer: called with the params; what it returns or raises is the client's reply."""
 
     def __init__(self, capabilities: dict[str, Any], answer: Callable[[Any], Any]) -> None:
-        self._capabilities, self._answer = capabilities, answer
+        self._capabilities = capabilities
+        self._answer = answer
         self.asked: list[Any] = []
 
     def capability(self, dotted: str) -> object:

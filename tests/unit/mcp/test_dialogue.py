@@ -11,6 +11,7 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Rebased, Splice
 from fileops.model.errors import ModifiedExternally
 from fileops.model.files import TextFormat
+from fileops.model.sessions import SessionName
 from support.core_models import LIMITS
 
 CALL = "call"
@@ -24,10 +25,16 @@ def question_about(data: bytes, new: bytes, *, is_rebased: bool) -> ApprovalRequ
         data, TextFormat(), (Splice(start, start + 7, new),), file_path="/w/f", operation="modify", limits=LIMITS
     )
     return ApprovalRequest(
-        title="t", description="d", file_path="/w/f", session_id="s", change=change, original_text=None,
-        proposed_text=None, original_digest=content_digest(data),
+        title="t",
+        description="d",
+        file_path="/w/f",
+        session_id=SessionName("s"),
+        change=change,
+        original_text=None,
+        proposed_text=None,
+        original_digest=content_digest(data),
         rebased=Rebased(changed_by="external", ranges=(), diff=None, shown=LINES) if is_rebased else None,
-    )  # fmt: skip
+    )
 
 
 async def answered(first: ApprovalRequest, second: ApprovalRequest) -> object:

@@ -279,7 +279,8 @@ class SlowCommit(MemoryFileSystem):
 
     def __init__(self) -> None:
         super().__init__()
-        self.has_begun, self.go_on = threading.Event(), threading.Event()
+        self.has_begun = threading.Event()
+        self.go_on = threading.Event()
 
     def replace(self, snapshot: Snapshot, splices: Any, hooks: Any) -> Committed:
         committed = super().replace(snapshot, splices, hooks)

@@ -266,7 +266,8 @@ class SlowPerson(Person):
     def __init__(self) -> None:
         super().__init__()
         self.can_ask = True
-        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.is_asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         self.is_asked.set()

@@ -8,6 +8,7 @@ import pytest
 from fileops.core.presentation.notices import notice_of, notice_text, rebased_text
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.results import ForeignChange, Notices
+from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.notices import MAX_CHARS, MAX_WAITING, NoticeBoard
@@ -98,14 +99,16 @@ class Desk:
         *,
         is_whole: bool = False,
     ) -> Notices:
-        found = self.board.find(session_id, about, lambda path: path.startswith(tuple(readable)))
-        return self.board.report(session_id, found, is_whole=is_whole)
+        found = self.board.find(SessionName(session_id), about, lambda path: path.startswith(tuple(readable)))
+        return self.board.report(SessionName(session_id), found, is_whole=is_whole)
 
     def told_files(self, readable: Sequence[str] = ("",)) -> list[str]:
         return [notice.file_path for notice in self.told(readable=readable).others]
 
     def is_fresh(self, path: str) -> bool:
-        return next(file.state for file in self.freshness.tracked("a") if file.file_path == path) == "fresh"
+        return (
+            next(file.state for file in self.freshness.tracked(SessionName("a")) if file.file_path == path) == "fresh"
+        )
 
 
 @contextmanager
@@ -141,8 +144,8 @@ def test_content_is_reported_once_and_another_content_again() -> None:
 def test_content_found_twice_at_once_is_reported_once() -> None:
     with desk({"a": b"a\n"}) as it:
         it.fs.put("/w/a", b"A\n")
-        found = [it.board.find("a", None, lambda _path: True) for _ in range(2)]
-        assert [len(it.board.report("a", each).others) for each in found] == [1, 0]
+        found = [it.board.find(SessionName("a"), None, lambda _path: True) for _ in range(2)]
+        assert [len(it.board.report(SessionName("a"), each).others) for each in found] == [1, 0]
 
 
 def test_own_edit_is_not_reported() -> None:
@@ -187,7 +190,7 @@ def test_waiting_files_are_bounded() -> None:
     with desk(names) as it:
         for name in names:
             it.fs.put(f"/w/{name}", b"new\n")
-        assert len(it.board.find("a", None, lambda path: True).waiting) == MAX_WAITING
+        assert len(it.board.find(SessionName("a"), None, lambda path: True).waiting) == MAX_WAITING
 
 
 def test_diff_shown_in_full_counts_as_read_under_relevant_only() -> None:

@@ -82,7 +82,7 @@ async def test_change_by_another_session_names_it(desk: Workbench) -> None:
     await desk.read("/w/f")
     await desk.applied("/w/f", "line 2\n", "theirs\n", "other")
     edited = await desk.edit("/w/f", "line 20", "mine")
-    assert edited.rebased is not None and edited.rebased.changed_by == "other"
+    assert edited.rebased is not None and edited.rebased.changed_by == "session:other"
     assert (await desk.edit("/w/f", "line 20", "other's", "other")).error is not None  # its own words are gone
     assert (await desk.edit("/w/f", "line 10", "other's", "other")).error is None
 

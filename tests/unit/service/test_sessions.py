@@ -8,6 +8,7 @@ import pytest
 from fileops.model.errors import NotRead
 from fileops.model.events import DidRead
 from fileops.model.requests import ReadRequest
+from fileops.model.sessions import SessionName
 from support.in_process import Workbench
 from support.slow_disk import SlowDisk
 
@@ -25,23 +26,23 @@ async def test_read_that_ends_after_its_session_was_closed_is_not_recorded(
     bench: Workbench, by_other_means: bool
 ) -> None:
     assert isinstance(bench.disk, SlowDisk)
-    request = ReadRequest(file_path="/w/a.txt", session_id="s")
+    request = ReadRequest(file_path="/w/a.txt", session_id=SessionName("s"))
     with bench.disk.silent():
         reading = asyncio.create_task(
             bench.service.record_read(request) if by_other_means else bench.service.read(request)
         )
         await asyncio.to_thread(bench.disk.wait_until_waiting, 1)
-        bench.service.close_session("s")
+        bench.service.close_session(SessionName("s"))
     assert (await reading).error is None
-    assert await bench.service.tracked("s") == ()
-    assert bench.service.files.activity.files("s") == ()
+    assert await bench.service.tracked(SessionName("s")) == ()
+    assert bench.service.files.activity.files(SessionName("s")) == ()
     assert not any(isinstance(event, DidRead) for event in bench.events.events)
     assert isinstance((await bench.edit("/w/a.txt", "one", "1", "s")).error, NotRead)
 
 
 async def test_session_that_was_not_closed_keeps_what_it_read(bench: Workbench) -> None:
     await bench.read("/w/a.txt", "other")
-    bench.service.close_session("s")
+    bench.service.close_session(SessionName("s"))
     assert (await bench.edit("/w/a.txt", "one", "1", "other")).error is None
 
 
@@ -52,8 +53,8 @@ async def test_mode_of_the_next_session_does_not_count_for_an_undo_of_a_closed_o
     bench.person.can_ask = True
 
     def close_and_begin_again() -> None:
-        bench.service.close_session("s")
-        bench.service.set_approval_mode("s", "yolo")
+        bench.service.close_session(SessionName("s"))
+        bench.service.set_approval_mode(SessionName("s"), "yolo")
 
     bench.person.meanwhile = close_and_begin_again
     assert (await bench.undo(session_id="s")).error is None

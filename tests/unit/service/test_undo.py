@@ -13,6 +13,7 @@ from fileops.model.errors import ApplyRefused, NotRead, OutsideRoots, Permission
 from fileops.model.events import BecameStale, DidEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import UndoResult
+from fileops.model.sessions import SessionName
 from support.in_process import Workbench
 
 PATH = "/w/f"
@@ -406,7 +407,8 @@ async def test_removal_with_all_hunks_chosen_is_a_removal(
     bench: Workbench, answer: Callable[[ApprovalRequest], Decision]
 ):
     edit_id = await bench.applied("/w/new", "", "x\n")
-    bench.person.can_ask, bench.person.answer = True, answer
+    bench.person.can_ask = True
+    bench.person.answer = answer
     assert (await bench.undo(edit_id)).error is None
     assert bench.on_disk("/w/new") is None
 
@@ -422,11 +424,12 @@ async def test_always_for_an_undo_asks_once_for_all_files(bench: Workbench):
         del question
         return Always()
 
-    bench.person.can_ask, bench.person.answer = True, always
-    assert (await bench.service.edits.undo(UndoRequest(session_id="a"))).error is None
+    bench.person.can_ask = True
+    bench.person.answer = always
+    assert (await bench.service.edits.undo(UndoRequest(session_id=SessionName("a")))).error is None
     assert [question.file_path for question in bench.person.questions] == ["/w/g", "/w/.env"]
     assert bench.on_disk(PATH) == b"one\ntwo\nthree\n"
-    assert bench.service.approval_mode("a") == "default"
+    assert bench.service.approval_mode(SessionName("a")) == "default"
 
 
 async def test_file_changed_during_the_question_is_rebased_again(bench: Workbench):
@@ -476,7 +479,9 @@ async def test_history_is_newest_first_and_marks_undone_edits(bench: Workbench):
     assert [edit.undone_by for edit in edits] == [None, None, undo_id]
     assert edits[0].undoes == (first,)
     assert "ONE" in edits[1].summary
-    assert [edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(session_id="b"))] == [second]
+    assert [
+        edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(session_id=SessionName("b")))
+    ] == [second]
     assert [edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(file_path=PATH, limit=1))] == [
         undo_id
     ]

@@ -46,7 +46,8 @@ class Stop:
     """A check that lets a few pass."""
 
     def __init__(self, n_passing: int | None = None) -> None:
-        self.n_asked, self._n_passing = 0, n_passing
+        self.n_asked = 0
+        self._n_passing = n_passing
 
     def __call__(self) -> None:
         self.n_asked += 1

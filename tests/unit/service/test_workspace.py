@@ -13,6 +13,7 @@ from fileops.model.errors import ModifiedExternally, Rejected
 from fileops.model.events import ApprovalModeChanged, BecameStale, DidEdit, DidRead
 from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult
+from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.fileops import FileOps
@@ -31,12 +32,12 @@ class Client:
     person: Person
 
     async def read(self, session_id: str) -> None:
-        result = await self.ops.read(ReadRequest(file_path=FILE, session_id=session_id))
+        result = await self.ops.read(ReadRequest(file_path=FILE, session_id=SessionName(session_id)))
         assert result.error is None, result.output
 
     async def edit(self, session_id: str, old: str, new: str) -> EditResult:
         edits = (Edit(old_string=old, new_string=new),)
-        return await self.ops.edit(EditRequest(file_path=FILE, edits=edits, session_id=session_id))
+        return await self.ops.edit(EditRequest(file_path=FILE, edits=edits, session_id=SessionName(session_id)))
 
 
 @dataclass
@@ -79,7 +80,7 @@ async def test_edit_of_one_client_makes_the_session_of_the_other_stale(clients: 
     assert [(event.session_id, event.source) for event in stale] == [("mine", "session:theirs")]
     conflict = (await clients.editor.edit("mine", "b", "B")).error
     assert isinstance(conflict, ModifiedExternally)
-    assert conflict.changed_by == "theirs"
+    assert conflict.changed_by == "session:theirs"
     assert clients.disk.read(FILE).data == b"A b\n"
 
 
@@ -97,7 +98,7 @@ async def test_edit_of_one_client_is_approved_by_the_user_of_the_other(clients: 
 async def test_edit_of_one_client_is_in_the_history_of_the_other_and_can_be_undone_there(clients: TwoClients) -> None:
     await clients.agent.read("theirs")
     edit_id = (await clients.agent.edit("theirs", "a", "A")).edit_id
-    (edit,) = await clients.editor.ops.edits.history(HistoryRequest(session_id="theirs"))
+    (edit,) = await clients.editor.ops.edits.history(HistoryRequest(session_id=SessionName("theirs")))
     assert edit.edit_id == edit_id
     assert (await clients.editor.ops.edits.undo(UndoRequest(edit_id=edit_id))).error is None
     assert clients.disk.read(FILE).data == b"a b\n"
@@ -106,11 +107,11 @@ async def test_edit_of_one_client_is_in_the_history_of_the_other_and_can_be_undo
 async def test_events_of_one_client_do_not_reach_the_other_and_modes_are_shared(clients: TwoClients) -> None:
     await clients.agent.read("theirs")
     await clients.agent.edit("theirs", "a", "A")
-    clients.agent.ops.set_approval_mode("theirs", "yolo")
+    clients.agent.ops.set_approval_mode(SessionName("theirs"), "yolo")
     kinds = [type(event) for event in clients.agent.events.events]
     assert kinds == [DidRead, DidEdit, ApprovalModeChanged]
     assert clients.editor.events.events == []
-    assert clients.editor.ops.approval_mode("theirs") == "yolo"
+    assert clients.editor.ops.approval_mode(SessionName("theirs")) == "yolo"
 
 
 async def test_requests_of_two_clients_for_one_path_wait_for_each_other(clients: TwoClients) -> None:

@@ -9,13 +9,21 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from fileops.model.sessions import SessionName
 from fileops.telemetry.calls import CallRecord
 from fileops.telemetry.otel import Telemetry, exporter_names, telemetry_from
 
 EDIT = CallRecord(
-    method="fileops/edit", session_id="s", started_ns=10**18, duration_ns=2_000_000, waited_ns=5_000_000,
-    matches=("exact",), n_added=3, n_removed=1, is_applied=True,
-)  # fmt: skip
+    method="fileops/edit",
+    session_id=SessionName("s"),
+    started_ns=10**18,
+    duration_ns=2_000_000,
+    waited_ns=5_000_000,
+    matches=("exact",),
+    n_added=3,
+    n_removed=1,
+    is_applied=True,
+)
 
 
 def test_call_becomes_a_span() -> None:
@@ -23,7 +31,7 @@ def test_call_becomes_a_span() -> None:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     telemetry = Telemetry(provider, None)
     telemetry.record(EDIT)
-    telemetry.record(CallRecord(method="fileops/read", session_id="s", started_ns=1, code="fault"))
+    telemetry.record(CallRecord(method="fileops/read", session_id=SessionName("s"), started_ns=1, code="fault"))
     edit, read = exporter.get_finished_spans()
     assert (edit.name, edit.start_time, edit.end_time) == ("fileops/edit", 10**18, 10**18 + 7_000_000)
     assert dict(edit.attributes or {}) == {

@@ -7,6 +7,7 @@ import pytest
 
 from fileops.model.errors import NoMatch
 from fileops.model.results import EditResult
+from fileops.model.sessions import SessionName
 from fileops.telemetry import stats
 from fileops.telemetry.calls import CallRecord, Calls, excluded, note_outcome
 from fileops.telemetry.stats import Latencies, Statistics
@@ -24,7 +25,9 @@ class Kept:
 
 
 def call(session_id: str = "s", *, code: str = "ok", duration_ns: int = 1_000_000) -> CallRecord:
-    return CallRecord(method="fileops/read", session_id=session_id, started_ns=0, duration_ns=duration_ns, code=code)
+    return CallRecord(
+        method="fileops/read", session_id=SessionName(session_id), started_ns=0, duration_ns=duration_ns, code=code
+    )
 
 
 # R-STATS-3
@@ -53,10 +56,10 @@ def test_sessions_are_counted_separately_and_closed_ones_stay_in_the_total(monke
     statistics = Statistics(since_ns=5 * 10**9)
     for session_id in ("a", "b", "a", "c"):
         statistics.record(call(session_id, code="no_match" if session_id == "c" else "ok"))
-    assert statistics.result("a", 0).calls == {"fileops/read": 2}
-    assert statistics.result("b", 0).calls == {}  # the longest silent one went
-    statistics.drop_session("a")
-    assert statistics.result("a", 0).calls == {}
+    assert statistics.result(SessionName("a"), 0).calls == {"fileops/read": 2}
+    assert statistics.result(SessionName("b"), 0).calls == {}  # the longest silent one went
+    statistics.drop_session(SessionName("a"))
+    assert statistics.result(SessionName("a"), 0).calls == {}
     total = statistics.result(None, 0)
     assert (total.calls, total.outcomes, total.since) == ({"fileops/read": 4}, {"ok": 3, "no_match": 1}, 5.0)
     assert total.latency_ms["fileops/read"].max == 1.0
@@ -68,18 +71,24 @@ def test_shares_are_of_applied_edits() -> None:
     for is_modified in (True, False, False, False):
         statistics.record(
             CallRecord(
-                method="fileops/edit", session_id="s", started_ns=0, matches=("exact",), n_added=2, n_removed=1,
-                is_applied=True, is_modified_by_user=is_modified,
+                method="fileops/edit",
+                session_id=SessionName("s"),
+                started_ns=0,
+                matches=("exact",),
+                n_added=2,
+                n_removed=1,
+                is_applied=True,
+                is_modified_by_user=is_modified,
             )
-        )  # fmt: skip
-    told = statistics.result("s", 2)
+        )
+    told = statistics.result(SessionName("s"), 2)
     assert (told.edits.applied, told.edits.share_modified, told.edits.share_undone) == (4, 0.25, 0.5)
     assert (told.matches, told.lines.added, told.lines.removed) == ({"exact": 4}, 8, 4)
 
 
 async def test_waiting_for_the_user_is_excluded_from_the_duration() -> None:
     kept = Kept()
-    with Calls([kept]).measured("fileops/edit", "s", ValueError), excluded():
+    with Calls([kept]).measured("fileops/edit", SessionName("s"), ValueError), excluded():
         for _ in range(1000):
             await asyncio.sleep(0)
     (one,) = kept.calls
@@ -91,7 +100,7 @@ async def test_every_outcome_has_its_code() -> None:
     calls = Calls([kept])
 
     def measured(failure: BaseException | None) -> None:
-        with calls.measured("m", "s", ValueError):
+        with calls.measured("m", SessionName("s"), ValueError):
             note_outcome(EditResult(output="", error=NoMatch(old_string="x")))
             if failure is not None:
                 raise failure

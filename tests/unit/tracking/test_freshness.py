@@ -14,6 +14,7 @@ from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.events import DidConflict
 from fileops.model.files import Sighting
 from fileops.model.internal_errors import Stale
+from fileops.model.sessions import SessionName
 from fileops.tracking.freshness import Freshness
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock
@@ -31,9 +32,14 @@ class TrackerWorld:
         self.fs = MemoryFileSystem()
         self.notices = EventRecorder()
         self.freshness = Freshness(
-            self.fs, self.notices, WallClock(), mode=self.mode, is_open=self.open_documents.__contains__,
-            debounce_s=NEVER_S, sweep_s=NEVER_S,
-        )  # fmt: skip
+            self.fs,
+            self.notices,
+            WallClock(),
+            mode=self.mode,
+            is_open=self.open_documents.__contains__,
+            debounce_s=NEVER_S,
+            sweep_s=NEVER_S,
+        )
         self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")
         self.fs.put("/w/f", b"one\n")
 
@@ -53,7 +59,7 @@ def by_content() -> Iterator[TrackerWorld]:
 
 
 def state(world: TrackerWorld, session_id: str = "a") -> list[tuple[str, str, str | None]]:
-    return [(file.file_path, file.state, file.reason) for file in world.freshness.tracked(session_id)]
+    return [(file.file_path, file.state, file.reason) for file in world.freshness.tracked(SessionName(session_id))]
 
 
 # --- an edit's question ---------------------------------------------------------------------------------------
@@ -63,14 +69,14 @@ def test_edit_of_unread_file_is_refused(world: TrackerWorld) -> None:
     with pytest.raises(NotRead):
         world.a.require_fresh("/w/f")
     with pytest.raises(NotRead):
-        world.freshness.require_tracked("a", "/w/f")
-    assert not world.freshness.is_tracked("a", "/w/f")
+        world.freshness.require_tracked(SessionName("a"), "/w/f")
+    assert not world.freshness.is_tracked(SessionName("a"), "/w/f")
 
 
 def test_edit_of_read_file_is_accepted(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.a.require_fresh("/w/f")
-    assert world.freshness.is_tracked("a", "/w/f")
+    assert world.freshness.is_tracked(SessionName("a"), "/w/f")
 
 
 def test_sessions_are_isolated(world: TrackerWorld) -> None:
@@ -107,7 +113,7 @@ def test_other_bytes_with_the_same_stamp_are_refused(world: TrackerWorld) -> Non
     world.a.read("/w/f")
     snapshot = world.fs.read("/w/f")
     with pytest.raises(ModifiedExternally):
-        world.freshness.require_fresh("a", replace(snapshot, data=b"two\n"))
+        world.freshness.require_fresh(SessionName("a"), replace(snapshot, data=b"two\n"))
 
 
 def test_conflict_is_notified_with_both_times_and_sizes(world: TrackerWorld) -> None:
@@ -137,7 +143,7 @@ def test_each_refusal_is_a_conflict_but_the_file_becomes_stale_once(world: Track
 
 def test_dry_run_is_refused_alike_and_changes_no_state(world: TrackerWorld) -> None:
     world.a.read("/w/f")
-    before = world.freshness.tracked("a")
+    before = world.freshness.tracked(SessionName("a"))
     world.fs.put("/w/f", b"two\n")
     with pytest.raises(ModifiedExternally):
         world.a.require_fresh("/w/f", dry_run=True)
@@ -145,7 +151,7 @@ def test_dry_run_is_refused_alike_and_changes_no_state(world: TrackerWorld) -> N
     world.fs.delete("/w/f")
     with pytest.raises(FileMissing):
         world.a.require_fresh("/w/f", dry_run=True)
-    assert [file.read_at for file in world.freshness.tracked("a")] == [before[0].read_at]
+    assert [file.read_at for file in world.freshness.tracked(SessionName("a"))] == [before[0].read_at]
 
 
 def test_dry_run_that_finds_the_same_bytes_again_changes_no_entry(by_content: TrackerWorld) -> None:
@@ -174,7 +180,7 @@ def test_snapshot_older_than_the_sessions_read_is_stale(world: TrackerWorld) -> 
     world.fs.put("/w/f", b"two\n")
     world.a.read("/w/f")
     with pytest.raises(Stale):
-        world.freshness.require_fresh("a", old)
+        world.freshness.require_fresh(SessionName("a"), old)
     assert world.notices.events == []
 
 
@@ -307,7 +313,7 @@ def test_write_read_before_it_was_recorded_makes_no_session_stale(world: Tracker
     world.b.read("/w/f")
     stands = world.a.write("/w/f", b"two\n")
     world.b.read("/w/f")
-    world.freshness.note_write("a", "/w/f", stands)
+    world.freshness.note_write(SessionName("a"), "/w/f", stands)
     world.freshness.sweep()
     assert state(world, "b") == [("/w/f", "fresh", None)]
 
@@ -317,7 +323,7 @@ def test_read_of_the_old_file_recorded_after_a_write_becomes_stale(world: Tracke
     with world.fs.open("/w/f") as stream:
         world.a.write("/w/f", b"two\n")
         stamp, taken_ns, digest = stream.stamp, stream.taken_ns, content_digest(stream.read(100))
-        world.freshness.note_read(sighting(session_id="b", stamp=stamp, taken_ns=taken_ns, digest=digest))
+        world.freshness.note_read(sighting(session_id=SessionName("b"), stamp=stamp, taken_ns=taken_ns, digest=digest))
     world.freshness.sweep()
     assert world.notices.stale() == [("b", "/w/f", "modified", "session:a")]
     assert state(world) == [("/w/f", "fresh", None)]
@@ -406,7 +412,7 @@ def test_typed_buffer_is_stale_by_the_buffer(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     typed = replace(world.fs.read("/w/f"), source="buffer", version=2, data=b"typed\n")
     with pytest.raises(ModifiedExternally) as refusal:
-        world.freshness.require_fresh("a", typed)
+        world.freshness.require_fresh(SessionName("a"), typed)
     assert refusal.value.changed_by == "buffer"
     assert world.notices.stale() == [("a", "/w/f", "modified", "buffer")]
 
@@ -419,12 +425,12 @@ def test_reloaded_buffer_is_stale_by_the_writer_of_its_file(world: TrackerWorld)
     world.b.write("/w/f", b"theirs\n")
     loaded = replace(world.fs.read("/w/f"), source="buffer", version=2, is_loaded=True)
     with pytest.raises(ModifiedExternally) as refusal:
-        world.freshness.require_fresh("a", loaded)
+        world.freshness.require_fresh(SessionName("a"), loaded)
     assert refusal.value.changed_by == "session:b"
     world.fs.put("/w/f", b"moved\n")
     loaded = replace(world.fs.read("/w/f"), source="buffer", version=3, is_loaded=True)
     with pytest.raises(ModifiedExternally) as refusal:
-        world.freshness.require_fresh("b", loaded)
+        world.freshness.require_fresh(SessionName("b"), loaded)
     assert refusal.value.changed_by == "external"
 
 
@@ -434,13 +440,18 @@ def test_buffer_equals_its_file_with_any_line_endings(world: TrackerWorld) -> No
     assert on_disk.stamp is not None
     shown = b"one\ntwo\n"
     seen = sighting(
-        session_id="a", stamp=on_disk.stamp, taken_ns=on_disk.taken_ns, digest=content_digest(shown),
-        source="buffer", version=1, content=shown,
-    )  # fmt: skip
+        session_id=SessionName("a"),
+        stamp=on_disk.stamp,
+        taken_ns=on_disk.taken_ns,
+        digest=content_digest(shown),
+        source="buffer",
+        version=1,
+        content=shown,
+    )
     world.freshness.note_read(seen)
-    world.freshness.require_fresh("a", on_disk)
+    world.freshness.require_fresh(SessionName("a"), on_disk)
     with pytest.raises(ModifiedExternally):
-        world.freshness.require_fresh("a", replace(on_disk, data=b"two\n"))
+        world.freshness.require_fresh(SessionName("a"), replace(on_disk, data=b"two\n"))
 
 
 def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> None:
@@ -448,15 +459,20 @@ def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> Non
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
     seen = sighting(
-        session_id="a", stamp=on_disk.stamp, taken_ns=on_disk.taken_ns, digest=None, source="buffer", version=3
+        session_id=SessionName("a"),
+        stamp=on_disk.stamp,
+        taken_ns=on_disk.taken_ns,
+        digest=None,
+        source="buffer",
+        version=3,
     )
     world.freshness.note_read(seen)
     buffer = replace(on_disk, source="buffer", version=3)
-    world.freshness.require_fresh("a", buffer)
-    world.freshness.require_fresh("a", replace(buffer, version=4))
+    world.freshness.require_fresh(SessionName("a"), buffer)
+    world.freshness.require_fresh(SessionName("a"), replace(buffer, version=4))
     typed = with_changes(on_disk.stamp, mtime_ns=on_disk.stamp.mtime_ns + 1, ctime_ns=on_disk.stamp.ctime_ns + 1)
     with pytest.raises(ModifiedExternally):
-        world.freshness.require_fresh("a", replace(buffer, version=5, stamp=typed))
+        world.freshness.require_fresh(SessionName("a"), replace(buffer, version=5, stamp=typed))
 
 
 # --- sessions -------------------------------------------------------------------------------------------------
@@ -465,8 +481,8 @@ def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> Non
 def test_closed_session_has_no_entries_and_no_notifications(world: TrackerWorld) -> None:
     world.a.read("/w/f")
     world.b.read("/w/f")
-    world.freshness.close_session("a")
-    world.freshness.close_session("unknown")
+    world.freshness.close_session(SessionName("a"))
+    world.freshness.close_session(SessionName("unknown"))
     world.fs.put("/w/f", b"two\n")
     world.freshness.sweep()
     assert world.notices.stale() == [("b", "/w/f", "modified", "external")]
@@ -477,8 +493,8 @@ def test_closed_session_has_no_entries_and_no_notifications(world: TrackerWorld)
 
 def test_forgotten_file_is_unread(world: TrackerWorld) -> None:
     world.a.read("/w/f")
-    world.freshness.forget("a", "/w/f")
-    world.freshness.forget("a", "/w/f")
+    world.freshness.forget(SessionName("a"), "/w/f")
+    world.freshness.forget(SessionName("a"), "/w/f")
     with pytest.raises(NotRead):
         world.a.require_fresh("/w/f")
 
@@ -496,7 +512,7 @@ def test_tracked_files_are_ordered_by_first_read(world: TrackerWorld) -> None:
         world.fs.put(path, b"x")
         world.a.read(path)
     world.a.read(paths[0])
-    (first, *_) = world.freshness.tracked("a")
+    (first, *_) = world.freshness.tracked(SessionName("a"))
     stamp = world.fs.stat(paths[0])
     assert stamp is not None
     assert [path for path, _, _ in state(world)] == paths

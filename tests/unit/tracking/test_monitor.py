@@ -117,7 +117,9 @@ class MonitorWorld:
     ) -> ToyWatch:
         if self.cannot_open:
             raise WatchError(folder="", reason="no inotify here")
-        self.on_hint, self.on_rename, self.on_lost = on_hint, on_rename, on_lost
+        self.on_hint = on_hint
+        self.on_rename = on_rename
+        self.on_lost = on_lost
         self.n_opened += 1
         self.is_dead = False
         return ToyWatch(self)

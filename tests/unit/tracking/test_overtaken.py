@@ -12,6 +12,7 @@ from fileops.core.tracker import ReadRecord
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, Sighting, Stamp
+from fileops.model.sessions import SessionName
 from fileops.tracking.freshness import Freshness
 from fileops.tracking.monitor import Checked, FileMonitor
 from fileops.tracking.monitors import FilesystemMonitors, OnHealth
@@ -55,9 +56,9 @@ class Registry:
     def apply_after_read(self, stamp: Stamp) -> bool:
         """Enter the verdict "modified" on OLD after the session has read the file again, under `stamp`."""
         old = record_of(OLD)
-        self.registry.record_read("a", FILE, old)
-        self.registry.record_read("a", FILE, record_of(stamp))
-        return self.registry.apply_verdicts(FILE, {"a": (old, "modified")}, OBSERVED, OBSERVED.mtime_ns)
+        self.registry.record_read(SessionName("a"), FILE, old)
+        self.registry.record_read(SessionName("a"), FILE, record_of(stamp))
+        return self.registry.apply_verdicts(FILE, {SessionName("a"): (old, "modified")}, OBSERVED, OBSERVED.mtime_ns)
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def registry() -> Iterator[Registry]:
 @pytest.mark.parametrize("stamp", [OBSERVED, NEWER])
 def test_read_during_a_check_stays_fresh(registry: Registry, stamp: Stamp) -> None:
     registry.apply_after_read(stamp)
-    record = registry.registry.record_of("a", FILE)
+    record = registry.registry.record_of(SessionName("a"), FILE)
     assert record is not None
     assert (record.stamp, record.stale) == (stamp, None)
     assert registry.notices.stale() == []
@@ -83,10 +84,10 @@ def test_check_is_due_again_if_a_read_of_another_state_has_overtaken_it(registry
 
 def test_record_that_was_replaced_is_not_renewed_by_an_edit_that_found_the_old_one(registry: Registry) -> None:
     old = record_of(OLD)
-    registry.registry.record_read("a", FILE, old)
-    registry.registry.record_read("a", FILE, record_of(NEWER))
-    registry.registry.confirm("a", FILE, old, OBSERVED, OBSERVED.mtime_ns, b"")
-    record = registry.registry.record_of("a", FILE)
+    registry.registry.record_read(SessionName("a"), FILE, old)
+    registry.registry.record_read(SessionName("a"), FILE, record_of(NEWER))
+    registry.registry.confirm(SessionName("a"), FILE, old, OBSERVED, OBSERVED.mtime_ns, b"")
+    record = registry.registry.record_of(SessionName("a"), FILE)
     assert record is not None
     assert record.stamp == NEWER
 
@@ -100,7 +101,12 @@ def test_change_between_a_read_and_its_record_is_noticed_without_watch_and_sweep
     fs.put(FILE, b"two\n")
     freshness.note_read(
         Sighting(
-            session_id="a", given_path=FILE, path=FILE, stamp=read.stamp, taken_ns=read.taken_ns, digest=read.digest
+            session_id=SessionName("a"),
+            given_path=FILE,
+            path=FILE,
+            stamp=read.stamp,
+            taken_ns=read.taken_ns,
+            digest=read.digest,
         )
     )
     notices.wait_for(lambda: [path for _, path, _, _ in notices.stale()] == [FILE])
@@ -145,7 +151,8 @@ class SlowlyRecordedWrite:
     """A commit whose hooks wait, inside the file's lock, until `meanwhile` (in another thread) waits for that lock."""
 
     def __init__(self) -> None:
-        self.fs, self.notices = _LockReporting(), EventRecorder()
+        self.fs = _LockReporting()
+        self.notices = EventRecorder()
         self.fs.put(FILE, b"one\n")
         self.freshness = Freshness(self.fs, self.notices, WallClock(), debounce_s=NEVER_S, sweep_s=NEVER_S)
         AgentSession(self.freshness, self.fs, "a").read(FILE)
@@ -167,7 +174,7 @@ class SlowlyRecordedWrite:
         def after(committed: Committed) -> None:
             thread.start()
             assert self.fs.is_waiting.wait(PATIENCE_S)
-            self.freshness.note_write("a", FILE, committed)
+            self.freshness.note_write(SessionName("a"), FILE, committed)
 
         snapshot = self.fs.read(FILE)
         self.fs.replace(snapshot, [Splice(0, len(snapshot.data), b"two\n")], CommitGuard(CancelToken(), after))
@@ -203,5 +210,5 @@ def test_check_during_an_own_write_reports_no_external_change(writing: SlowlyRec
 
 
 def test_edit_during_an_own_write_is_not_refused(writing: SlowlyRecordedWrite) -> None:
-    writing.write(lambda: writing.freshness.require_fresh("a", writing.fs.read(FILE)))
+    writing.write(lambda: writing.freshness.require_fresh(SessionName("a"), writing.fs.read(FILE)))
     assert writing.notices.events == []

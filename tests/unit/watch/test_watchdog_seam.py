@@ -21,7 +21,8 @@ class Callbacks:
 
     def __init__(self) -> None:
         self.names: list[bytes] = []
-        self.has_event, self.is_deleted = threading.Event(), threading.Event()
+        self.has_event = threading.Event()
+        self.is_deleted = threading.Event()
 
     def on_event(self, event: InotifyEvent) -> None:
         self.names.append(event.name)

@@ -18,6 +18,7 @@ from fileops.model.events import BecameStale, DidConflict, DidEdit, DidRead, Wat
 from fileops.model.files import CommitReport, TextFormat
 from fileops.model.results import EditResult, ReadResult, TrackedFile, Window
 from fileops.model.review import Decider
+from fileops.model.sessions import SessionName
 from fileops.rpc.json import dumps
 from fileops.wire import convert
 from fileops.wire import types as wire
@@ -34,7 +35,11 @@ CHANGE = Change(
     truncated=False,
     hunks=(
         Hunk(
-            id="1-abc", old_start=1, old_lines=2, new_start=1, new_lines=2,
+            id="1-abc",
+            old_start=1,
+            old_lines=2,
+            new_start=1,
+            new_lines=2,
             lines=(
                 HunkLine(kind=" ", text="one"),
                 HunkLine(kind="-", text="two", no_newline=True),
@@ -46,7 +51,7 @@ CHANGE = Change(
     n_removed=1,
     first_changed_line=2,
     snippet="     1→one\n     2→2",
-)  # fmt: skip
+)
 NEAREST = Nearest(start_line=3, end_line=4, similarity=0.93, diff="@@ -1 +1 @@\n-a\n+b\n", differs_in=("tabs", "case"))
 
 
@@ -60,9 +65,18 @@ def edit(**fields: object) -> object:
 
 def window(**fields: object) -> Window:
     known: dict[str, object] = {
-        "text": "     1→one", "start_line": 1, "end_line": 1, "total_lines": 2, "next_offset": 2, "n_lines_hidden": 1,
-        "n_chars": 4, "newline": "\n", "format": TextFormat(), "past_end": False, "at_end": True,
-    }  # fmt: skip
+        "text": "     1→one",
+        "start_line": 1,
+        "end_line": 1,
+        "total_lines": 2,
+        "next_offset": 2,
+        "n_lines_hidden": 1,
+        "n_chars": 4,
+        "newline": "\n",
+        "format": TextFormat(),
+        "past_end": False,
+        "at_end": True,
+    }
     return Window(**{**known, **fields})  # pyright: ignore[reportArgumentType]
 
 
@@ -76,19 +90,33 @@ MESSAGES: dict[str, Callable[[], object]] = {
     ),
     "read_buffer": lambda: read(
         window=window(total_lines=None, next_offset=None, newline=None),
-        format=TextFormat(encoding="utf-16-le", bom=b"\xff\xfe"), size_bytes=8, source="buffer", document_version=7,
+        format=TextFormat(encoding="utf-16-le", bom=b"\xff\xfe"),
+        size_bytes=8,
+        source="buffer",
+        document_version=7,
     ),
     "read_failed": lambda: read(error=errors.FileMissing()),
     "edit": lambda: edit(
-        change=CHANGE, n_replaced=(2,), applied_to="disk", matches=("exact",), match_lines=((2, 9),), edit_id="e1",
+        change=CHANGE,
+        n_replaced=(2,),
+        applied_to="disk",
+        matches=("exact",),
+        match_lines=((2, 9),),
+        edit_id="e1",
         commit=CommitReport(method="swap", durability="synced"),
     ),
     "edit_dry_run": lambda: edit(
         change=CHANGE, n_replaced=(1,), applied_to="disk", matches=("newline",), match_lines=((2,),), dry_run=True
     ),
     "multi_edit_in_buffer": lambda: edit(
-        change=CHANGE, is_multi=True, n_replaced=(1, 1), applied_to="buffer", matches=("exact", "newline"),
-        match_lines=((2,), (1,)), modified_by_user=True, edit_id="e2",
+        change=CHANGE,
+        is_multi=True,
+        n_replaced=(1, 1),
+        applied_to="buffer",
+        matches=("exact", "newline"),
+        match_lines=((2,), (1,)),
+        modified_by_user=True,
+        edit_id="e2",
         commit=CommitReport(method="buffer", durability="editor"),
     ),
     "edit_without_match": lambda: failed(errors.NoMatch(old_string="x", edit_index=1, nearest=NEAREST)),
@@ -104,24 +132,29 @@ MESSAGES: dict[str, Callable[[], object]] = {
         errors.UndoConflict(ranges=(LineRange(start_line=1, end_line=2),), explanation="x")
     ),
     "tracked": lambda: wire.TrackedResult(
-        files=(
-            TrackedFile(file_path=PATH, state="stale", reason="modified", read_at=1.5, mtime=1.25, size_bytes=3),
-        )
+        files=(TrackedFile(file_path=PATH, state="stale", reason="modified", read_at=1.5, mtime=1.25, size_bytes=3),)
     ),
     "tools": lambda: wire.ToolsResult(tools=tool_definitions(), guidelines=general_guidelines(ALL_TOOLS)),
     "notifications": lambda: [
         notification_of(event)
         for event in (
-            BecameStale(file_path=PATH, session_id="s", reason="modified", source="session:t", timestamp=1.5),
-            DidRead(file_path=PATH, session_id="s", timestamp=1.5, size=3, modified=1.25),
-            DidEdit(file_path=PATH, session_id="s", timestamp=1.5, content_length=3, edit_id="e1"),
+            BecameStale(
+                file_path=PATH, session_id=SessionName("s"), reason="modified", source="session:t", timestamp=1.5
+            ),
+            DidRead(file_path=PATH, session_id=SessionName("s"), timestamp=1.5, size=3, modified=1.25),
+            DidEdit(file_path=PATH, session_id=SessionName("s"), timestamp=1.5, content_length=3, edit_id="e1"),
             DidConflict(
-                file_path=PATH, session_id="s", last_read=1.5, last_modified=1.25, current_modified=1.75, size_diff=-2
+                file_path=PATH,
+                session_id=SessionName("s"),
+                last_read=1.5,
+                last_modified=1.25,
+                current_modified=1.75,
+                size_diff=-2,
             ),
             WatcherHealth(state="degraded", reason="event queue overflow"),
         )
     ],
-}  # fmt: skip
+}
 
 
 # R-RESULT-1, R-READ-2, R-EDIT-2, R-EDIT-3

@@ -33,10 +33,18 @@ def test_empty_options_are_the_defaults(given: object) -> None:
 
 
 def test_every_key_is_accepted() -> None:
-    decoded = decode_options({
-        "freshness": "content", "confine": "all", "roots": ["/a"], "approval_mode": "yolo", "fill_empty_files": True,
-        "notebooks": "text", "approval_timeout_s": 5, "limits": {"max_lines": 10.0},
-    })  # fmt: skip
+    decoded = decode_options(
+        {
+            "freshness": "content",
+            "confine": "all",
+            "roots": ["/a"],
+            "approval_mode": "yolo",
+            "fill_empty_files": True,
+            "notebooks": "text",
+            "approval_timeout_s": 5,
+            "limits": {"max_lines": 10.0},
+        }
+    )
     assert decoded.settings == Settings(
         freshness="content", confine="all", roots=("/a",), approval_mode="yolo", fill_empty_files=True,
         notebooks="text", approval_timeout_s=5.0, limits=Limits(max_lines=10),

@@ -40,9 +40,12 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Write a whole text: create the file, or replace the text of one that this session has read whole."""
         params = given(
-            file_path=path_of(file_path), content=content, dry_run=dry_run, include_texts=include_texts,
+            file_path=path_of(file_path),
+            content=content,
+            dry_run=dry_run,
+            include_texts=include_texts,
             session_id=session_id,
-        )  # fmt: skip
+        )
         return await self._tool("fileops/write", params, timeout_s)
 
     async def edit(
@@ -92,9 +95,12 @@ class FileRequests(Sender):
         """
         steps = [_step_of(edit, index) for index, edit in enumerate(edits)]
         params = given(
-            file_path=path_of(file_path), edits=steps, dry_run=dry_run, include_texts=include_texts,
+            file_path=path_of(file_path),
+            edits=steps,
+            dry_run=dry_run,
+            include_texts=include_texts,
             session_id=session_id,
-        )  # fmt: skip
+        )
         return await self._tool("fileops/multiEdit", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------

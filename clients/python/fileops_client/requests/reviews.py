@@ -43,9 +43,13 @@ class ReviewRequests(Sender):
             revision = review.revision if revision is None else revision
             review = review.review_id
         params = given(
-            review_id=review, outcome=outcome, text=text, reason=reason, revision=revision,
+            review_id=review,
+            outcome=outcome,
+            text=text,
+            reason=reason,
+            revision=revision,
             change_ids=None if change_ids is None else list(change_ids),
-        )  # fmt: skip
+        )
         answer = await self.request("fileops/decideReview", params, timeout_s=timeout_s)
         return msgspec.convert(answer, DecideReviewResult)
 
@@ -61,8 +65,11 @@ class ReviewRequests(Sender):
     ) -> DecideReviewsResult:
         """Decide all reviews that match every argument given, in order, and return after they were written or not."""
         params = given(
-            outcome=outcome, session_id=session_id, file_path=path_or_none(file_path), reason=reason,
+            outcome=outcome,
+            session_id=session_id,
+            file_path=path_or_none(file_path),
+            reason=reason,
             review_ids=None if review_ids is None else list(review_ids),
-        )  # fmt: skip
+        )
         answer = await self.request("fileops/decideReviews", params, timeout_s=timeout_s)
         return msgspec.convert(answer, DecideReviewsResult)

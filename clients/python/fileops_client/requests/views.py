@@ -92,9 +92,12 @@ class ViewRequests(Sender):
     ) -> View:
         """The call in one line, and of the result its first lines, or its diff as rows."""
         params = given(
-            method=method_of(method), arguments=dict(arguments), result=_as_json(result), is_partial=is_partial,
+            method=method_of(method),
+            arguments=dict(arguments),
+            result=_as_json(result),
+            is_partial=is_partial,
             expanded=expanded,
-        )  # fmt: skip
+        )
         return msgspec.convert(await self.request("fileops/render", params), View)
 
 

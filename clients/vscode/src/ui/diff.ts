@@ -196,7 +196,7 @@ export class DiffPanes implements vscode.Disposable {
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }
 
-  /** Shows the pane; never takes the keyboard unless asked to. */
+  /** Shows the pane; never takes the keyboard unless asked to. Returns as well if it is closed while it is being opened. */
   async show(pane: Pane, options: { viewColumn?: vscode.ViewColumn; takesFocus?: boolean; line?: number } = {}): Promise<void> {
     const tab = this.#tab(pane);
     const show: vscode.TextDocumentShowOptions = {
@@ -204,8 +204,17 @@ export class DiffPanes implements vscode.Disposable {
       viewColumn: tab?.group.viewColumn ?? options.viewColumn ?? vscode.ViewColumn.Active,
     };
     if (options.line !== undefined) show.selection = new vscode.Range(options.line, 0, options.line, 0);
-    if (pane.before) await vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show);
-    else await vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
+    let listening: vscode.Disposable | undefined;
+    const closed = new Promise<void>(resolve => {
+      listening = vscode.window.tabGroups.onDidChangeTabs(event => {
+        if (event.closed.some(({ input }) => isOf(pane, input))) resolve();
+      });
+    });
+    // VS Code may never answer if the tab is closed meanwhile; all that waits for this pane would wait for ever.
+    const opened = pane.before
+      ? vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show)
+      : vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
+    await Promise.race([opened, closed]).finally(() => listening?.dispose());
   }
 
   isShown(pane: Pane): boolean {
@@ -274,16 +283,19 @@ export class DiffPanes implements vscode.Disposable {
   }
 
   #tab(pane: Pane): vscode.Tab | undefined {
-    const uri = pane.after.toString();
-    return vscode.window.tabGroups.all.flatMap(group => group.tabs).find(({ input }) => {
-      if (input instanceof vscode.TabInputTextDiff) return input.modified.toString() === uri;
-      return pane.before === undefined && input instanceof vscode.TabInputText && input.uri.toString() === uri;
-    });
+    return vscode.window.tabGroups.all.flatMap(group => group.tabs).find(({ input }) => isOf(pane, input));
   }
 
   dispose(): void {
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+/** Whether a tab with this input is the pane's. */
+function isOf(pane: Pane, input: unknown): boolean {
+  const uri = pane.after.toString();
+  if (input instanceof vscode.TabInputTextDiff) return input.modified.toString() === uri;
+  return pane.before === undefined && input instanceof vscode.TabInputText && input.uri.toString() === uri;
 }
 
 function replace(document: vscode.TextDocument, text: string): Thenable<boolean> {

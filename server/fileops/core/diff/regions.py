@@ -66,9 +66,14 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
             start += sum(map(len, old[at:a]))
             end = start + sum(map(len, old[a:a_end]))
             yield Region(
-                old_at=old_at + a, new_at=old_at + shift + b, start=start, end=end,
-                old=old[a:a_end], new=new[b:b_end], in_pairs=in_pairs,
-            )  # fmt: skip
+                old_at=old_at + a,
+                new_at=old_at + shift + b,
+                start=start,
+                end=end,
+                old=old[a:a_end],
+                new=new[b:b_end],
+                in_pairs=in_pairs,
+            )
             start, at = end, a_end
         shift += len(new) - len(old)
 

@@ -123,7 +123,8 @@ class _DiffBuilder:
             above.insert(0, self._data[line:start])
             start = line
         self._is_open = True
-        self._old_at, self._new_at = region.old_at - len(above), region.new_at - len(above)
+        self._old_at = region.old_at - len(above)
+        self._new_at = region.new_at - len(above)
         self._number = self._new_at
         self._put(" ", above)
 

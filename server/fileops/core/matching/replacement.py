@@ -20,7 +20,7 @@ from fileops.core.text import (
     return_of,
     rfind_aligned,
     to_lf,
-)  # fmt: skip
+)
 from fileops.model.edits import Splice
 from fileops.model.errors import NotEncodable, StrategyFailed
 from fileops.model.files import Text
@@ -70,8 +70,10 @@ class LineEnds:
     def __init__(self, text: Text) -> None:
         self.text = text
         self._newline = newline_of(text.format)
-        self._asked_after, self._next = 1, 0  # no newline in [asked, next)
-        self._asked_before, self._last = 0, -1  # the last newline before it, or -1
+        self._asked_after = 1
+        self._next = 0  # no newline in [asked, next)
+        self._asked_before = 0
+        self._last = -1  # the last newline before it, or -1
         self.are_there = find_aligned(text.data, self._newline, text.format, 0) >= 0
 
     def after(self, offset: int) -> str | None:
@@ -86,7 +88,8 @@ class LineEnds:
     def before(self, offset: int) -> str | None:
         """Return the end of the line before the one that contains `offset`, None on the first line."""
         if offset < self._asked_before:
-            self._asked_before, self._last = 0, -1
+            self._asked_before = 0
+            self._last = -1
         hit = rfind_aligned(self.text.data, self._newline, self.text.format, self._asked_before, offset)
         self._asked_before = offset
         self._last = max(hit, self._last)

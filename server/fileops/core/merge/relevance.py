@@ -113,7 +113,8 @@ class _Comparison:
         self.old = old
         self._present = present
         self._fmt = fmt = detect_format(old)
-        self._lines, lines = split_lines(old, fmt), split_lines(present, fmt)
+        self._lines = split_lines(old, fmt)
+        lines = split_lines(present, fmt)
         self._foreign = foreign = changed_ranges(self._lines, lines)
         self._touched = list(_touched(self._lines, lines, foreign))
         if shown is not old:

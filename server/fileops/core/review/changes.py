@@ -78,9 +78,14 @@ def _runs(plan: Plan, check: Check) -> Iterator[_Run]:
             start += sum(map(len, region.old[counted:first]))
             end = start + sum(map(len, old))
             yield _Run(
-                start=start, end=end, new=list(new), old_at=region.old_at + first, new_at=region.new_at + first,
-                n_old=len(old), n_new=len(new),
-            )  # fmt: skip
+                start=start,
+                end=end,
+                new=list(new),
+                old_at=region.old_at + first,
+                new_at=region.new_at + first,
+                n_old=len(old),
+                n_new=len(new),
+            )
             start, counted = end, first + len(old)
 
 

@@ -75,8 +75,10 @@ def merge(
         reason, ranges = _reason(was, present), ()
     previous = PreviousDecision(
         text=_shown(splicing.apply(base, decided.splices), decided.asked),
-        change_ids=decided.change_ids, reason=reason, ranges=ranges,
-    )  # fmt: skip
+        change_ids=decided.change_ids,
+        reason=reason,
+        ranges=ranges,
+    )
     if not present.exists or not was.exists:
         return Reopened(splices=(), previous=previous, dropped=())
     wanted = [Span(splice.start, splice.end) for splice in decided.splices]

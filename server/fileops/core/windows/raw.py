@@ -31,7 +31,8 @@ class RawReader:
         start_line: int = 1,
         start_offset: int = 0,
     ) -> None:
-        self._format, self._max_kb = fmt, max_kb
+        self._format = fmt
+        self._max_kb = max_kb
         self._first = max(1, offset or 1)
         self._limit = limit
         self._line = start_line  # the line that the next byte belongs to
@@ -98,7 +99,8 @@ class RawReader:
                 self._note_end(data)
                 return
             at = nth_line_end(data, fmt, self._first - self._line)
-            self._line, self._has_begun_line = self._first, False
+            self._line = self._first
+            self._has_begun_line = False
         if at == len(data):
             return
         end = self._selected_end(data, at)

@@ -128,7 +128,13 @@ def _claude(command: str) -> list[Document]:
 
 
 def _claude_plugin(command: str) -> list[Document]:
-    plugin = {"name": "fileops", "version": "1.0.0", "description": "Read and edit files through fileops-server"}
+    plugin = {
+        "name": "fileops",
+        "version": "1.0.0",
+        "description": "Read and edit files through fileops-server",
+        "author": {"name": "The fileops-server developers"},  # `claude plugin validate --strict` demands one
+        "license": "MIT",
+    }
     server = {"type": "stdio", **_server(command), "alwaysLoad": True}
     # A plugin cannot deny tools by a permission, so the hook covers NotebookEdit as well.
     hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit|NotebookEdit)$", command, "claude-plugin")}

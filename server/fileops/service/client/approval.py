@@ -13,6 +13,7 @@ from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once
 from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
@@ -33,10 +34,12 @@ class ClientApproval:
         folders: WorkspaceFolders,
     ) -> None:
         """Args: modes: of the sessions of all clients."""
-        self._client, self._settings = client, settings
-        self._modes, self._folders = modes, folders
+        self._client = client
+        self._settings = settings
+        self._modes = modes
+        self._folders = folders
 
-    def mode(self, full_name: str) -> ApprovalMode:
+    def mode(self, full_name: SessionName) -> ApprovalMode:
         """The mode of a session in this client's folders."""
         client, settings, folders = self._client, self._settings, self._folders.shown
         if client.routing is not None:
@@ -47,7 +50,7 @@ class ClientApproval:
         is_approved = bool(folders) and all(map(decided.is_approved_in, folders))
         return decided.in_place_of(settings.agents_approval or "default", is_approved=is_approved)
 
-    def set_mode(self, full_name: str, mode: ApprovalMode) -> None:
+    def set_mode(self, full_name: SessionName, mode: ApprovalMode) -> None:
         """Set the mode that this client's user has chosen, or that an agent demands of itself."""
         before = self.mode(full_name)
         if self._client.is_agent:
@@ -57,11 +60,11 @@ class ClientApproval:
         if mode != before:
             self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
 
-    def may_set_mode(self, full_name: str, mode: ApprovalMode) -> bool:
+    def may_set_mode(self, full_name: SessionName, mode: ApprovalMode) -> bool:
         """An agent may only demand more questions than it is asked now."""
         return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self.mode(full_name)]
 
-    def policy(self, full_name: str, session: OpenSession) -> Policy:
+    def policy(self, full_name: SessionName, session: OpenSession) -> Policy:
         """What holds for the next step of a request of this session."""
         corrector, routing = self._client.corrector, self._client.routing
         is_own_mode = routing is None and not session.is_closed
@@ -87,11 +90,11 @@ class ClientApproval:
         """Inside which folders the client may edit; None if nothing is confined."""
         return None if self._settings.confine == "off" else self._folders.roots
 
-    def asking(self, full_name: str | None, session: OpenSession) -> "Asking":
+    def asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
         """What asks about one request of this session; None: of the client's user, about no session."""
         return Asking(self, self._client.asker, full_name, session)
 
-    def is_settled(self, question: ApprovalRequest, full_name: str | None, session: OpenSession) -> bool:
+    def is_settled(self, question: ApprovalRequest, full_name: SessionName | None, session: OpenSession) -> bool:
         """Whether a question needs no person any more: "always" may have been said since the edit was planned."""
         if is_rule_file(question.path):
             return False
@@ -99,13 +102,13 @@ class ClientApproval:
         mode = "default" if mode_at is None else mode_at(question.path)
         return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
 
-    def note_decision(self, decision: Decision, full_name: str | None, session: OpenSession) -> None:
+    def note_decision(self, decision: Decision, full_name: SessionName | None, session: OpenSession) -> None:
         """If it approves the rest too, the session is asked no more."""
         always = always_of(decision)
         if always is not None and full_name is not None and not session.is_closed:
             self._stop_asking(full_name, always)
 
-    def _stop_asking(self, full_name: str, always: Always) -> None:
+    def _stop_asking(self, full_name: SessionName, always: Always) -> None:
         if self._client.routing is None and self.mode(full_name) != "default":
             return  # the question was about a protected file
         if self._modes.approve_rest(full_name, always.folders):
@@ -116,10 +119,12 @@ class Asking:
     """The review of one request, if a person has to be asked about it. Its end as a context ends the review."""
 
     def __init__(
-        self, approval: ClientApproval, asker: ReviewAsker, full_name: str | None, session: OpenSession
+        self, approval: ClientApproval, asker: ReviewAsker, full_name: SessionName | None, session: OpenSession
     ) -> None:
-        self._approval, self._asker = approval, asker
-        self._full_name, self._session = full_name, session
+        self._approval = approval
+        self._asker = asker
+        self._full_name = full_name
+        self._session = session
         self._review: Review | None = None
         self._error: FileOpsError | None = None
 

@@ -1,4 +1,4 @@
-"""The applied edits, as one client may see and undo them: under its names of sessions, an agent only its own.
+"""The applied edits, as one client may see and undo them: an agent only its own.
 
 Belongs to the event loop; worker threads do the work.
 """
@@ -16,7 +16,7 @@ from fileops.core.decision import always_of
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
 from fileops.ports import FileSystem
@@ -45,15 +45,26 @@ class ClientEdits:
         is_hidden: IsHidden,
     ) -> None:
         """Args: stats: of the calls that this client may see. fs, is_hidden: the files as it may read them."""
-        self._workspace, self._names, self._is_agent = workspace, client.names, client.is_agent
-        self._approval, self._files, self._workers, self._stats = approval, files, workers, stats
+        self._workspace = workspace
+        self._names = client.names
+        self.is_agent = client.is_agent
+        self._approval = approval
+        self._files = files
+        self._workers = workers
+        self._stats = stats
         self._is_hidden = is_hidden
         undoer = UndoOperation(
-            fs=fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
-            settings=settings, history=workspace.history, may_undo=self._may_undo,
+            fs=fs,
+            freshness=workspace.freshness,
+            events=client.events,
+            committer=workspace.committer,
+            settings=settings,
+            history=workspace.history,
+            may_undo=self._may_undo,
             is_of_session=self._is_of_session,
-        )  # fmt: skip
-        self._undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
+        )
+        self._undoer = undoer
+        self._undoer_of_user = structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
         """Newest first. An agent is shown its own edits only, and none of files that it must not read."""
@@ -62,35 +73,25 @@ class ClientEdits:
             shown = (edit for edit in self._own_edits(request) if not self._is_hidden(edit.path, edit.file_path))
             return tuple(islice(shown, request.limit))
 
-        edits = await self._workers.run(CancelToken(), look)
-        return tuple(map(self._shown, edits))
-
-    def _shown(self, edit: AppliedEdit) -> AppliedEdit:
-        by = edit.changed_by
-        return replace(
-            edit,
-            session_id=self._names.local(edit.session_id),
-            changed_by=None if by is None else self._names.changed_by(by),
-        )
+        return await self._workers.run(CancelToken(), look)
 
     def _own_edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
         """The edits that this client may know of, as far as sessions decide that; all of them. Newest first."""
-        of = request.session_id
-        named = None if of is None else self._names.resolve(of)
-        edits = self._workspace.edit_history.edits(replace(request, session_id=named, limit=None))
-        return tuple(filter(self._may_undo, edits)) if self._is_agent else edits
+        edits = self._workspace.edit_history.edits(replace(request, limit=None))
+        return tuple(filter(self._may_undo, edits)) if self.is_agent else edits
 
     async def undo(self, request: UndoRequest) -> UndoResult:
-        request = self._with_full_names(request)
+        if self.is_agent:  # it cannot approve anything itself
+            request = replace(request, is_approved=False)
         by_session = request.by_session
-        token, session = CancelToken(), self._workspace.sessions.get(by_session or "")
+        token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self._undoer
         step, is_rest_approved = partial(undoer.start, request), False
         asking, waiting = self._approval.asking(by_session, session), 0
         with ExitStack() as reviews:
             while True:
-                policy = self._approval.policy(by_session or "", session)
+                policy = self._approval.policy(by_session or NO_SESSION, session)
                 if is_rest_approved and policy.mode == "default":
                     policy = replace(policy, mode="auto_edit")
                 result = await self._workers.run_apart(token, partial(step, policy, token))
@@ -113,31 +114,19 @@ class ClientEdits:
         return result
 
     def _may_undo(self, edit: AppliedEdit) -> bool:
-        return not self._is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(edit))
+        return not self.is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(edit))
 
     def _is_of_session(self, edit: AppliedEdit) -> bool:
         """Whether the edit is of the session that has this name now, and not of one of an earlier daemon."""
         return self._names.lasts(edit.session_id) or not self._workspace.history.is_earlier(edit)
 
-    def _with_full_names(self, request: UndoRequest) -> UndoRequest:
-        of, by = request.session_id, request.by_session
-        if self._is_agent:  # it cannot approve anything itself
-            request, by = replace(request, is_approved=False), by or DEFAULT_SESSION
-        return replace(
-            request,
-            session_id=None if of is None else self._names.resolve(of),
-            by_session=None if by is None else self._names.full(by),
-        )
-
     async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
         """The present line ranges that agents have written, newest edit first."""
-        ranges = await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
-        return tuple(replace(written, edit=self._shown(written.edit)) for written in ranges)
+        return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
 
-    async def stats(self, session_id: str | None) -> StatsResult:
+    async def stats(self, session_id: SessionName | None) -> StatsResult:
         """Statistics of one session; None: of all sessions together, closed ones included."""
         edits = await self._workers.run(CancelToken(), lambda: self._own_edits(HistoryRequest(session_id=session_id)))
         since = self._stats.since_ns / 1e9
         n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)
-        named = None if session_id is None else self._names.resolve(session_id)
-        return replace(self._stats.result(named, n_undone), session_id=session_id)
+        return self._stats.result(session_id, n_undone)

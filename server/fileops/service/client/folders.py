@@ -21,7 +21,10 @@ class WorkspaceFolders:
 
         warn: is given a sentence about each folder that does not exist; called on any thread.
         """
-        self._fs, self._workers, self._warn, self._may_wait = fs, workers, warn, may_wait
+        self._fs = fs
+        self._workers = workers
+        self._warn = warn
+        self._may_wait = may_wait
         self.on_change: Callable[[], None] = lambda: None
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()

@@ -70,7 +70,8 @@ class RuleBook:
     """
 
     def __init__(self, fs: FileSystem, finder: RuleFiles) -> None:
-        self._fs, self.finder = fs, finder
+        self._fs = fs
+        self.finder = finder
         self._lock = threading.Lock()
         self._loaded: dict[str, _Loaded] = {}  # by the path of the rule file
         self._last_known: LruDict[str, tuple[Rules, ...]] = LruDict(MAX_FOLDERS)
@@ -159,7 +160,10 @@ class Unreadable:
         globs_at: Callable[[str], Iterable[str]] = lambda _path: (),
         folders: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self._book, self._globs, self._globs_at, self._folders = book, globs, globs_at, folders
+        self._book = book
+        self._globs = globs
+        self._globs_at = globs_at
+        self._folders = folders
         self._lock = threading.Lock()
         self._linked: LruDict[object, tuple[NotPermitted] | tuple[()]] = LruDict(MAX_LINKED)
 
@@ -247,8 +251,12 @@ class GuardedFileSystem:
     """See ports.FileSystem: the files of a client that must not read all of them."""
 
     def __init__(self, fs: FileSystem, unreadable: Unreadable) -> None:
-        self._fs, self._unreadable = fs, unreadable
-        self.stat, self.replace, self.remove, self.lock = fs.stat, fs.replace, fs.remove, fs.lock
+        self._fs = fs
+        self._unreadable = unreadable
+        self.stat = fs.stat
+        self.replace = fs.replace
+        self.remove = fs.remove
+        self.lock = fs.lock
 
     def resolve(self, path: str) -> str:
         canonical = self._fs.resolve(path)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import Always
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 from fileops.service.hub.modes import SessionModes, strictest
 
@@ -88,14 +89,15 @@ class AgentRouting:
     """
 
     def __init__(self, editors: AskedEditors, *, approve: Approve, modes: SessionModes) -> None:
-        self._editors, self._modes = editors, modes
+        self._editors = editors
+        self._modes = modes
         self._approve: Approve = approve
 
-    def mode_at(self, session_id: str, path: str) -> ApprovalMode:
+    def mode_at(self, session_id: SessionName, path: str) -> ApprovalMode:
         """The mode of a session for a write of this canonical path."""
         return self._mode(session_id, path, self._editors.concerned(path))
 
-    def mode_in(self, session_id: str, folders: tuple[str, ...]) -> ApprovalMode:
+    def mode_in(self, session_id: SessionName, folders: tuple[str, ...]) -> ApprovalMode:
         """The mode of a session in all of its client's folders; without any, where any editor is concerned."""
         if not folders:
             return self._mode(session_id, None, self._editors.all())
@@ -109,7 +111,7 @@ class AgentRouting:
         editors = self._editors.concerned(path)
         return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
 
-    def _mode(self, session_id: str, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
+    def _mode(self, session_id: SessionName, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         decided = self._modes.of(session_id)
         is_approved = path is not None and decided.is_approved_in(path)
         if not editors:  # the agent's host is asked, so what its user said counts

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
+from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
 
 STRICTNESS: Mapping[ApprovalMode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
@@ -48,21 +49,21 @@ UNDECIDED = SessionMode()
 
 class SessionModes:
     def __init__(self) -> None:
-        self._modes: dict[str, SessionMode] = {}
+        self._modes: dict[SessionName, SessionMode] = {}
 
-    def of(self, session_id: str) -> SessionMode:
+    def of(self, session_id: SessionName) -> SessionMode:
         return self._modes.get(session_id, UNDECIDED)
 
-    def choose(self, session_id: str, mode: ApprovalMode) -> None:
+    def choose(self, session_id: SessionName, mode: ApprovalMode) -> None:
         self._modes[session_id] = SessionMode(chosen=mode)
 
-    def demand(self, session_id: str, mode: ApprovalMode) -> None:
+    def demand(self, session_id: SessionName, mode: ApprovalMode) -> None:
         """Ask at least as often as this mode does. `default` also ends what "always" has granted."""
         before = self.of(session_id)
         kept = SessionMode(chosen=before.chosen) if mode == "default" else before
         self._modes[session_id] = replace(kept, demanded=strictest((before.demanded, mode)))
 
-    def approve_rest(self, session_id: str, folders: Iterable[str] | None) -> bool:
+    def approve_rest(self, session_id: SessionName, folders: Iterable[str] | None) -> bool:
         """Note an "always" for these folders; None: for what the session's own client asks. Returns if it is new."""
         before = self.of(session_id)
         if folders is None:
@@ -72,7 +73,7 @@ class SessionModes:
         self._modes[session_id] = after
         return after != before
 
-    def drop(self, session_id: str) -> None:
+    def drop(self, session_id: SessionName) -> None:
         self._modes.pop(session_id, None)
 
 

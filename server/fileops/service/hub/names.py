@@ -1,9 +1,12 @@
-"""Names of sessions: what a client calls a session on its own connection, and what everybody else calls it.
+"""Names of sessions: what a client calls a session on its own connection, and what the whole daemon calls it.
 
 In a private daemon both are the same. In a shared one a full name is a *base*, with `/SESSION_ID` after it for a
 `session_id` of a request. The base is `HOST:ID` if the host gives the session an id, else `HOST-N` for the connection.
 
 A base contains no slash, so the first slash of a full name ends its base, and two bases have no session in common.
+
+A local name is a `str`, a full one a `SessionName`. The front ends translate when they decode a request, and before
+they encode a result; everything between knows full names only.
 """
 
 import hashlib
@@ -14,8 +17,11 @@ from msgspec.structs import replace
 
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Rebased
+from fileops.model.errors import ModifiedExternally
+from fileops.model.history import AppliedEdit
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
-from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.results import EditResult, Notice, Notices
+from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
 KEPT_ID_CHARS = 160  # of a longer id; a hash follows
@@ -42,16 +48,16 @@ def base_of(host: str, own_id: str) -> str:
     return f"{host}:{escaped}"
 
 
-def base_in(full_name: str) -> str:
+def base_in(full_name: SessionName) -> str:
     return full_name.partition("/")[0]
 
 
-def has_host_id(full_name: str) -> bool:
+def has_host_id(full_name: SessionName) -> bool:
     """Whether the session has an id of its host, and not the number of a connection."""
     return ":" in base_in(full_name)
 
 
-def is_of_host(full_name: str, host: str, own_id: str) -> bool:
+def is_of_host(full_name: SessionName, host: str, own_id: str) -> bool:
     """Whether the host has given the session this id. Args: host: the first words of the host's name."""
     name = full_name.partition(":")[0]
     return full_name == base_of(name, own_id) and f"{name}-".startswith(f"{host}-")
@@ -71,31 +77,37 @@ SESSION = "session:"  # how the source of a change begins if a session made it
 class SessionNames:
     """The names of a private daemon's only client: as given."""
 
-    def full(self, given: str) -> str:
-        """The full name of a session of this connection."""
-        return given
+    # --- of what a client sends ------------------------------------------------------------------------------
 
-    def local(self, full_name: str) -> str:
-        """The name that this client is shown: its own for its sessions, the full name of others."""
-        return full_name
+    def full(self, given: str | None) -> SessionName:
+        """The full name of a session of this connection. Args: given: None for the one of a request that names none."""
+        return DEFAULT_SESSION if given is None else SessionName(given)
 
-    def is_own(self, full_name: str) -> bool:
+    def resolve(self, given: str | None) -> SessionName:
+        """The full name of a session that a request is about, which may be another connection's."""
+        return self.full(given)
+
+    # --- of sessions -----------------------------------------------------------------------------------------
+
+    def is_own(self, full_name: SessionName) -> bool:
         """Whether the session is one of this connection."""
         del full_name
         return True
 
-    def lasts(self, full_name: str) -> bool:
+    def lasts(self, full_name: SessionName) -> bool:
         """Whether the name means the same session in a later daemon. An unnamed one does not continue."""
         return full_name != DEFAULT_SESSION
 
-    def resolve(self, given: str) -> str:
-        """The full name of a session that a request is about, which may be another connection's."""
-        return self.full(given)
+    # --- of what a client is sent ----------------------------------------------------------------------------
+
+    def local(self, full_name: SessionName) -> str:
+        """The name that this client is shown: its own for its sessions, the full name of others."""
+        return full_name
 
     def local_source(self, source: str) -> str:
         """See model.events.BecameStale.source."""
         kind, colon, full_name = source.partition(":")
-        return f"{kind}:{self.local(full_name)}" if colon else source
+        return f"{kind}:{self.local(SessionName(full_name))}" if colon else source
 
     def changed_by(self, source: str) -> str:
         """A source as `changed_by` has it: of a session its bare name, unless that could be taken for a source."""
@@ -105,6 +117,32 @@ class SessionNames:
 
     def shown_rebased(self, rebased: Rebased) -> Rebased:
         return replace(rebased, changed_by=self.changed_by(rebased.changed_by))
+
+    def shown_result(self, result: EditResult) -> EditResult:
+        error, rebased = result.error, result.rebased
+        if rebased is not None:
+            return replace(result, rebased=self.shown_rebased(rebased))
+        if not isinstance(error, ModifiedExternally):
+            return result
+        also = error.also_changed_by
+        local = ModifiedExternally(
+            changed_by=self.changed_by(error.changed_by),
+            diff_since_read=error.diff_since_read,
+            also_changed_by=None if also is None else self.changed_by(also),
+            relevance=error.relevance,
+        )
+        return replace(result, error=local)
+
+    def shown_notices(self, notices: Notices) -> Notices:
+        def shown(notice: Notice) -> Notice:
+            return replace(notice, changed_by=self.changed_by(notice.changed_by))
+
+        about = None if notices.about is None else shown(notices.about)
+        return Notices(about=about, others=tuple(map(shown, notices.others)))
+
+    def shown_edit(self, edit: AppliedEdit) -> AppliedEdit:
+        by = None if edit.changed_by is None else self.changed_by(edit.changed_by)
+        return replace(edit, session_id=self.local(edit.session_id), changed_by=by)
 
     def shown_question(self, question: ApprovalRequest) -> ApprovalRequest:
         rebased = None if question.rebased is None else self.shown_rebased(question.rebased)
@@ -117,23 +155,27 @@ class SharedSessionNames(SessionNames):
     is_other: whether there is a session of another connection with this full name, and this client may name it.
     """
 
-    def __init__(self, base: str, is_other: Callable[[str], bool]) -> None:
+    def __init__(self, base: str, is_other: Callable[[SessionName], bool]) -> None:
         self.base = base
         self._is_other = is_other
 
-    def full(self, given: str) -> str:
-        return self.base if given == DEFAULT_SESSION else f"{self.base}/{shortened(given)}"
+    def full(self, given: str | None) -> SessionName:
+        if given is None or given == DEFAULT_SESSION:
+            return SessionName(self.base)
+        return SessionName(f"{self.base}/{shortened(given)}")
 
-    def local(self, full_name: str) -> str:
+    def local(self, full_name: SessionName) -> str:
         if full_name == self.base:
             return DEFAULT_SESSION
         return full_name[len(self.base) + 1 :] if self.is_own(full_name) else full_name
 
-    def is_own(self, full_name: str) -> bool:
+    def is_own(self, full_name: SessionName) -> bool:
         return base_in(full_name) == self.base
 
-    def lasts(self, full_name: str) -> bool:
+    def lasts(self, full_name: SessionName) -> bool:
         return has_host_id(full_name)
 
-    def resolve(self, given: str) -> str:
-        return given if self._is_other(given) else self.full(given)
+    def resolve(self, given: str | None) -> SessionName:
+        if given is not None and self._is_other(full_name := SessionName(given)):
+            return full_name
+        return self.full(given)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
 from fileops.model.events import ApprovalModeChanged, BecameStale, Event, WatcherHealth
+from fileops.model.sessions import SessionName
 from fileops.ports import EventSink
 from fileops.service.hub.names import SessionNames
 
@@ -42,9 +43,12 @@ class EventView:
         names: SessionNames,
         folders: Callable[[], tuple[str, ...]],
         is_open: Callable[[str], bool],
-        paths_of: Callable[[str, str], Iterable[str]],
+        paths_of: Callable[[SessionName, str], Iterable[str]],
     ) -> None:
-        self._names, self._folders, self._is_open, self._paths_of = names, folders, is_open, paths_of
+        self._names = names
+        self._folders = folders
+        self._is_open = is_open
+        self._paths_of = paths_of
 
     def of(self, event: Event) -> Event | None:
         """The event with the names that this connection knows; None if it is not sent."""
@@ -59,7 +63,7 @@ class EventView:
             replace(local, source=self._names.local_source(local.source)) if isinstance(local, BecameStale) else local
         )
 
-    def _concerns(self, session_id: str, file_path: str) -> bool:
+    def _concerns(self, session_id: SessionName, file_path: str) -> bool:
         """Whether the editor works with a file, which its session may have given through a link."""
         return self._has(file_path) or any(map(self._has, self._paths_of(session_id, file_path)))
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
+from fileops.model.sessions import SessionName
 from fileops.ports import EventSink
 from fileops.service.hub.names import is_of_host
 
@@ -29,7 +30,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     its server again has two for a moment.
     """
 
-    session_id: str
+    session_id: SessionName
     host: str
     label: str
     connections: tuple[str, ...]
@@ -50,14 +51,14 @@ class SessionRegistry:
         self.on_change: Callable[[], None] = lambda: None
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._records: dict[str, SessionRecord] = {}
+        self._records: dict[SessionName, SessionRecord] = {}
 
     def all(self) -> tuple[SessionRecord, ...]:
         """In the order of first use."""
         with self._lock:
             return tuple(self._records.values())
 
-    def get(self, session_id: str) -> SessionRecord | None:
+    def get(self, session_id: SessionName) -> SessionRecord | None:
         with self._lock:
             return self._records.get(session_id)
 
@@ -71,7 +72,7 @@ class SessionRegistry:
             ]
         return max(found, key=lambda record: record.used_at, default=None)
 
-    def meet(self, session_id: str, connection: str, host: str, program: str) -> SessionRecord:
+    def meet(self, session_id: SessionName, connection: str, host: str, program: str) -> SessionRecord:
         """Return the record of a session that this connection uses.
 
         Args: program: the name of the host's program. A new session gets it as its label, with a number if another
@@ -97,7 +98,7 @@ class SessionRegistry:
             )
         self.on_change()
 
-    def _met(self, session_id: str, connection: str, host: str, program: str) -> SessionRecord:
+    def _met(self, session_id: SessionName, connection: str, host: str, program: str) -> SessionRecord:
         """See `meet`. The lock is held."""
         record = self._records.get(session_id)
         if record is None:
@@ -122,13 +123,13 @@ class SessionRegistry:
             }
         self.on_change()
 
-    def drop(self, session_id: str) -> None:
+    def drop(self, session_id: SessionName) -> None:
         with self._lock:
             known = self._records.pop(session_id, None)
         if known is not None:
             self.on_change()
 
-    def expired(self) -> list[str]:
+    def expired(self) -> list[SessionName]:
         """The sessions without a connection that are to end now."""
         with self._lock:
             left = sorted(
@@ -151,7 +152,10 @@ class ConnectionEvents:
         self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
     ) -> None:
         """Take describe, which returns the host of the connection's sessions and its program's name."""
-        self._sessions, self._router, self._connection, self._describe = sessions, router, connection, describe
+        self._sessions = sessions
+        self._router = router
+        self._connection = connection
+        self._describe = describe
 
     def publish(self, event: Event) -> None:
         if isinstance(event, DidRead | DidEdit):
@@ -166,7 +170,8 @@ class Throttle:
 
     def __init__(self, call: Callable[[], None], every_s: float = NOTIFY_EVERY_S) -> None:
         self._loop = asyncio.get_running_loop()
-        self._call, self._every_s = call, every_s
+        self._call = call
+        self._every_s = every_s
         self._is_due = False
         self._called_at = -every_s
 

@@ -35,7 +35,8 @@ class PluginProcesses:
     """Processes with limits: `timeout_s` for one call, `memory_mb` of address space for one process."""
 
     def __init__(self, timeout_s: float = TIMEOUT_S, memory_mb: float = MEMORY_MB) -> None:
-        self.timeout_s, self.memory_mb = timeout_s, int(memory_mb)
+        self.timeout_s = timeout_s
+        self.memory_mb = int(memory_mb)
         self._lock = threading.Lock()
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
@@ -128,7 +129,8 @@ class _Process:
             raise PluginFailed(reason=f"its process did not start ({error.strerror})") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._requests = self._process.stdin
+        self._answers = self._process.stdout
         for pipe in (self._requests, self._answers):
             os.set_blocking(pipe.fileno(), False)
         self._guard = threading.Lock()

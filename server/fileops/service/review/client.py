@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from fileops.model.approval import Always, ApprovalRequest, Decision, Undecided
 from fileops.model.review import Decider, SessionInfo
+from fileops.model.sessions import SessionName
 from fileops.service.review.queue import HostApprover, Review, ReviewQueue
 
 
@@ -20,12 +21,12 @@ class ReviewAsker(Struct, frozen=True, kw_only=True):
     """
 
     queue: ReviewQueue
-    info_of: Callable[[str], SessionInfo]
+    info_of: Callable[[SessionName], SessionInfo]
     host: HostApprover
     can_ask: Callable[[], bool]
     timeout_s: float
 
-    def open(self, full_name: str) -> Review:
+    def open(self, full_name: SessionName) -> Review:
         """A review of one edit of this session. It is listed with its first question."""
         return self.queue.open(self.info_of(full_name), self.host, self.timeout_s)
 

@@ -32,6 +32,7 @@ from fileops.model.approval import (
 )
 from fileops.model.errors import FileOpsError
 from fileops.model.review import ClosedReview, Decider, Outcome, ReviewState, SessionInfo
+from fileops.model.sessions import SessionName
 
 log = logging.getLogger(__name__)
 
@@ -113,14 +114,17 @@ class Review:
     def __init__(
         self, queue: "ReviewQueue", review_id: str, session: SessionInfo, host: HostApprover, timeout_s: float
     ) -> None:
-        self.review_id, self.session, self.timeout_s = review_id, session, timeout_s
+        self.review_id = review_id
+        self.session = session
+        self.timeout_s = timeout_s
         self.state: ReviewState | Literal["deciding"] = "waiting"
         self.outcome: Outcome | None = None
         self.by: Decider | None = None
         self.revision = 0
         self.asked_at = time.time()
         self.question: ApprovalRequest | None = None  # None before it is asked and after it is closed
-        self._queue, self._host = queue, host
+        self._queue = queue
+        self._host = host
         self._loop = asyncio.get_running_loop()
         self._ends_at = self._loop.time() + timeout_s
         self._decision: asyncio.Future[Decision] = self._loop.create_future()
@@ -193,10 +197,13 @@ class Review:
         if self.revision:  # the decision did not lead to a write
             self._written.set_result(None)
             self._written = self._loop.create_future()
-            self._decision, self._alone = self._loop.create_future(), self._loop.create_future()
+            self._decision = self._loop.create_future()
+            self._alone = self._loop.create_future()
         self.revision += 1
         self.question = question
-        self.state, self.outcome, self.by = "waiting", None, None
+        self.state = "waiting"
+        self.outcome = None
+        self.by = None
         self._queue.begin(self)
         if persons := self._queue.persons(self):
             self._host.note_asked(persons)
@@ -247,11 +254,14 @@ class Review:
     def take(self, decision: Decision, by: Decider) -> None:
         if isinstance(decision, Reject):
             decision = Reject(decision.reason, by)
-        self.state, self.outcome, self.by = "deciding", outcome_of(decision), by
+        self.state = "deciding"
+        self.outcome = outcome_of(decision)
+        self.by = by
         self._decision.set_result(decision)
 
     def ended(self, state: ReviewState, error: FileOpsError | None) -> None:
-        self.state, self.question = state, None
+        self.state = state
+        self.question = None
         self.stop_grace()
         if not self._written.done():
             self._written.set_result(error)
@@ -357,7 +367,7 @@ class ReviewQueue:
         """Where it is shown."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
-    def n_waiting(self, session_id: str) -> int:
+    def n_waiting(self, session_id: SessionName) -> int:
         return sum(review.session.session_id == session_id for review in self._reviews.values())
 
     def waiting(self) -> tuple[Review, ...]:

@@ -23,8 +23,10 @@ class ListView:
         concerns: Callable[[Review], bool],
         send: Callable[[Sequence[Review], Sequence[ClosedReview]], None],
     ) -> None:
-        self.person, self.grace_s = person, grace_s
-        self.concerns, self.show = concerns, send
+        self.person = person
+        self.grace_s = grace_s
+        self.concerns = concerns
+        self.show = send
 
 
 class AskingView:
@@ -42,8 +44,13 @@ class AskingView:
         grace_s: float,
         ask: Callable[[Review], Awaitable[Decision | None]],
     ) -> None:
-        self.person, self.grace_s, self.concerns = reviews.person, grace_s, reviews.concerns
-        self._queue, self._name, self._reviews, self._ask = queue, name, reviews, ask
+        self.person = reviews.person
+        self.grace_s = grace_s
+        self.concerns = reviews.concerns
+        self._queue = queue
+        self._name = name
+        self._reviews = reviews
+        self._ask = ask
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     def show(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:

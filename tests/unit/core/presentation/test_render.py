@@ -90,10 +90,15 @@ def test_unchanged_rows_are_equal_between_views() -> None:
     assert expanded.diff is not None
     assert expanded.diff.rows[: len(collapsed.diff.rows)] == collapsed.diff.rows
     views = [
-        render("fileops/bash", {"command": "make"}, FOLDERS, is_partial=True,
-               result=ShownResult(is_error=False, output=output))
+        render(
+            "fileops/bash",
+            {"command": "make"},
+            FOLDERS,
+            is_partial=True,
+            result=ShownResult(is_error=False, output=output),
+        )
         for output in ("one\n", "one\ntwo\n")
-    ]  # fmt: skip
+    ]
     assert views[0].call == views[1].call
     assert views[1].lines[:1] == views[0].lines
 

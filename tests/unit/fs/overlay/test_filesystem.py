@@ -603,7 +603,8 @@ def test_reported_success_with_another_text_is_an_error(bench: Workbench):
     """R-DOC-5."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
-    bench.editor.tells, bench.editor.checks_version = False, False
+    bench.editor.tells = False
+    bench.editor.checks_version = False
     bench.editor.before_apply = lambda: bench.editor.type(uri, "un", "uno")
     hooks = RecordingHooks()
     with pytest.raises(ApplyRefused):
@@ -631,7 +632,8 @@ def test_success_without_version_and_notification_is_an_error(bench: Workbench):
     """R-DOC-13."""
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "un")
-    bench.editor.tells, bench.editor.checks_version = False, False
+    bench.editor.tells = False
+    bench.editor.checks_version = False
     with pytest.raises(DocumentUnknown):
         bench.edit(b"two", b"TWO")
     with pytest.raises(DocumentUnknown):

@@ -73,9 +73,15 @@ ROUTES = [
 
 @pytest.mark.parametrize(("approve", "is_protected", "present", "asked", "code"), ROUTES)
 async def test_route_of_an_mcp_edit_matches_the_table(
-    daemon: SharedDaemon, file: Path, protected: Path, approve: str, is_protected: bool, present: str,
-    asked: str | None, code: str | None,
-) -> None:  # fmt: skip
+    daemon: SharedDaemon,
+    file: Path,
+    protected: Path,
+    approve: str,
+    is_protected: bool,
+    present: str,
+    asked: str | None,
+    code: str | None,
+) -> None:
     editor = await asked_editor(daemon, file, once) if present == "editor" else None
     host = await daemon.host(file.parent, elicits=present == "elicitation", approve=approve)
     host.answers[FORM] = answers({"action": "accept", "content": {"decision": "apply"}})
@@ -255,9 +261,15 @@ LIFTS = [
 
 @pytest.mark.parametrize(("confirms", "stated", "approve", "n_asked", "code"), LIFTS)
 async def test_protection_is_lifted_only_by_an_editor_that_could_be_asked(
-    daemon: SharedDaemon, file: Path, protected: Path, confirms: bool, stated: str, approve: str, n_asked: int,
+    daemon: SharedDaemon,
+    file: Path,
+    protected: Path,
+    confirms: bool,
+    stated: str,
+    approve: str,
+    n_asked: int,
     code: str | None,
-) -> None:  # fmt: skip
+) -> None:
     editor = await daemon.editor(file.parent, confirms=confirms, agents_approval=stated)
     editor.answers[CONFIRM] = answers({"outcome": "cancel"})
     host = await daemon.host(file.parent, approve=approve)

@@ -10,6 +10,7 @@ import pytest
 
 from fileops.model.events import DidRead
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
+from fileops.model.sessions import SessionName
 from fileops.service.hub.names import SharedSessionNames, program_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, shared_daemon
@@ -18,7 +19,7 @@ CLAUDE = {"session": "af9f"}
 
 
 def did_read(session_id: str) -> DidRead:
-    return DidRead(file_path="/f", session_id=session_id, timestamp=1.0, size=1, modified=1.0)
+    return DidRead(file_path="/f", session_id=SessionName(session_id), timestamp=1.0, size=1, modified=1.0)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +28,9 @@ def did_read(session_id: str) -> DidRead:
 def test_session_of_a_request_has_one_full_name_and_its_given_local_name(given: str, full_name: str) -> None:
     names = SharedSessionNames("bot-1", lambda name: name == "codex:7")
     assert names.full(given) == names.resolve(given) == full_name
-    assert names.local(full_name) == given
-    assert names.resolve("codex:7") == names.local("codex:7") == "codex:7"
-    assert not names.is_own("bot-11")
+    assert names.local(SessionName(full_name)) == given
+    assert names.resolve("codex:7") == names.local(SessionName("codex:7")) == "codex:7"
+    assert not names.is_own(SessionName("bot-11"))
     assert names.local_source(f"session:{full_name}") == f"session:{given}"
     assert names.local_source("external") == "external"
 
@@ -187,11 +188,11 @@ def test_program_has_its_usual_name(program: str, name: str) -> None:
 
 def test_label_has_a_number_if_another_session_has_the_name_and_never_changes() -> None:
     registry = SessionRegistry()
-    first = registry.meet("codex:1", "c-1", "codex", "Codex")
-    assert (first.label, registry.meet("codex:2", "c-2", "codex", "Codex").label) == ("Codex", "Codex 2")
+    first = registry.meet(SessionName("codex:1"), "c-1", "codex", "Codex")
+    assert (first.label, registry.meet(SessionName("codex:2"), "c-2", "codex", "Codex").label) == ("Codex", "Codex 2")
     registry.disconnected("c-1")
     registry.note(did_read("codex:3"), "c-3", "codex", "Codex")
-    registry.drop("codex:2")
+    registry.drop(SessionName("codex:2"))
     registry.note(did_read("codex:1"), "c-4", "codex", "Codex CLI")
     assert [session.label for session in registry.all()] == ["Codex", "Codex 3"]
 
@@ -263,13 +264,13 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
     first = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     await first.tool("Read", file_path=str(file))
     await first.hang_up()
-    record = daemon.state.hub.sessions.get("claude-code:af9f")
+    record = daemon.state.hub.sessions.get(SessionName("claude-code:af9f"))
     assert record is not None and not record.is_connected
     for n in range(MAX_KEPT):
         daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
     daemon.state.hub.sessions.disconnected("c-1")
     daemon.state.hub.end_expired_sessions()
-    assert daemon.state.hub.sessions.get("claude-code:af9f") is None
+    assert daemon.state.hub.sessions.get(SessionName("claude-code:af9f")) is None
     second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     assert code_of(await second.tool("Edit", file_path=str(file), old_string="two", new_string="2")) == "not_read"
 

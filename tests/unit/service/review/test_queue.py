@@ -24,6 +24,7 @@ from fileops.model.approval import (
     Undecided,
 )
 from fileops.model.review import ClosedReview, Decider, SessionInfo
+from fileops.model.sessions import SessionName
 from fileops.service.review.queue import MAX_WAITING, DecisionResult, Review, ReviewQueue
 from support.virtual_time import VirtualTimeLoop
 from unit.core.review.plans import plan_from
@@ -100,9 +101,16 @@ class Asked:
 def question(path: str, *, is_protected: bool = False) -> ApprovalRequest:
     plan = plan_from(b"a\n", b"b\n")
     return ApprovalRequest(
-        title="", description="", file_path=path, session_id="", change=plan.change, original_text=None,
-        proposed_text=None, path=path, is_protected=is_protected,
-    )  # fmt: skip
+        title="",
+        description="",
+        file_path=path,
+        session_id=SessionName(""),
+        change=plan.change,
+        original_text=None,
+        proposed_text=None,
+        path=path,
+        is_protected=is_protected,
+    )
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -151,7 +159,8 @@ class QueueMachine(RuleBasedStateMachine):
         """What the model knows after views, or reviews, have changed."""
         for asked in self.waiting():
             if names := self.counting(asked):
-                asked.had_view, asked.alone_since = True, None
+                asked.had_view = True
+                asked.alone_since = None
                 asked.grace_s = max(asked.grace_s, *(self.views[name].grace_s for name in names))
             elif asked.alone_since is None:
                 asked.alone_since = self.loop.time()
@@ -162,14 +171,16 @@ class QueueMachine(RuleBasedStateMachine):
     # --- what happens --------------------------------------------------------------------------------------------
 
     @rule(
-        session=st.sampled_from(SESSIONS), folder=st.sampled_from(FOLDERS), can_ask=st.booleans(),
+        session=st.sampled_from(SESSIONS),
+        folder=st.sampled_from(FOLDERS),
+        can_ask=st.booleans(),
         is_protected=st.booleans(),
-    )  # fmt: skip
+    )
     def ask(self, session: str, folder: str, can_ask: bool, is_protected: bool) -> None:
         host, path = Host(can_ask), f"{folder}/a.py"
 
         async def begin() -> tuple[Review, asyncio.Task[Decision]]:
-            review = self.queue.open(SessionInfo(session_id=session, host="h", label="H"), host, TIMEOUT_S)
+            review = self.queue.open(SessionInfo(session_id=SessionName(session), host="h", label="H"), host, TIMEOUT_S)
             return review, asyncio.ensure_future(review.decide(question(path, is_protected=is_protected)))
 
         review, task = self.run(begin())
@@ -268,7 +279,8 @@ class QueueMachine(RuleBasedStateMachine):
             async def again() -> asyncio.Task[Decision]:
                 return asyncio.ensure_future(asked.review.decide(question(asked.path, is_protected=asked.is_protected)))
 
-            asked.by_person, asked.deciding = None, self.run(again())
+            asked.by_person = None
+            asked.deciding = self.run(again())
             asked.alone_since = None
             self.note_views()
         self.settle()

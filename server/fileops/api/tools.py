@@ -1,0 +1,121 @@
+"""The requests of tools: each handler returns the result on the wire, and beside it the model's that it was made of.
+
+`requests.py` lists them with the notices that a client has asked for; the tools of MCP call them as they are.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of
+from fileops.model.errors import FileOpsError, ModifiedExternally
+from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
+from fileops.model.sessions import SessionName
+from fileops.wire import commands, convert
+from fileops.wire import types as wire
+
+if TYPE_CHECKING:
+    from fileops.model.requests import EditRequest
+    from fileops.service.fileops import FileOps
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """A tool's result on the wire, and the outcome that it was made of. edited: the file of an edit, as given."""
+
+    result: wire.ToolResult
+    outcome: ReadResult | EditResult | UndoResult | CommandResult
+    session: SessionName
+    edited: str | None = None
+
+    @property
+    def error(self) -> FileOpsError | None:
+        return self.outcome.error
+
+    @property
+    def is_rebased(self) -> bool:
+        """Whether others had changed the file, and the edit was applied."""
+        outcome = self.outcome
+        return isinstance(outcome, EditResult) and outcome.rebased is not None and not outcome.dry_run
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether others had changed the file, and the edit was refused for it."""
+        return isinstance(self.error, ModifiedExternally)
+
+    @property
+    def hints(self) -> Hints:
+        """What is said beside the result of an edit, so that the next one succeeds."""
+        if isinstance(self.outcome, EditResult) and self.edited is not None:
+            return hints_of(self.outcome, self.edited)
+        return NO_HINTS
+
+    @property
+    def shown_path(self) -> str | None:
+        """The canonical path of the file whose present content the result shows."""
+        return self.outcome.shown_path if isinstance(self.outcome, ReadResult | EditResult) else None
+
+
+def try_read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> Answer | None:
+    """`read` if nothing has to be waited for; otherwise None, and nothing has happened."""
+    session = service.names.full(params.session_id)
+    outcome = service.read_at_once(convert.read_request(params, session, max_output_bytes))
+    return None if outcome is None else read_answer(session, outcome)
+
+
+async def read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> Answer:
+    """Args: max_output_bytes: see model.requests.ReadRequest."""
+    session = service.names.full(params.session_id)
+    return read_answer(session, await service.read(convert.read_request(params, session, max_output_bytes)))
+
+
+async def edit(service: "FileOps", params: wire.EditParams) -> Answer:
+    return await _edited(service, convert.edit_request(params, service.names.full(params.session_id)))
+
+
+async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> Answer:
+    return await _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
+
+
+async def write(service: "FileOps", params: wire.WriteParams) -> Answer:
+    return await _edited(service, convert.write_request(params, service.names.full(params.session_id)))
+
+
+async def _edited(service: "FileOps", request: "EditRequest") -> Answer:
+    outcome = service.names.shown_result(await service.edit(request))
+    return edit_answer(request.session_id, request.file_path, outcome)
+
+
+async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
+    from fileops.wire.history import undo_request
+
+    session = service.names.full(params.session_id)
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    request = undo_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    return undo_answer(session, await service.edits.undo(request))
+
+
+async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> Answer:
+    if service.bash is None:
+        raise RuntimeError("commands are not served")
+    session = service.names.full(params.session_id)
+    outcome = await service.bash.run(commands.command_request(params, session), say)
+    return Answer(result=commands.command_result(outcome), outcome=outcome, session=session)
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def read_answer(session: SessionName, outcome: ReadResult) -> Answer:
+    return Answer(result=convert.read_result(outcome), outcome=outcome, session=session)
+
+
+def edit_answer(session: SessionName, file_path: str, outcome: EditResult) -> Answer:
+    result = convert.edit_result(outcome, file_path)
+    return Answer(result=result, outcome=outcome, session=session, edited=file_path)
+
+
+def undo_answer(session: SessionName, outcome: UndoResult) -> Answer:
+    from fileops.wire.history import undo_result
+
+    return Answer(result=undo_result(outcome), outcome=outcome, session=session)
