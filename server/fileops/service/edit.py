@@ -41,7 +41,8 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
-from fileops.service.advice import Adviser
+from fileops.service.answers.advice import Adviser
+from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.paths import canonical_path
@@ -74,6 +75,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     committer: Committer
     settings: Settings
     adviser: Adviser
+    syntax: SyntaxChecker
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
@@ -387,10 +389,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 
+        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
         )
-        return _result_of(request, plan, edit, modified_by_user=modified_by_user)
+        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+        return result if syntax is None else replace(result, syntax=syntax.result())
 
 
 def _require_own_text(decision: Decision) -> None:

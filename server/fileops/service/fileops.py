@@ -19,7 +19,8 @@ from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
-from fileops.service.advice import Adviser
+from fileops.service.answers.advice import Adviser
+from fileops.service.answers.shell_views import sightings_in
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
@@ -74,7 +75,12 @@ class FileOps:
         self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
         adviser = Adviser(fs=fs, history=workspace.edit_history, settings=settings)
         self._editor = EditOperation(
-            fs=fs, freshness=freshness, committer=workspace.committer, settings=settings, adviser=adviser
+            fs=fs,
+            freshness=freshness,
+            committer=workspace.committer,
+            settings=settings,
+            adviser=adviser,
+            syntax=workspace.syntax,
         )
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)))
@@ -259,6 +265,22 @@ class FileOps:
         return await self._workers.run(
             CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
         )
+
+    async def note_views(self, session_id: SessionName, file_paths: Sequence[str], output: str) -> None:
+        """Count as read what the output of a host's shell command has shown of these files.
+
+        As with a notice, an edit of a file that was requested before does not know of it.
+        """
+        session, freshness, roots = self._sessions.get(session_id), self._workspace.freshness, self._read_roots
+        n_resets = session.n_resets
+        look = partial(sightings_in, self._reader.fs, session_id, tuple(file_paths), output, roots)
+        sightings = await self._workers.run(CancelToken(), look)
+        if session.is_closed or session.n_resets != n_resets:
+            return
+        for sighting in sightings:
+            if not self._in_flight.is_editing(session_id, sighting.path, freshness.paths_of):
+                stamp = sighting.stamp
+                self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
 
     async def notices(
         self,
