@@ -29,8 +29,22 @@ MAX_OLD_LINES, MAX_OLD_CHARS = 40, 3000  # longer texts are not offered, by rule
 N_CONTEXT = 2
 N_COMMITS = 400
 SUFFIXES = {
-    ".py", ".js", ".ts", ".lua", ".c", ".h", ".go", ".rs", ".md", ".rst", ".toml", ".json", ".css", ".html", ".sh",
-}  # fmt: skip
+    ".py",
+    ".js",
+    ".ts",
+    ".lua",
+    ".c",
+    ".h",
+    ".go",
+    ".rs",
+    ".md",
+    ".rst",
+    ".toml",
+    ".json",
+    ".css",
+    ".html",
+    ".sh",
+}
 
 
 @dataclass(frozen=True)
@@ -207,9 +221,11 @@ def missing_line(rng: random.Random, hunk: Hunk) -> Trial | None:
     dropped = lines.pop(at)
     beside = "".join(lines[max(0, at - 1) : at] if at == hunk.start else lines[at : at + 1])
     return _trial(
-        "a missing first or last line", replace(hunk, before="\n".join(lines), stop=hunk.stop - 1), hunk.old,
+        "a missing first or last line",
+        replace(hunk, before="\n".join(lines), stop=hunk.stop - 1),
+        hunk.old,
         is_undecidable=_is_like(dropped, beside),
-    )  # fmt: skip
+    )
 
 
 def _is_like(line: str, other: str) -> bool:
@@ -294,10 +310,21 @@ def changed_by_formatter(rng: random.Random, hunk: Hunk) -> Trial | None:
 
 
 ONE_HUNK: tuple[Perturb, ...] = (
-    other_indentation, tabs_for_blanks, straight_quotes, stale_word, renamed_identifier, missing_line,
-    escaped_newlines, elided_middle, trailing_blanks, part_of_a_line, sent_twice, several_places, never_read,
+    other_indentation,
+    tabs_for_blanks,
+    straight_quotes,
+    stale_word,
+    renamed_identifier,
+    missing_line,
+    escaped_newlines,
+    elided_middle,
+    trailing_blanks,
+    part_of_a_line,
+    sent_twice,
+    several_places,
+    never_read,
     changed_by_formatter,
-)  # fmt: skip
+)
 
 
 def two_of_three_fail(rng: random.Random, hunks: Sequence[Hunk]) -> Trial | None:

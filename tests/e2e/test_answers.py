@@ -168,6 +168,7 @@ def test_absurd_text_is_answered_within_the_bounds(client: McpClient, tmp_path: 
 
 
 def test_ten_thousand_places_are_named_within_the_bounds(client: McpClient, tmp_path: Path) -> None:
+    """R-ANS-8."""
     path = tmp_path / "a.txt"
     path.write_text("same\n" * 10_000)
     client.tool("Read", file_path=str(path), limit=10)

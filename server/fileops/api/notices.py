@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
 
 
-async def notices_for(
-    service: "FileOps", answer: "Answer", *, is_whole: bool = False, shows_hints: bool = True
-) -> Notices:
+async def notices_for(service: "FileOps", answer: "Answer", *, is_whole: bool = False) -> Notices:
     """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
 
     What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
     wait for another one.
     """
-    n_used = answer.hints.n_chars if shows_hints else 0
+    n_used = answer.hints.n_chars
     about = answer.edited if answer.is_rebased or answer.is_outdated else None
     try:
         async with asyncio.timeout(NOTICES_S):
@@ -42,31 +40,35 @@ async def notices_for(
 def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awaitable[ToolResult]]:
     """Make a handler of the wire of one of `tools.py`.
 
-    Its result has `details.notices`; under `notices: "output"`, it has their texts in `output` as well. Under `hints:
-    "output"` the texts of the hints come before them.
+    Its result has `details.notices` and `details.hints`. Under `notices: "output"` and `hints: "output"` it has their
+    texts in `output`, the hints first.
     """
 
     async def handle(service: "FileOps", *params: Any) -> ToolResult:
         answer = await serve(service, *params)
+        result, texts = answer.result, list[str]()
         if service.settings.notices != "off":
-            return await _with_notices(service, answer)
-        return _with_texts(answer.result, answer.hints.texts() if service.settings.hints == "output" else [])
+            result, texts = await _with_notices(service, answer)
+        hints = answer.hints.texts(texts)
+        if not hints or service.settings.hints == "output":
+            return _with_texts(result, [*hints, *texts])
+        return _with_texts(replace(result, details={**result.details, "hints": hints}), texts)
 
     return handle
 
 
-async def _with_notices(service: "FileOps", answer: "Answer") -> ToolResult:
+async def _with_notices(service: "FileOps", answer: "Answer") -> tuple[ToolResult, list[str]]:
+    """Return the result with the notices in its details, and the texts that belong into its output."""
     mode, result = service.settings.notices, answer.result
-    shows_hints = service.settings.hints == "output"
-    notices = await notices_for(service, answer, is_whole=mode == "details", shows_hints=shows_hints)
+    notices = await notices_for(service, answer, is_whole=mode == "details")
     about, is_rebased = notices.about, answer.is_rebased
     listed = notices.others if about is None or is_rebased else (about, *notices.others)
-    details = {**result.details, "notices": [_wire(notice) for notice in listed]} if listed else result.details
+    if listed:
+        result = replace(result, details={**result.details, "notices": [_wire(notice) for notice in listed]})
     texts = [notice_text(notice) for notice in listed] if mode == "output" else []
     if about is not None and is_rebased and mode == "output":
         texts.insert(0, rebased_text(about))
-    hints = answer.hints.texts(texts) if shows_hints else []
-    return _with_texts(replace(result, details=details), [*hints, *texts])
+    return result, texts
 
 
 def _with_texts(result: ToolResult, texts: Sequence[str]) -> ToolResult:

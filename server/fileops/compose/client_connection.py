@@ -89,7 +89,7 @@ class ClientConnection:
         return [notice_text(notice) for notice in notices.others]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
-        """See state.Connection. With hints alone: a client without them is told when to read."""
+        """See state.Connection. Only with hints: without them a session reads by itself."""
         if self._service is not None and self._service.settings.shows_lines:
             await self._service.note_views(session_id, file_paths, output)
 

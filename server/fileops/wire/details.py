@@ -117,7 +117,7 @@ class SyntaxDetails(TypedDict):
 class AdviceDetails(TypedDict, total=False):
     """What is added to the answer to a failed edit."""
 
-    suggestions: Required[list[SuggestionDetails]]
+    suggestions: list[SuggestionDetails]
     failures: list[FailedStepDetails]
     shown: ShownDetails
 
@@ -183,6 +183,7 @@ class EditDetails(FailureDetails, Noticing, total=False):
     failures: list[FailedStepDetails]
     shown: ShownDetails
     syntax: SyntaxDetails
+    hints: list[str]
 
 
 class UndoneFile(TypedDict):

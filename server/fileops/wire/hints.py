@@ -10,15 +10,19 @@ if TYPE_CHECKING:
 
 
 def advice_details(advice: Advice) -> "AdviceDetails":
-    details: AdviceDetails = {
-        "suggestions": [
+    details: AdviceDetails = {}
+    if advice.suggestions:
+        details["suggestions"] = [
             {
-                "edit_index": each.edit_index, "kind": each.kind, "start_line": each.start_line,
-                "end_line": each.end_line, "old_string": each.old_string, "note": each.note,
+                "edit_index": each.edit_index,
+                "kind": each.kind,
+                "start_line": each.start_line,
+                "end_line": each.end_line,
+                "old_string": each.old_string,
+                "note": each.note,
             }
             for each in advice.suggestions
         ]
-    }  # fmt: skip
     if advice.failures:
         details["failures"] = [_failed_step(failure) for failure in advice.failures]
     if advice.shown is not None:
@@ -35,6 +39,10 @@ def syntax_details(report: SyntaxReport) -> "SyntaxDetails":
 
 def _failed_step(failure: FailedStep) -> "FailedStepDetails":
     return {
-        "edit_index": failure.edit_index, "code": failure.code, "message": failure.message, "after": failure.after,
-        "match_lines": list(failure.lines), "n_more": failure.n_more,
-    }  # fmt: skip
+        "edit_index": failure.edit_index,
+        "code": failure.code,
+        "message": failure.message,
+        "after": failure.after,
+        "match_lines": list(failure.lines),
+        "n_more": failure.n_more,
+    }

@@ -390,6 +390,8 @@ export interface EditDetails {
   edit_index?: number;
   /** Of a multi-edit: the outcome of each step. */
   edits?: StepDetails[];
+  failures?: FailedStepDetails[];
+  hints?: string[];
   match?: string | null;
   match_lines?: number[];
   modified_by_user?: boolean;
@@ -410,6 +412,9 @@ export interface EditDetails {
   /** Of an edit that was refused, with `freshness` `relevant`. */
   relevance?: RelevanceDetails;
   replacements?: number;
+  shown?: ShownDetails;
+  suggestions?: SuggestionDetails[];
+  syntax?: SyntaxDetails;
   validator?: string;
 }
 export interface EditParams {
@@ -466,6 +471,14 @@ export interface ExecuteCommandParams {
 }
 export interface ExperimentalCapabilities {
   fileops: FileopsCapabilities;
+}
+export interface FailedStepDetails {
+  after: number | null;
+  code: string;
+  edit_index: number;
+  match_lines: number[];
+  message: string;
+  n_more: number;
 }
 export interface FileParams {
   workDoneToken?: string | number | null;
@@ -561,6 +574,7 @@ export interface InitializationOptions {
   processors?: string[] | null;
   validators?: string[] | null;
   notices?: ('details' | 'off' | 'output') | null;
+  hints?: ('details' | 'off' | 'output') | null;
   limits?: LimitOptions | null;
   texts?: TextOptions | null;
   approval_fallback?: ('message' | 'none') | null;
@@ -931,6 +945,10 @@ export interface ShowMessageRequestParams {
   message: string;
   type: 1 | 2 | 3;
 }
+export interface ShownDetails {
+  ranges: LineRange[];
+  text: string;
+}
 export interface Stats {
   added: number;
   removed: number;
@@ -962,6 +980,23 @@ export interface StepDetails {
   match_lines?: number[];
   replacements?: number;
   status?: 'failed' | 'not_tried' | 'ok';
+}
+export interface SuggestionDetails {
+  edit_index: number;
+  end_line: number;
+  kind: 'already_there' | 'nearest' | 'seen_now' | 'unique';
+  note: string;
+  old_string: string | null;
+  start_line: number;
+}
+export interface SyntaxDetails {
+  errors: SyntaxErrorDetails[];
+  language: string;
+}
+export interface SyntaxErrorDetails {
+  column: number;
+  line: number;
+  message: string;
 }
 export interface TextEdit {
   annotationId?: string;

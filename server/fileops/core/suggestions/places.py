@@ -161,9 +161,13 @@ def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | Non
         for index, line in enumerate(lines[first : last + 1], first)
     )
     return _Wanted(
-        keys=keys, copied=copied, n_before=n_before, n_after=n_after,
-        has_blank_first=n_before > 0 and bool(lines[0]), has_blank_last=n_after > 0 and bool(lines[-1]),
-    )  # fmt: skip
+        keys=keys,
+        copied=copied,
+        n_before=n_before,
+        n_after=n_after,
+        has_blank_first=n_before > 0 and bool(lines[0]),
+        has_blank_last=n_after > 0 and bool(lines[-1]),
+    )
 
 
 # --- candidates ---------------------------------------------------------------------------------------------------
@@ -307,14 +311,18 @@ def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
     is_one_line = first == last
     if keys[first_wanted].may_be_part and first_wanted == 0:
         begin = columns(
-            keys[first_wanted].text, first_text, keeps_blanks=not is_dedented,
+            keys[first_wanted].text,
+            first_text,
+            keeps_blanks=not is_dedented,
             is_whole_end=not is_one_line or wanted.n_after > 0,
-        )[0]  # fmt: skip
+        )[0]
     if keys[last_wanted].may_be_part and last_wanted == len(keys) - 1:
         end = columns(
-            keys[last_wanted].text, last_text, keeps_blanks=not is_dedented,
+            keys[last_wanted].text,
+            last_text,
+            keeps_blanks=not is_dedented,
             is_whole_start=not is_one_line or wanted.n_before > 0,
-        )[1]  # fmt: skip
+        )[1]
     start_at, end_at = lines.start(first) + begin, lines.start(last) + max(end, begin if is_one_line else 0)
     there = _there(lines, candidate.pairs, begin, end)
     renumbered = [(i, j - first) for i, j in pairs]
@@ -325,9 +333,14 @@ def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
     if last_wanted == len(keys) - 1 and end == len(last_text):
         end_at = _with_newlines_after(lines, last, wanted.n_after, wanted.has_blank_last)
     return Place(
-        start=start_at, end=end_at, first_line=first + 1, last_line=last + 1, similarity=round(similarity, 3),
-        differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds), is_sure=candidate.is_sure,
-    )  # fmt: skip
+        start=start_at,
+        end=end_at,
+        first_line=lines.line_at(start_at) + 1,
+        last_line=lines.line_at(max(start_at, end_at - 1)) + 1,
+        similarity=round(similarity, 3),
+        differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
+        is_sure=candidate.is_sure,
+    )
 
 
 def _with_newlines_before(lines: LineTable, line: int, n: int, takes_blanks: bool) -> int:
@@ -417,11 +430,15 @@ def _elided(lines: LineTable, head: _Wanted | None, tail: _Wanted | None, kept: 
             kinds = {*anchor.differs_in, *other.differs_in, "words"}
             joined.append(
                 Place(
-                    start=first.start, end=last.end, first_line=first.first_line, last_line=last.last_line,
-                    similarity=anchor.similarity, differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
+                    start=first.start,
+                    end=last.end,
+                    first_line=first.first_line,
+                    last_line=last.last_line,
+                    similarity=anchor.similarity,
+                    differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
                     is_elided=True,
                 )
-            )  # fmt: skip
+            )
     return joined
 
 

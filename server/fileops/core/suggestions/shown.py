@@ -25,9 +25,7 @@ def shown_lines(
     is_cut = any(len(lines.bodies[line - 1]) > max_line_chars for a, b in ranges for line in range(a, b + 1))
     if len(text) > max_chars or is_cut:
         return None
-    return ShownLines(
-        ranges=tuple(LineRange(start_line=first, end_line=last) for first, last in ranges), text=text
-    )  # fmt: skip
+    return ShownLines(ranges=tuple(LineRange(start_line=first, end_line=last) for first, last in ranges), text=text)
 
 
 def _windows(places: Sequence[tuple[int, int]], n_lines: int) -> list[tuple[int, int]]:

@@ -77,9 +77,11 @@ def examine(
         is_complete = False
     missing = ((),) * (len(edits) - len(examined.ranges))
     return Examination(
-        suggestions=tuple(examined.suggestions[:MAX_SUGGESTIONS]), failures=tuple(examined.failures),
-        ranges=(*examined.ranges, *missing), is_complete=is_complete,
-    )  # fmt: skip
+        suggestions=tuple(examined.suggestions[:MAX_SUGGESTIONS]),
+        failures=tuple(examined.failures),
+        ranges=(*examined.ranges, *missing),
+        is_complete=is_complete,
+    )
 
 
 class _Examiner:
@@ -124,11 +126,14 @@ class _Examiner:
             lines = failure.lines
         self.failures.append(
             FailedStep(
-                edit_index=index, code=failure.code, message=failure_message(failure), after=after,
+                edit_index=index,
+                code=failure.code,
+                message=failure_message(failure),
+                after=after,
                 lines=tuple(map(self._line_in_file, lines[:MAX_SHOWN_PLACES])),
                 n_more=max(0, _n_places(failure) - MAX_SHOWN_PLACES),
             )
-        )  # fmt: skip
+        )
         self._failed.append((index, edit))
         found: list[Suggestion] = []
         try:
@@ -189,11 +194,15 @@ class _Examiner:
         first, last = self._line_in_file(place.first_line), self._line_in_file(place.last_line)
         is_sent = place.is_sure and old.count("\n") < MAX_OLD_LINES and len(old) <= MAX_OLD_CHARS
         return Suggestion(
-            edit_index=index, kind="nearest", start_line=first, end_line=last, old_string=old if is_sent else None,
+            edit_index=index,
+            kind="nearest",
+            start_line=first,
+            end_line=last,
+            old_string=old if is_sent else None,
             note=wording.nearest_note(first, last, place.differs_in, is_elided=place.is_elided),
             differs_in=place.differs_in,
             diff="" if is_sent else wording.line_diff(to_lf(edit.old_string), old, first),
-        )  # fmt: skip
+        )
 
     def _own_place(self, table: LineTable, there: Sequence[int], length: int) -> tuple[int, OwnEdit] | None:
         for own in self._own_edits():
@@ -233,10 +242,14 @@ class _Examiner:
             line = self._line_in_file(table.line_at(at) + 1)
             offered.append(
                 Suggestion(
-                    edit_index=index, kind="unique", start_line=first, end_line=last, old_string=old,
+                    edit_index=index,
+                    kind="unique",
+                    start_line=first,
+                    end_line=last,
+                    old_string=old,
                     note=wording.unique_note(line),
                 )
-            )  # fmt: skip
+            )
         return offered
 
     # --- texts and lines -------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What the output of a shell command proves that a reader was shown of a file.
 
-Only the bytes count, and not the command: `cat`, `sed -n`, `nl` and a test's report are all the same here. What is
+Only the bytes count, and not the command: `cat`, `sed -n`, `nl` and the report of a test are treated alike. What is
 proved is the whole text, or runs of MIN_RUN whole lines at one place. Lines may have numbers before them, as `cat -n`,
 `grep -n` and `bat` print them; then the numbers must be right as well.
 """

@@ -172,18 +172,28 @@ def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
     failed = {failure.edit_index for failure in examined.failures}
     return [
         Suggestion(
-            edit_index=index, kind="seen_now", start_line=places[0][0], end_line=places[-1][1],
-            old_string=edit.old_string, note="These lines count as read now.",
+            edit_index=index,
+            kind="seen_now",
+            start_line=places[0][0],
+            end_line=places[-1][1],
+            old_string=edit.old_string,
+            note="These lines count as read now.",
         )
         for index, (edit, places) in enumerate(zip(edits, examined.ranges, strict=True))
         if index not in failed
-    ]  # fmt: skip
+    ]
 
 
 def _sighting_of(request: EditRequest, snapshot: Snapshot) -> Sighting:
     assert snapshot.stamp is not None
     return Sighting(
-        session_id=request.session_id, given_path=request.file_path, path=snapshot.path, stamp=snapshot.stamp,
-        taken_ns=snapshot.taken_ns, digest=snapshot.digest, source=snapshot.source, version=snapshot.version,
+        session_id=request.session_id,
+        given_path=request.file_path,
+        path=snapshot.path,
+        stamp=snapshot.stamp,
+        taken_ns=snapshot.taken_ns,
+        digest=snapshot.digest,
+        source=snapshot.source,
+        version=snapshot.version,
         content=snapshot.data if len(snapshot.data) <= MAX_BASE_BYTES else None,
-    )  # fmt: skip
+    )

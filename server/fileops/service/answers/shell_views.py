@@ -37,10 +37,17 @@ def _sightings(
         view = _view(snapshot, output)
         if view is not None and snapshot.stamp is not None:
             yield Sighting(
-                session_id=session, given_path=file_path, path=path, stamp=snapshot.stamp,
-                taken_ns=snapshot.taken_ns, digest=snapshot.digest, source=snapshot.source,
-                version=snapshot.version, content=snapshot.data, is_whole=view == "whole",
-            )  # fmt: skip
+                session_id=session,
+                given_path=file_path,
+                path=path,
+                stamp=snapshot.stamp,
+                taken_ns=snapshot.taken_ns,
+                digest=snapshot.digest,
+                source=snapshot.source,
+                version=snapshot.version,
+                content=snapshot.data,
+                is_whole=view == "whole",
+            )
 
 
 def _view(snapshot: Snapshot, output: str) -> str | None:

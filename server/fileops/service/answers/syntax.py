@@ -82,7 +82,7 @@ class SyntaxChecker:
             if self._threads is None:
                 from concurrent.futures import ThreadPoolExecutor
 
-                self._threads = ThreadPoolExecutor(N_THREADS, "fileops-syntax")
+                self._threads = ThreadPoolExecutor(N_THREADS, thread_name_prefix="fileops-syntax")
             return Check(self._threads.submit(self._report, language, plan))
 
     def close(self) -> None:

@@ -230,6 +230,8 @@
 ---@field edit_id? string Null if nothing was written.
 ---@field edit_index? integer 0-based, of the step that failed.
 ---@field edits? fileops.wire.StepDetails[] Of a multi-edit: the outcome of each step.
+---@field failures? fileops.wire.FailedStepDetails[]
+---@field hints? string[]
 ---@field match? string
 ---@field match_lines? integer[]
 ---@field modified_by_user? boolean
@@ -245,6 +247,9 @@
 ---@field rebased? fileops.wire.RebasedDetails Of an edit that was applied though others had changed the file, with `freshness` `relevant`.
 ---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
 ---@field replacements? integer
+---@field shown? fileops.wire.ShownDetails
+---@field suggestions? fileops.wire.SuggestionDetails[]
+---@field syntax? fileops.wire.SyntaxDetails
 ---@field validator? string
 
 ---@class (exact) fileops.wire.EditParams
@@ -288,6 +293,14 @@
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
 ---@field share number
+
+---@class (exact) fileops.wire.FailedStepDetails
+---@field after? integer
+---@field code string
+---@field edit_index integer
+---@field match_lines integer[]
+---@field message string
+---@field n_more integer
 
 ---@class (exact) fileops.wire.FileParams
 ---@field session_id? string
@@ -366,6 +379,7 @@
 ---@field processors? string[]
 ---@field validators? string[]
 ---@field notices? 'details'|'off'|'output'
+---@field hints? 'details'|'off'|'output'
 ---@field limits? fileops.wire.LimitOptions
 ---@field texts? fileops.wire.TextOptions
 ---@field approval_fallback? 'message'|'none'
@@ -585,6 +599,10 @@
 ---@field socket string
 ---@field version string
 
+---@class (exact) fileops.wire.ShownDetails
+---@field ranges fileops.wire.LineRange[]
+---@field text string
+
 ---@class (exact) fileops.wire.Stats
 ---@field added integer
 ---@field removed integer
@@ -606,6 +624,23 @@
 ---@field match_lines? integer[]
 ---@field replacements? integer
 ---@field status? 'failed'|'not_tried'|'ok'
+
+---@class (exact) fileops.wire.SuggestionDetails
+---@field edit_index integer
+---@field end_line integer
+---@field kind 'already_there'|'nearest'|'seen_now'|'unique'
+---@field note string
+---@field old_string? string
+---@field start_line integer
+
+---@class (exact) fileops.wire.SyntaxDetails
+---@field errors fileops.wire.SyntaxErrorDetails[]
+---@field language string
+
+---@class (exact) fileops.wire.SyntaxErrorDetails
+---@field column integer
+---@field line integer
+---@field message string
 
 ---@class (exact) fileops.wire.TextOptions
 ---@field read_reminder? string
